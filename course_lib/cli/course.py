@@ -101,8 +101,7 @@ def run(
         "database_url": database_url,
         "embedding_model": embedding_model,
     }
-    parameters = {name: value for name, value in given.items() if value is not None}
-    runs = run_labs(labs, jobs=jobs, parameters=parameters)
+    runs = run_labs(labs, jobs=jobs, parameters=given)
     show(summary(runs))
     show("report: build/run/index.html")
     raise typer.Exit(0 if all(one.passed for one in runs) else 1)
@@ -118,9 +117,7 @@ def build(
 ) -> None:
     """Make labs/*.ipynb, solutions/*.ipynb and README's table from solutions/*.py."""
     from course_lib.teaching.build import build_labs, check_labs
-    from course_lib.teaching.quick_imports import quick_nbformat
 
-    quick_nbformat()  # whoever imports it from here on has it already
     if check:
         check_labs(labs)
         show("all notebooks are up to date")

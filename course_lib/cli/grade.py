@@ -42,6 +42,7 @@ def make(
 
     Example: course class init my-class --roster roster.csv
     """
+    from course_lib.teaching.checks import load
     from course_lib.teaching.classroom import (
         add_assignment,
         add_to_roster,
@@ -49,10 +50,9 @@ def make(
         read_roster,
     )
     from course_lib.teaching.grade import lab_masters, read_master
-    from course_lib.teaching.grade.release import has_checks
 
     learners = read_roster(roster) if roster else []
-    paths = [path for path in lab_masters(labs) if labs or has_checks(path)]
+    paths = [path for path in lab_masters(labs) if labs or load(path.stem[:2])]
     masters = [read_master(path, lab=path.stem[:2]) for path in paths]
     room = make_class(folder)
     for master in masters:

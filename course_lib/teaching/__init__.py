@@ -3,6 +3,13 @@
 Nothing of the library imports this package; the notebooks, the command line and the tests do.
 """
 
-from course_lib.teaching.lab import CheckFailed, Lab, NotAttempted, start
+import sys
+from typing import Any, cast
+
+# jsonschema, which nbformat imports, takes two seconds or more for a parser of internationalised
+# addresses where this package happens to be installed; it does without where it is not.
+cast("dict[str, Any]", sys.modules).setdefault("rfc3987_syntax", None)
+
+from course_lib.teaching.lab import CheckFailed, Lab, NotAttempted, start  # noqa: E402
 
 __all__ = ["CheckFailed", "Lab", "NotAttempted", "start"]

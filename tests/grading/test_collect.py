@@ -15,7 +15,8 @@ from course_lib.teaching.classroom import (
     collect,
     read_roster,
 )
-from course_lib.teaching.classroom.grading import submissions, time_of
+from course_lib.teaching.classroom.collect import time_of
+from course_lib.teaching.classroom.grading import submissions
 from tests.grading.gradebooks import WORDS, copy_of, new_class
 
 ROSTER = """\

@@ -74,7 +74,6 @@ def with_a_name_for_the_result(source: str) -> ast.Module:
 
 def test_no_honest_answer_is_held_back() -> None:
     answers = [(exercise, one) for exercise, some in HONEST.items() for one in some]
-    assert len(answers) == 26
     assert not [exercise for exercise, one in answers if is_held_back(exercise, one)]
 
 

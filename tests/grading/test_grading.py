@@ -8,8 +8,9 @@ import pytest
 from course_lib.teaching.grade import Report
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import find_fence
-from tests.grading.classroom import RIGHT, cell, hand_in, learners, master_notebook
+from tests.grading.classroom import RIGHT, hand_in, learners, master_notebook
 from tests.grading.conftest import grade_class
+from tests.grading.gradebooks import with_essay
 
 WRONG = {"double": "def double(x):\n    return 3 * x", "longest": RIGHT["longest"]}
 VARIETY = {
@@ -32,14 +33,6 @@ EXPECTED = {
     "ends": (0, 5, 2), "essay": (3, 5, 2), "needs-more": (3, 5, 2), "settings": (0, 0, 0),
     "helper": (3, 5, 2),
 }  # fmt: skip
-
-
-def with_essay():
-    """Return the master with a cell that a person grades."""
-    notebook = master_notebook()
-    essay = cell("Your thoughts", "essay", kind="markdown", grade=True, solution=True, points=4)
-    notebook.cells.append(essay)
-    return notebook
 
 
 def with_settings():

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from course_lib.settings import project_root
+from course_lib.teaching.build.release import released
 from course_lib.teaching.grade import (
     Limits,
     Options,
@@ -18,7 +19,6 @@ from course_lib.teaching.grade import (
     grade_all,
     read_master,
 )
-from course_lib.teaching.grade.release import released
 from course_lib.teaching.grade.report import read_grades
 from tests.grading.classroom import (
     RIGHT,

@@ -1,4 +1,3 @@
-import json
 import os
 
 import nbformat
@@ -15,7 +14,6 @@ from course_lib.teaching.build import (
 )
 from course_lib.teaching.build.assemble import assemble
 from course_lib.teaching.build.execute import tidy_outputs
-from tests.notebooks.untouched import untouched_labs
 
 SOURCE = "solutions/01_doubling.py"
 
@@ -183,7 +181,7 @@ BAD = [
     ('exercise="1.1"', 'exercise="1.9"', "exercise 1.9 has no checks"),
     ('# %% exercise="1.3"\n', "# %%\n", "a cell without exercise="),
     ("import double", "import double as d", "neither one `from module import name`"),
-    ("import double", "import nothing", "mini.maths does not define nothing"),
+    ("import double", "import nothing", "mini.maths does not define a function nothing"),
     ("from mini.maths import double", "from json import loads", "json is not a module of this"),
     ("    ### END SOLUTION", "", "no end solution statement"),
     ("# # 01 · Doubling", "# # 02 · Doubling", "the title is"),
@@ -253,20 +251,3 @@ def test_the_readmes_table_is_written_between_its_markers_and_checked(built) -> 
         "doubled. | 25 min | double a number · say why | `maths.py` |"
     )
     assert stale_of(built) == []
-
-
-def test_what_is_wrong_with_an_untouched_lab_is_named(built) -> None:
-    path = built.root / "labs/01_doubling.ipynb"
-    notebook = built.notebook("labs")
-    for cell in notebook["cells"]:
-        if cell["id"] == "check-1-1":
-            cell["source"] = "1"
-        if cell["id"] == "check-1-2":
-            cell["source"] = "1 / 0"
-        if cell["source"] == ["double(21)"]:
-            cell["source"] = "nobody"
-    path.write_text(json.dumps(notebook), encoding="utf-8")
-    faults = untouched_labs(["01"], project=built.project)["01"]
-    assert [fault.split(" ", 1)[0].split("-")[0] for fault in faults] == ["check", "code", "check"]
-    assert "passed although nothing was written" in faults[0]
-    assert "NameError" in faults[1] and "ZeroDivisionError" in faults[2]

@@ -1,27 +1,24 @@
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 from course_lib.teaching.build import BuildError, Project
 from course_lib.teaching.build.cut import cut
-from course_lib.teaching.build.library import Library, Origin
 
 
-def library(tmp_path: Path, **modules: str) -> Library:
+def library(tmp_path: Path, **modules: str) -> Project:
     package = tmp_path / "mini"
     package.mkdir()
     (package / "__init__.py").touch()
     for name, text in modules.items():
         path = package / f"{name}.py"
         path.write_text(text, encoding="utf-8")
-    return Library(Project(root=tmp_path))
+    return Project(root=tmp_path)
 
 
-def source(
-    tmp_path: Path, text: str, *names: str, earlier: Mapping[str, Origin | None] | None = None
-) -> str:
-    return cut(library(tmp_path, a=text), "mini.a", names or ["f"], earlier=earlier).source
+def source(tmp_path: Path, text: str, *, earlier: Collection[str] = ()) -> str:
+    return cut(library(tmp_path, a=text), "mini.a", "f", earlier=earlier)
 
 
 def test_a_function_is_cut_with_its_answer_between_the_markers(tmp_path: Path) -> None:
@@ -72,7 +69,7 @@ def test_what_a_function_needs_is_imported_on_top(
 ) -> None:
     text = f'{head}\n\n\ndef f():\n    """Say."""\n    return {use}\n'
     made = library(tmp_path, a=text, b='def g():\n    """Say."""\n    return 1\n')
-    assert cut(made, "mini.a", ["f"]).source.splitlines()[0] == line
+    assert cut(made, "mini.a", "f").splitlines()[0] == line
 
 
 def test_names_of_arguments_comprehensions_and_builtins_are_not_imported(tmp_path: Path) -> None:
@@ -103,25 +100,7 @@ def test_names_in_annotations_are_imported_also_from_type_checking_and_strings(
 
 def test_a_name_that_an_earlier_exercise_defined_is_the_learners_own(tmp_path: Path) -> None:
     text = "def g():\n    '''Say.'''\n    return 1\n\n\ndef f():\n    '''Say.'''\n    return g()\n"
-    for origin in (Origin("mini.a", "g"), None):
-        made = Library(Project(root=tmp_path))
-        if not (tmp_path / "mini").exists():
-            made = library(tmp_path, a=text)
-        assert "import" not in cut(made, "mini.a", ["f"], earlier={"g": origin}).source
-
-
-def test_another_function_of_the_same_name_in_an_earlier_exercise_is_refused(
-    tmp_path: Path,
-) -> None:
-    text = "def g():\n    '''Say.'''\n    return 1\n\n\ndef f():\n    '''Say.'''\n    return g()\n"
-    with pytest.raises(BuildError, match="an earlier exercise defines another g"):
-        source(tmp_path, text, earlier={"g": Origin("mini.b", "g")})
-
-
-def test_several_names_share_a_cell_and_need_no_import_of_each_other(tmp_path: Path) -> None:
-    text = "def g():\n    '''Say.'''\n    return 1\n\n\ndef f():\n    '''Say.'''\n    return g()\n"
-    cell = source(tmp_path, text, "g", "f")
-    assert cell.index("def g") < cell.index("def f") and "import" not in cell
+    assert "import" not in source(tmp_path, text, earlier={"g"})
 
 
 def test_records_are_imported_and_never_redefined(tmp_path: Path) -> None:
@@ -130,25 +109,18 @@ def test_records_are_imported_and_never_redefined(tmp_path: Path) -> None:
         records="class R:\n    '''Say.'''\n    x = 1\n",
         a="from mini.records import R\n\n\ndef f():\n    '''Say.'''\n    return R()\n",
     )
-    cell = cut(made, "mini.a", ["R", "f"]).source
+    cell = cut(made, "mini.a", "f")
     assert cell.startswith("from mini.records import R\n") and "class R" not in cell
-
-
-def test_a_re_export_is_followed_to_the_source(tmp_path: Path) -> None:
-    made = library(tmp_path, a="def f():\n    '''Say.'''\n    return 1\n")
-    (tmp_path / "mini" / "__init__.py").write_text("from mini.a import f\n", encoding="utf-8")
-    found = cut(made, "mini", ["f"])
-    assert found.defines == {"f": Origin("mini.a", "f")}
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("def g(): ...", "does not define f"),
+        ("def g(): ...", "does not define a function f"),
         ("def f():\n    return 1", "no docstring"),
         ("def f():\n    '''Say.'''", "no body"),
         ("def f():\n    '''Say.'''\n    return missing", "uses missing"),
-        ("class f:\n    '''Say.'''", "is a class"),
+        ("class f:\n    '''Say.'''", "does not define a function f"),
     ],
 )
 def test_what_cannot_be_an_exercise_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -15,9 +15,9 @@ Tags go through to the notebook: ``nbval-check-output`` for a cell whose output 
 ``solution`` for a cell (mostly text) that only the solution has.
 
 **Exercises.** ``# %% exercise="1.1"`` above one line ``from course_lib.loader.recursive import
-find_cut`` shows that function: whole in the solution, signature and docstring in the lab. Several
-names may be imported at once. What it needs (imports, constants, helpers, records) is imported on
-top of the cell, unless an earlier exercise of the lab defines it: then the learner's own is used.
+find_cut`` shows that function: whole in the solution, signature and docstring in the lab. What it
+needs (imports, constants, helpers, records) is imported on top of the cell, unless an earlier
+exercise of the lab defines it: then the learner's own is used.
 Anything else that a learner writes is a function whose body is between the markers::
 
     # %% exercise="5.1"

@@ -8,22 +8,21 @@ releases the same notebook. No file is written here, and nothing is executed.
 from __future__ import annotations
 
 import ast
-import copy
 import hashlib
 import json
-import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.build.cut import BEGIN, cut
-from course_lib.teaching.build.library import Library, Origin
 from course_lib.teaching.build.project import BuildError, LabSource, Project
 from course_lib.teaching.build.recap import add_kept
+from course_lib.teaching.build.release import released
 from course_lib.teaching.build.source import (
     MINUTES,
     Cell,
     Role,
+    defined_names,
     first_line,
     parse_code,
     read_cells,
@@ -85,9 +84,7 @@ def assemble(source: LabSource, project: Project) -> Assembled:
         if nbgrader := _nbgrader(cell, node.id, exercises, source):
             node.metadata["nbgrader"] = nbgrader
         solution.cells.append(node)
-    solution.metadata.update(
-        kernelspec=dict(KERNELSPEC), language_info=dict(LANGUAGE), course=asdict(meta)
-    )
+    solution.metadata.update(kernelspec=dict(KERNELSPEC), language_info=dict(LANGUAGE), course=meta)
     lab = _learners(solution, source)
     solution.metadata["course"]["executed"] = _fingerprint(
         solution, project.checks_text(source.lab)
@@ -109,8 +106,7 @@ def _sources(
     source: LabSource, cells: Sequence[Cell], project: Project
 ) -> tuple[list[str], list[str]]:
     """Return the text of each cell, exercises filled in, and the modules that were shown."""
-    library = Library(project)
-    earlier: dict[str, Origin | None] = {}
+    earlier: set[str] = set()
     seen: set[str] = set()
     texts: list[str] = []
     builds: list[str] = []
@@ -123,15 +119,13 @@ def _sources(
             seen.add(cell.exercise)
             try:
                 if BEGIN in text:
-                    earlier.update(dict.fromkeys(_defined(text)))
+                    earlier |= defined_names(text)
                 else:
-                    module, names = _imported(text)
-                    filled = cut(library, module, names, earlier=earlier)
-                    text = filled.source
-                    earlier.update(filled.defines)
-                    for origin in filled.defines.values():
-                        path = "/".join(origin.module.split(".")[1:]) + ".py"
-                        builds += [path] * (path not in builds)
+                    module, name = _imported(text)
+                    text = cut(project, module, name, earlier=earlier)
+                    earlier.add(name)
+                    path = "/".join(module.split(".")[1:]) + ".py"
+                    builds += [path] * (path not in builds)
             except BuildError as error:
                 raise BuildError(f"{where}: {error.args[0]}", hint=error.hint) from None
         elif cell.role == "prose":
@@ -140,22 +134,16 @@ def _sources(
     return texts, builds
 
 
-def _imported(text: str) -> tuple[str, list[str]]:
+def _imported(text: str) -> tuple[str, str]:
     tree = parse_code(text)
     body = tree.body if tree else []
     if len(body) == 1 and isinstance(node := body[0], ast.ImportFrom) and not node.level:
-        if all(alias.asname is None and alias.name != "*" for alias in node.names):
-            return node.module or "", [alias.name for alias in node.names]
+        if [alias.asname for alias in node.names] == [None]:
+            return node.module or "", node.names[0].name
     raise BuildError(
         "the cell is neither one `from module import name` nor holds a solution",
         hint=f"Put what the learner writes between `{BEGIN}` and `### END SOLUTION`.",
     )
-
-
-def _defined(text: str) -> list[str]:
-    tree = parse_code(text)
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return [node.name for node in tree.body if isinstance(node, kinds)] if tree else []
 
 
 def _cell_id(cell: Cell, text: str) -> str:
@@ -211,23 +199,8 @@ def _nbgrader(
 
 
 def _learners(solution: NotebookNode, source: LabSource) -> NotebookNode:
-    """Return the learner's version: no solutions, locked checks, nbgrader's checksums."""
-    from nbgrader.preprocessors import (
-        CheckCellMetadata,
-        ClearSolutions,
-        ComputeChecksums,
-        LockCells,
-    )
-
-    lab = copy.deepcopy(solution)
-    lab.cells = [cell for cell in lab.cells if "solution" not in cell.metadata.get("tags", [])]
-    for preprocessor in (ClearSolutions, LockCells, ComputeChecksums, CheckCellMetadata):
-        step = preprocessor()
-        step.log.setLevel(logging.CRITICAL)  # it raises as well, and we say it in our words
-        try:
-            lab, _ = step.preprocess(lab, {})
-        except Exception as error:  # a plain RuntimeError, or jsonschema's ValidationError
-            raise BuildError(f"{source.path.name}: nbgrader refuses it: {error}") from error
+    """Return the learner's version, whose stubs must wait until they are called."""
+    lab = released(solution, source.path.name)
     for cell in lab.cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):
             tree = parse_code(cell.source)

@@ -11,18 +11,16 @@ from __future__ import annotations
 import ast
 import json
 import subprocess
+import symtable
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
 from pathlib import Path
 
-from course_lib.teaching.build.library import Library, Module, Origin
-from course_lib.teaching.build.project import BuildError
+from course_lib.teaching.build.project import BuildError, Project
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
-RECORDS = "records"
 DEFERRED = "from __future__ import annotations\n"
 
 _RUFF = [
@@ -38,116 +36,91 @@ _RUFF = [
 """Removes imports that are not used, sorts the others, and names what is not defined."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """The source of an exercise cell, and the names it defines with where they come from."""
-
-    source: str
-    defines: Mapping[str, Origin]
-
-
-def cut(
-    library: Library,
-    module_name: str,
-    names: Sequence[str],
-    *,
-    earlier: Mapping[str, Origin | None] | None = None,
-) -> Cut:
-    """Return the source of an exercise cell for functions of the library.
+def cut(project: Project, module: str, name: str, *, earlier: Collection[str] = ()) -> str:
+    """Return the source of an exercise cell for a function of the library.
 
     Parameters
     ----------
-    library
-        The project's modules.
-    module_name, names
+    project
+        Whose library.
+    module, name
         What the source's cell imports.
     earlier
-        Names that earlier exercises of this notebook define, with their origin (None: the notebook
-        itself). These are not imported: the learner's own is used.
+        Names that earlier exercises of this notebook define. These are not imported: the learner's
+        own is used.
 
     Raises
     ------
     BuildError
         The name is not defined there, has no docstring, or needs a name that nobody defines.
     """
-    earlier = earlier or {}
-    defines: dict[str, Origin] = {}
-    pieces: list[str] = []
-    modules: list[Module] = []
-    wanted: dict[str, str] = {}
-    for name in names:
-        origin = library.origin(module_name, name)
-        module = library.module(origin.module)
-        if module is None:
-            raise BuildError(f"{origin.module} is not a module of this project")
-        node = module.definitions.get(origin.name)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            pieces.append(_piece(module, node))
-            modules.append(module)
-            defines[origin.name] = origin
-        elif isinstance(node, ast.ClassDef) and origin.module.split(".")[-1] != RECORDS:
-            raise BuildError(f"{origin.name} is a class", hint="An exercise is a function.")
-        elif origin.name in module.assigned:
-            wanted[name] = f"from {origin.module} import {origin.name}"
-        else:
-            raise BuildError(
-                f"{origin.module} does not define {origin.name}",
-                hint="Import it from the module that holds its source.",
-            )
-    if not pieces:
-        raise BuildError(f"no function among {', '.join(names)} of {module_name}")
-    hidden = {*defines, *earlier}
-    lines = [line for module in modules for line in module.import_lines(hidden)]
-    head, undefined = _needed([*lines, *wanted.values()], list(wanted), pieces)
-    for name in undefined:
-        _allow(library, modules[0], name, earlier)
-    return Cut("\n\n\n".join([head] * bool(head) + pieces), defines)
+    path = project.module_file(module)
+    if path is None:
+        raise BuildError(f"{module} is not a module of this project")
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text, filename=path.name)
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef
+    found = [node for node in tree.body if isinstance(node, kinds) and node.name == name]
+    if not found:
+        raise BuildError(
+            f"{module} does not define a function {name}",
+            hint="An exercise is a function: import it from the module that holds its source.",
+        )
+    piece = _piece(text.split("\n"), found[-1], module)  # lines as ast counts them
+    head, undefined = _needed(_import_lines(module, text, tree, {name, *earlier}), piece)
+    for one in undefined:
+        if one not in earlier:
+            raise BuildError(f"{module} uses {one}, which it neither defines nor imports")
+    return "\n\n\n".join([head] * bool(head) + [piece])
 
 
-def _piece(module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+def _import_lines(module: str, text: str, tree: ast.Module, without: Collection[str]) -> list[str]:
+    """Return a line that imports it for each name that a module binds, but for some."""
+    scope = symtable.symtable(text, module, "exec")
+    own = {symbol.get_name() for symbol in scope.get_symbols() if symbol.is_assigned()}
+    lines = [f"from {module} import {name}" for name in sorted(own.difference(without))]
+    for node in tree.body:
+        is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for one in node.body if isinstance(node, ast.If) and is_for_types else [node]:
+            if isinstance(one, ast.Import | ast.ImportFrom):
+                source = f"from {one.module} " if isinstance(one, ast.ImportFrom) else ""
+                for alias in one.names:
+                    if (alias.asname or alias.name.split(".")[0]) not in {*own, *without}:
+                        lines.append(f"{source}import {ast.unparse(alias)}")
+    return lines
+
+
+def _piece(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef, module: str) -> str:
     """Return the source of a function, with markers around what the learner writes."""
     if ast.get_docstring(node) is None:
         raise BuildError(
-            f"{node.name} in {module.name} has no docstring",
+            f"{node.name} in {module} has no docstring",
             hint="The docstring is the statement of the exercise.",
         )
     if len(node.body) < 2:
-        raise BuildError(f"{node.name} in {module.name} has no body to write")
+        raise BuildError(f"{node.name} in {module} has no body to write")
     docstring = node.body[0]
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
     indent = " " * docstring.col_offset
     return "\n".join(
         [
-            *module.lines[first : docstring.end_lineno],
+            *lines[first : docstring.end_lineno],
             indent + BEGIN,
-            *module.lines[docstring.end_lineno : node.end_lineno],
+            *lines[docstring.end_lineno : node.end_lineno],
             indent + END,
         ]
     )
 
 
-def _needed(lines: Sequence[str], wanted: list[str], pieces: list[str]) -> tuple[str, list[str]]:
-    """Return the import lines that are wanted or used, and the names that are not defined."""
-    mark = f"__all__ = {wanted!r}\n"
+def _needed(lines: list[str], piece: str) -> tuple[str, list[str]]:
+    """Return the import lines that are used, and the names that are not defined."""
+    mark = "__all__ = []\n"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "cell.py"
-        file.write_text(DEFERRED + "\n".join([*lines, mark, *pieces]) + "\n", encoding="utf-8")
+        file.write_text(DEFERRED + "\n".join([*lines, mark, piece]) + "\n", encoding="utf-8")
         done = subprocess.run(
             [*_RUFF, str(file)], capture_output=True, encoding="utf-8", check=True
         )
         head = file.read_text(encoding="utf-8").partition(mark)[0].removeprefix(DEFERRED).strip()
     found = [one["message"] for one in json.loads(done.stdout) if one["code"] == "F821"]
     return head, [message.split("`")[1] for message in found]
-
-
-def _allow(
-    library: Library, module: Module, name: str, earlier: Mapping[str, Origin | None]
-) -> None:
-    """Raise where a name that a cell takes from the notebook is not the one that it means."""
-    if name not in earlier:
-        raise BuildError(f"{module.name} uses {name}, which it neither defines nor imports")
-    if earlier[name] not in (None, library.origin(module.name, name)):
-        raise BuildError(
-            f"{module.name} uses {name}, and an earlier exercise defines another {name}",
-            hint="Two functions of one name cannot both be exercises of one lab.",
-        )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.build.source import first_line
-from course_lib.teaching.build.workers import CELL_TIMEOUT, QUIET, OnCell
+from course_lib.teaching.build.workers import CELL_TIMEOUT, KERNEL, OnCell
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -54,14 +54,11 @@ def execute(
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
-        kernel_name="python3",
-        extra_arguments=[*QUIET],
         allow_errors=allow_errors,
         record_timing=False,
-        store_widget_state=False,
-        coalesce_streams=True,
         resources={"metadata": {"path": str(folder)}},
         on_cell_start=on_start,
+        **KERNEL,
     )
     try:
         client.execute()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import base64
-import re
 import shutil
 import subprocess
 import zlib
@@ -19,12 +18,12 @@ from pathlib import Path
 from course_lib.errors import InputError
 from course_lib.settings import project_root
 from course_lib.teaching.lab.reference import PACKED
+from course_lib.teaching.mine.keep import all_exercises
 
 GUIDE = "labs/INSTRUCTORS.md"
 LEFT_OUT = ("solutions/", "tests/", GUIDE, ".ci/", ".github/", ".pre-commit-config.yaml")
 """What learners do not get; the READMEs below tests/ stay, because pages link to them."""
 
-_EXERCISE = re.compile(r'^# %% exercise="[^"]+".*\nfrom (course_lib[\w.]*) import (\w+)$', re.M)
 _NOTE = """\
 > This copy of the course is for learners. It holds no solutions and no tests, and the functions
 > that exercises ask for are packed in the library. `make run`, `make test` and `make build` need
@@ -52,7 +51,7 @@ def release_repository(target: Path, root: Path | None = None) -> Path:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target} is there already", hint="Name a new folder.")
     sources = sorted((root / "solutions").glob("[0-9][0-9]_*.py"))
-    answers = taught_functions([source.read_text(encoding="utf-8") for source in sources])
+    answers = taught_functions()
     for name in _tracked(root):
         if name.startswith(LEFT_OUT) and not (name.startswith("tests/") and _is_readme(name)):
             continue
@@ -76,19 +75,12 @@ def release_repository(target: Path, root: Path | None = None) -> Path:
     return target
 
 
-def taught_functions(solutions: list[str]) -> dict[str, set[str]]:
-    r"""Return which functions exercises take out of the library, by the file that holds them.
-
-    Examples
-    --------
-    >>> cell = '# %% exercise="1.1"\nfrom course_lib.loader.recursive import find_cut\n'
-    >>> taught_functions([cell])
-    {'course_lib/loader/recursive.py': {'find_cut'}}
-    """
+def taught_functions() -> dict[str, set[str]]:
+    """Return which functions exercises take out of the library, by the file that holds them."""
     found = defaultdict(set)
-    for text in solutions:
-        for module, name in _EXERCISE.findall(text):
-            found[f"{module.replace('.', '/')}.py"].add(name)
+    for exercise in all_exercises().values():
+        module, _, name = str(exercise.library).partition(":")
+        found[f"{module.replace('.', '/')}.py"].add(name)
     return dict(found)
 
 

@@ -12,7 +12,7 @@ import re
 import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from course_lib.teaching.build.cut import BEGIN
 from course_lib.teaching.build.project import BuildError, LabSource
@@ -37,19 +37,6 @@ class Cell:
 
 MINUTES = "{minutes}"
 """Is in the head of a source for the lab's estimated time."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabMeta:
-    """What the head of a lab says about it; the notebooks' metadata have it under ``course``."""
-
-    lab: str
-    title: str
-    promise: str
-    objectives: list[str]
-    minutes: int
-    needs: str
-    builds: list[str]
 
 
 def read_cells(source: LabSource) -> list[Cell]:
@@ -93,8 +80,10 @@ def read_cells(source: LabSource) -> list[Cell]:
     return cells
 
 
-def read_meta(source: LabSource, cells: Sequence[Cell], builds: list[str], minutes: int) -> LabMeta:
-    """Return what the text cells at the head of a lab say about it.
+def read_meta(
+    source: LabSource, cells: Sequence[Cell], builds: list[str], minutes: int
+) -> dict[str, Any]:
+    """Return what the head of a lab says about it: ``course`` in the notebooks' metadata.
 
     Parameters
     ----------
@@ -134,15 +123,15 @@ def read_meta(source: LabSource, cells: Sequence[Cell], builds: list[str], minut
             hint=f"Objectives are separated by ` · `, the time is `about {MINUTES} min`.",
         )
     named = [part.strip().strip("`") for part in row.get("builds", "").split("·") if part.strip()]
-    return LabMeta(
-        lab=source.lab,
-        title=title[2].strip(),
-        promise=" ".join(promise.split()),
-        objectives=objectives,
-        minutes=minutes,
-        needs=row.get("needs", ""),
-        builds=named or builds,
-    )
+    return {
+        "lab": source.lab,
+        "title": title[2].strip(),
+        "promise": " ".join(promise.split()),
+        "objectives": objectives,
+        "minutes": minutes,
+        "needs": row.get("needs", ""),
+        "builds": named or builds,
+    }
 
 
 def code_lines(source: str) -> int:
@@ -162,17 +151,9 @@ def code_lines(source: str) -> int:
         if isinstance(node, kinds) and ast.get_docstring(node) is not None:
             text = node.body[0]
             docstrings.update(range(text.lineno, (text.end_lineno or 0) + 1))
-    skipped = {
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENDMARKER,
-    }
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(as_python(source)).readline):
-        if token.type not in skipped:
+        if token.type != tokenize.COMMENT and token.string.strip():
             lines.update(range(token.start[0], token.end[0] + 1))
     return len(lines - docstrings)
 
@@ -183,6 +164,13 @@ def parse_code(source: str) -> ast.Module | None:
         return ast.parse(as_python(source))
     except SyntaxError:
         return None
+
+
+def defined_names(source: str) -> set[str]:
+    """Return the functions and classes that a cell defines at its top level."""
+    tree = parse_code(source)
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return {node.name for node in tree.body if isinstance(node, kinds)} if tree else set()
 
 
 def as_python(source: str) -> str:
@@ -197,15 +185,12 @@ def as_python(source: str) -> str:
 def checked_exercise(source: str) -> str | None:
     """Return the exercise that a cell checks: the first argument of its ``lab.check("1.1", …)``."""
     for call in _calls(source):
-        if (
-            isinstance(call.func, ast.Attribute)
-            and call.func.attr == "check"
-            and isinstance(call.func.value, ast.Name)
-            and call.func.value.id == "lab"
-            and call.args
-            and isinstance(call.args[0], ast.Constant)
-        ):
-            return str(call.args[0].value)
+        match call:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="lab"), attr="check"),
+                args=[ast.Constant(value=exercise), *_],
+            ):
+                return str(exercise)
     return None
 
 

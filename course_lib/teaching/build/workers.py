@@ -12,43 +12,44 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import psutil
+
+from course_lib.progress import progress_bar
 
 T = TypeVar("T")
 
 CELL_TIMEOUT = 900
 """Seconds that one cell may take."""
 
-QUIET = ("--IPKernelApp.log_level=ERROR",)
-"""Arguments of a kernel: its warnings about sockets are of no use to who waits for a notebook."""
+KERNEL: dict[str, Any] = {
+    "kernel_name": "python3",
+    # Its warnings about sockets are of no use to who waits for a notebook.
+    "extra_arguments": ["--IPKernelApp.log_level=ERROR"],
+    "store_widget_state": False,
+    "coalesce_streams": True,
+}
+"""How nbclient, and papermill with it, start a kernel and keep what it puts out."""
 
-OnCell = Callable[..., None]
+OnCell = Callable[..., object]
 """A hook of nbclient, which calls it with `cell` and `cell_index` as a cell starts."""
 
-_ENVIRONMENT = {
+ENVIRONMENT = {
     # one thread a notebook: two run side by side, and on two cores more only get in each other's
     # way
     **dict.fromkeys(
-        (
-            "OMP_NUM_THREADS",
-            "MKL_NUM_THREADS",
-            "OPENBLAS_NUM_THREADS",
-            "NUMEXPR_NUM_THREADS",
-            "VECLIB_MAXIMUM_THREADS",
-            "RAG_THREADS",
-        ),
-        "1",
+        ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
     ),
+    **dict.fromkeys(("VECLIB_MAXIMUM_THREADS", "RAYON_NUM_THREADS", "RAG_THREADS"), "1"),
     "TOKENIZERS_PARALLELISM": "false",
     "TQDM_DISABLE": "1",  # a progress bar is not an output to keep
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # or the debugger warns on stderr of every kernel
     "PYTHONHASHSEED": "0",
     "PYTHONIOENCODING": "utf-8",
 }
+"""Of a process that runs a notebook."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,13 @@ def run_jobs(
         Variables for the kernels on top of this process's.
     """
     path = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
-    variables = {**_ENVIRONMENT, "PYTHONPATH": path, **(environment or {})}
+    variables = {**ENVIRONMENT, "PYTHONPATH": path, **(environment or {})}
     me = psutil.Process()
     others = me.children(recursive=True)
-    with _environment(variables), _bar(jobs, title) as show:
+    cells = sum(job.cells for job in jobs)
+    with progress_bar(cells, title, "cell") as advance, _environment(variables):
         pool = ThreadPoolExecutor(max(1, at_once))
-        futures = {pool.submit(job.execute, partial(show, job.lab)): job.lab for job in jobs}
+        futures = {pool.submit(job.execute, lambda **_: advance(1)): job.lab for job in jobs}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
@@ -115,25 +117,3 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-@contextmanager
-def _bar(jobs: Sequence[Job[T]], title: str) -> Iterator[Callable[..., None]]:
-    """Show a bar of cells; yield what to call with a lab as one of its cells starts."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f} cells"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        total = progress.add_task(title, total=sum(job.cells for job in jobs))
-
-        def show(lab: str, **_: object) -> None:
-            progress.update(total, advance=1, description=f"{title} {lab}")
-
-        yield show

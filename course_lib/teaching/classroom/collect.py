@@ -302,7 +302,7 @@ def _place(
     times = [one.time for one in notebooks if one.time]
     time = max(times, default=None)
     if stamps:  # nbgrader's own, which says it itself
-        time = parse_stamp(stamps[0].read_text(encoding="utf-8", errors="replace").strip())
+        time = time_of(stamps[0])
     late = [one.late for one in notebooks if one.late is not None]
     if late and due:
         # An archive of Canvas says when it was made, and of each file only whether it was late.
@@ -310,7 +310,7 @@ def _place(
         time = max(time or after, after) if any(late) else min(time or due, due)
     target = room.place("submitted", login, assignment)
     stamp = target / STAMP
-    earlier = parse_stamp(stamp.read_text(encoding="utf-8").strip()) if stamp.is_file() else None
+    earlier = time_of(stamp)
     different = [_digest(path) for path in target.glob("*.ipynb")] != [
         _digest(one.path) for one in notebooks if one.path
     ]
@@ -408,3 +408,10 @@ def parse_stamp(stamp: str) -> datetime | None:
             hint="Write it as 2026-11-24 10:00:00 UTC.",
         ) from error
     return parsed
+
+
+def time_of(stamp: Path) -> datetime | None:
+    """Return the time that a time stamp's file holds, in UTC; None where there is none."""
+    if not stamp.is_file():
+        return None
+    return parse_stamp(stamp.read_text(encoding="utf-8", errors="replace").strip())

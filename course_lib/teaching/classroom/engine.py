@@ -7,17 +7,16 @@ options; `course grade` starts once for all, and takes a small part of the time.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from course_lib.teaching.classroom.autograded import autograded
 from course_lib.teaching.classroom.folder import find_class
 from course_lib.teaching.classroom.grading import grade_assignment
 from course_lib.teaching.grade import Master, Options, find_fence, lab_masters, read_master
-from course_lib.teaching.quick_imports import quick_nbformat
 
 
 class GradeWithinFence(NbGraderPreprocessor):  # type: ignore[misc]
@@ -34,8 +33,7 @@ class GradeWithinFence(NbGraderPreprocessor):  # type: ignore[misc]
         learner = about["student"]
         report = grade_assignment(room, master, Options(find_fence(), jobs=1), learners=[learner])
         (grade,) = (one for one in report.grades if one.learner == learner)
-        made = json.dumps(autograded(master, grade))
-        return quick_nbformat().reads(made, as_version=4), resources
+        return nbformat.from_dict(autograded(master, grade)), resources
 
 
 def master_of(assignment: str, source: Path) -> Master:

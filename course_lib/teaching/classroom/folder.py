@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.quick_imports import quick_nbformat
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -41,9 +40,6 @@ class Classroom:
 
     root: Path
     config: Config
-
-    def __post_init__(self) -> None:
-        quick_nbformat()  # before nbgrader imports it, which takes seconds longer
 
     @property
     def database(self) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
-from pathlib import Path
 
 from course_lib.teaching.classroom.autograded import autograded, write_autograded
-from course_lib.teaching.classroom.collect import STAMP, parse_stamp
+from course_lib.teaching.classroom.collect import STAMP, time_of
 from course_lib.teaching.classroom.comments import comments
 from course_lib.teaching.classroom.folder import Classroom
 from course_lib.teaching.classroom.record import assign_penalty, record
@@ -21,6 +19,7 @@ from course_lib.teaching.grade import (
     Submission,
     grade_all,
 )
+from course_lib.teaching.grade.errors import disk_errors
 from course_lib.teaching.grade.report import forget_grades, read_grades
 from course_lib.teaching.grade.submissions import submission_in
 
@@ -68,13 +67,8 @@ def grade_assignment(
         def keep(grade: Grade) -> None:
             stamp = room.place("submitted", grade.learner, name) / STAMP
             place = room.place("autograded", grade.learner, name)
-            try:
+            with disk_errors(place):
                 write_autograded(autograded(master, grade), place, name, stamp)
-            except OSError as error:
-                raise GradeError(
-                    f"{place} cannot be written: {error.strerror}",
-                    hint="What was recorded before is kept; continue with --resume.",
-                ) from error
             said = comments(master, grade)
             earlier = before.get(grade.learner)
             done = record(book, name, grade, said, time=time_of(stamp), before=earlier)
@@ -90,10 +84,3 @@ def submissions(room: Classroom, assignment: str) -> list[Submission]:
         for folder in sorted((room.root / "submitted").glob(f"*/{assignment}"))
         if folder.is_dir()
     ]
-
-
-def time_of(stamp: Path) -> datetime | None:
-    """Return the time that a time stamp's file holds, in UTC; None where there is none."""
-    if not stamp.is_file():
-        return None
-    return parse_stamp(stamp.read_text(encoding="utf-8", errors="replace").strip())

@@ -6,9 +6,9 @@ are hashed, and winnowing keeps the smallest hash of every `WINDOW` neighbours, 
 2003). So a copied passage of `GRAM + WINDOW - 1` tokens shares a fingerprint, wherever it is.
 
 The numbers below were chosen with 26 right answers to 15 exercises that were written from their
-statements alone, and with the course's own answers in disguise (`tests/grading/test_copies.py`).
-Some shorter exercises have one obvious answer: independent ones share up to 94% with the course's.
-From `HELD_BACK` tokens on, the most was 71%.
+statements alone, and with the course's own answers in disguise (`tests/grading/test_copies.py` has
+these, and of the others those that came closest). Some shorter exercises have one obvious answer:
+independent ones share up to 94% with the course's. From `HELD_BACK` tokens on, the most was 71%.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from course_lib.embedder.weights import models_dir
 from course_lib.settings import project_root
+from course_lib.teaching.build.workers import ENVIRONMENT
 from course_lib.teaching.grade.errors import GradeError
 
 MEGABYTE = 1 << 20
@@ -153,15 +154,8 @@ class Fence:
 
     def environment(self, library: Path | None = None) -> dict[str, str]:
         """Return the variables of the process inside; `library` is where it imports it from."""
-        threads = ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "VECLIB_MAXIMUM", "RAYON")
         fenced = {
-            **{f"{name}_NUM_THREADS": "1" for name in threads if name != "VECLIB_MAXIMUM"},
-            "VECLIB_MAXIMUM_THREADS": "1",
-            "RAG_THREADS": "1",
-            "TOKENIZERS_PARALLELISM": "false",
-            "TQDM_DISABLE": "1",
-            "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-            "PYTHONHASHSEED": "0",
+            **ENVIRONMENT,
             "PYTHONUTF8": "1",
             "PYTHONSAFEPATH": "1",
             "PYTHONDONTWRITEBYTECODE": "1",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course_lib.teaching.build.project import write_atomically
@@ -34,6 +34,7 @@ from course_lib.teaching.grade.sandbox import Sandbox, Setup
 from course_lib.teaching.grade.submissions import Submission, read_cells
 
 
+@dataclass(eq=False)
 class Grader:
     """Grades submissions, one at a time.
 
@@ -53,24 +54,17 @@ class Grader:
         The folder for nbval's reports.
     """
 
-    def __init__(
-        self,
-        master: Master,
-        setup: Setup,
-        slot: int,
-        database: str,
-        audits: Audits,
-        audit_share: float,
-        junit: Path,
-    ) -> None:
-        self.master = master
-        self.setup = setup
-        self.slot = slot
-        self.audits = audits
-        self.audit_share = audit_share
-        self.junit = junit
+    master: Master
+    setup: Setup
+    slot: int
+    database: str
+    audits: Audits
+    audit_share: float
+    junit: Path
+
+    def __post_init__(self) -> None:
         self.sandbox: Sandbox | None = None
-        self.databases = Databases(database) if database else None
+        self.databases = Databases(self.database) if self.database else None
         self._stopped = False
 
     def prove(self) -> tuple[str, ...]:

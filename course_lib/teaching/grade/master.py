@@ -16,10 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from course_lib.teaching.build.release import released
 from course_lib.teaching.build.source import checked_exercise
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.notebooks import read_notebook
-from course_lib.teaching.grade.release import released
 from course_lib.teaching.names import bound_names, read_names
 
 if TYPE_CHECKING:

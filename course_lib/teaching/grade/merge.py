@@ -13,12 +13,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from course_lib.teaching.build.source import parse_code
+from course_lib.teaching.build.source import defined_names, parse_code
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.submissions import LONGEST_SOURCE, SentCell
 from course_lib.teaching.names import bound_names
-
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True)
@@ -90,12 +88,6 @@ def solved(master: Master) -> Merged:
     return Merged({cell.grade_id: cell.source for cell in written}, frozenset(), {}, ())
 
 
-def defined_names(source: str) -> set[str]:
-    """Return the functions and classes that a cell defines at its top level."""
-    tree = parse_code(source)
-    return {node.name for node in tree.body if isinstance(node, Definition)} if tree else set()
-
-
 def definitions(source: str, taken: Collection[str]) -> str:
     r"""Return the imports, functions, classes and assignments of a cell that define new names.
 
@@ -112,7 +104,8 @@ def definitions(source: str, taken: Collection[str]) -> str:
     'def twice(x):\n    return 2 * x'
     """
     tree = parse_code(source)
-    kinds = Definition | ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+    kinds |= ast.Assign | ast.AnnAssign
     parts = []
     for node in tree.body if tree else ():
         names = bound_names(ast.unparse(node))

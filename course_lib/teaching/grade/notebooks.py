@@ -1,4 +1,4 @@
-"""Notebooks from text, without the validation that would only be logged, and takes longest."""
+"""Notebooks of the instructor's own, read from their files."""
 
 from __future__ import annotations
 
@@ -6,32 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.quick_imports import quick_nbformat
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
-
-
-def parse_notebook(text: str) -> NotebookNode:
-    """Return a notebook of any version, brought to version 4.
-
-    Parameters
-    ----------
-    text
-        JSON.
-
-    Raises
-    ------
-    Exception
-        nbformat's or json's, where it is not a notebook.
-
-    Examples
-    --------
-    >>> parse_notebook('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}').cells
-    []
-    """
-    nbformat = quick_nbformat()
-    return nbformat.convert(nbformat.reader.reads(text), 4)
 
 
 def read_notebook(path: Path) -> NotebookNode:
@@ -42,8 +19,11 @@ def read_notebook(path: Path) -> NotebookNode:
     GradeError
         It is not there or no notebook.
     """
+    import nbformat
+
     try:
-        return parse_notebook(path.read_text(encoding="utf-8"))
+        # Without the validation that would only be logged, and takes longest.
+        return nbformat.convert(nbformat.reader.reads(path.read_text(encoding="utf-8")), 4)
     except FileNotFoundError:
         raise GradeError(f"{path} is not there") from None
     except Exception as error:  # nbformat's and json's

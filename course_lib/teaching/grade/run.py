@@ -15,9 +15,9 @@ import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.grade.audits import Audits
 from course_lib.teaching.grade.cluster import grading_cluster
 from course_lib.teaching.grade.copies import find_copies
-from course_lib.teaching.grade.errors import GradeError
+from course_lib.teaching.grade.errors import GradeError, disk_errors
 from course_lib.teaching.grade.fence import Fence, Limits
 from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
@@ -97,7 +97,7 @@ def grade_all(
     options = replace(options, seed=options.seed or secrets.token_hex(4))
     library = library_digest(project_root())
     digests = _digests(submissions, master, options, library)
-    with _disk_errors(out):
+    with disk_errors(out):
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
     earlier = read_grades(out) if options.resume else {}
     done = {
@@ -115,13 +115,13 @@ def grade_all(
                 grade = replace(grade, digest=digests[grade.learner])
                 if record is not None:
                     record(grade)
-                with _disk_errors(out):
+                with disk_errors(out):
                     write_grade(grade, out)
                 done.add(grade.learner)
                 advance(1)
     waiting = tuple(one.learner for one in submissions if one.learner not in done)
     report = _report(master, out, options, waiting, time.monotonic() - begun)
-    with _disk_errors(out):
+    with disk_errors(out):
         write_atomically(out / "index.html", overview_page(report, master))
     return report
 
@@ -232,18 +232,6 @@ def _proven(grader: Grader, library: str, options: Options) -> tuple[str, ...]:
 def _solution(master: Master) -> str:
     sources = sorted((project_root() / "solutions").glob(f"{master.lab or 'none'}_*.py"))
     return sources[0].read_text(encoding="utf-8") if sources else ""
-
-
-@contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
-    """Say it where a folder cannot be written, for one because the disk is full."""
-    try:
-        yield
-    except OSError as error:
-        raise GradeError(
-            f"{folder} cannot be written: {error.strerror}",
-            hint="What was recorded before is kept; continue with --resume.",
-        ) from error
 
 
 def _digests(

@@ -59,6 +59,7 @@ class CellRun:
         return f"{self.ename}: {self.evalue}".rstrip(": ") if self.state != "ok" else ""
 
 
+@dataclass(eq=False)
 class Conversation:
     """The grader's side of what is said with the process of one submission.
 
@@ -84,21 +85,16 @@ class Conversation:
         Why it came to its end too early; a key of `SAYS`, or empty.
     """
 
-    def __init__(
-        self,
-        channel: Channel,
-        parent_answers: Callable[[], bool],
-        limits: Limits,
-        left: float,
-        steps: Sequence[Step],
-        bad: dict[int, str],
-    ) -> None:
-        self.channel = channel
-        self.parent_answers = parent_answers
-        self.limits = limits
-        self.until = time.monotonic() + left
-        self.runs = [CellRun(step) for step in steps]
-        self.bad = bad
+    channel: Channel
+    parent_answers: Callable[[], bool]
+    limits: Limits
+    left: float
+    steps: Sequence[Step]
+    bad: dict[int, str]
+
+    def __post_init__(self) -> None:
+        self.until = time.monotonic() + self.left
+        self.runs = [CellRun(step) for step in self.steps]
         self.junit: str | None = None
         self.begun = -1
         self.ended = ""

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from course_lib.teaching.grade.notebooks import parse_notebook
-
 LARGEST = 64_000_000
 """Bytes of a notebook file that are read; outputs are most of it, and are not used."""
 
@@ -181,8 +179,10 @@ def _cell(cell: Any) -> SentCell:
 
 
 def _upgraded(raw: dict[str, Any]) -> Any:
+    import nbformat
+
     try:
-        return json.loads(json.dumps(parse_notebook(json.dumps(raw))))
+        return nbformat.convert(nbformat.from_dict(raw), 4)
     except Exception as error:  # whatever a converter trips over
         version = raw["nbformat"]
         raise ValueError(f"it cannot be converted from version {version}: {error}") from None

@@ -1,8 +1,8 @@
 """The source of a learner's function with all that it needs: a function in, a text out.
 
 What it needs is found by name. What another module defines is imported from there; helper
-functions, classes and what is computed at the top level of a cell are copied with their source; a
-value is written as a literal.
+functions and classes are copied with their source; a value is written as a literal, or, where it
+reads back from none, as the statement of a cell that computes it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import inspect
 import linecache
 import re
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from course_lib.teaching.lab.own import notebook_shell
 from course_lib.teaching.names import bound_names, read_names
 
 LONGEST_VALUE = 2_000
-"""Characters of a value that is written as a literal, at most: data is better an argument."""
+"""Characters of a value that is written as a literal, at most."""
 
 
 class NoSourceError(Exception):
@@ -52,7 +52,8 @@ def source_of(given: Any, name: str, places: Mapping[str, str]) -> str:
         raise NoSourceError(f"{name} is defined within another function")
     source = _Source(function.__globals__, {key: places[key] for key in places if key != name})
     source.add_function(function, name)
-    parts = ["\n".join(_grouped(source.imports)), "\n".join(source.values), *source.definitions]
+    imports = "\n".join(sorted(set(source.imports)))
+    parts = [imports, "\n".join(source.values), *source.definitions]
     return "\n\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -103,52 +104,27 @@ class _Source:
             return
         if type(value).__module__.startswith("course_lib.teaching"):
             raise NoSourceError(f"it uses {name}, which is there in a notebook only")
-        found = self._bound(name, value)
+        found = self._bound(name)
         if found and isinstance(found[0], ast.Import | ast.ImportFrom):
             self._add(*found)
         elif line := _import_of(name, value):
             self.imports.append(line)
         elif isinstance(value, types.FunctionType) and value.__name__ != "<lambda>":
             self.add_function(value, name)
+        elif literal := _literal(value):  # it may have changed since a cell gave it
+            self.values.append(f"{name} = {literal}")
         elif found:
             self._add(*found)
-        elif (literal := _literal(value)) is not None:
-            self.values.append(f"{name} = {literal}")
         else:
             raise NoSourceError(
                 f"it uses {name}, of the type {type(value).__name__}, which cannot be written down"
             )
 
-    def _bound(self, name: str, value: Any = None) -> tuple[ast.stmt, str] | None:
-        """Return the last statement that gave a name its value, as far as that can be told."""
-        for text in self._cells:
-            found = _statement(text, name)
-            if found is None:
-                continue
-            node, _ = found
-            if isinstance(node, ast.Assign | ast.AnnAssign):
-                # A value may have changed since: a literal says what it is.
-                return None if _reads_back(value) and not _means(node, value) else found
-            return found if isinstance(node, (*_DEFINITIONS, ast.Import, ast.ImportFrom)) else None
-        return None
-
-
-def _grouped(imports: Iterable[str]) -> list[str]:
-    """Return import lines in order, one for each module, the course's own last.
-
-    Examples
-    --------
-    >>> _grouped(["from course_lib.records import Span", "from re import sub", "from re import I"])
-    ['from re import I, sub', 'from course_lib.records import Span']
-    """
-    names: dict[str, set[str]] = {}
-    for line in imports:
-        start, joins, name = line.partition(" import ")
-        names.setdefault(start, set()).update({name} if joins else set())
-    lines = [
-        f"{start} import {', '.join(sorted(of))}" if of else start for start, of in names.items()
-    ]
-    return sorted(lines, key=lambda line: (line.split()[1].startswith("course_lib"), line))
+    def _bound(self, name: str) -> tuple[ast.stmt, str] | None:
+        """Return the last statement that gave a name its value, if it can be copied alone."""
+        found = next(filter(None, (_statement(text, name) for text in self._cells)), None)
+        kinds = (*_DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+        return found if found and isinstance(found[0], kinds) else None
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -200,24 +176,11 @@ def _import_of(name: str, value: Any) -> str:
     return f"from {module} import {original}" + (f" as {name}" if name != original else "")
 
 
-def _literal(value: Any) -> str | None:
-    """Return a value as Python writes it; None where that does not read back."""
-    if not _reads_back(value):
-        return None
-    if len(repr(value)) > LONGEST_VALUE:
-        raise NoSourceError(f"it uses a value of {len(repr(value)):,} characters")
-    return repr(value)
-
-
-def _reads_back(value: Any) -> bool:
+def _literal(value: Any) -> str:
+    """Return a short value as Python writes it; empty where that does not read back."""
+    text = repr(value)
     try:
-        return bool(ast.literal_eval(repr(value)) == value)
+        reads_back = len(text) <= LONGEST_VALUE and bool(ast.literal_eval(text) == value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return False
-
-
-def _means(node: ast.Assign | ast.AnnAssign, value: Any) -> bool:
-    try:
-        return node.value is not None and bool(ast.literal_eval(node.value) == value)
-    except (ValueError, TypeError):
-        return False
+        reads_back = False
+    return text if reads_back else ""

@@ -1,15 +1,14 @@
 """The learner's functions run in the library's places: kept sections in, changed modules out.
 
 `path/sitecustomize.py` installs this in every process of `course mine`, before anything of the
-library is imported. A module of the library that a kept function belongs to is then compiled with
-a decorator on that function, which puts the learner's in its place; so copies that `from … import`
-makes are the learner's, too. Because of that, this module needs Python's standard library
-alone, and imports of the library only what it needs to tell a fault.
+library is imported. As soon as a module of the library has run that a kept function belongs to, and
+before another one can import from it, the learner's is put in its place; so copies that
+`from … import` makes are the learner's, too. Because of that, this module needs Python's standard
+library alone, and imports of the library only what it needs to tell a fault.
 """
 
 from __future__ import annotations
 
-import ast
 import ctypes
 import hashlib
 import importlib.abc
@@ -139,18 +138,8 @@ def fingerprint(sections: Iterable[Section], rooms: Sequence[str]) -> str:
 
 
 def install(folder: Path) -> None:
-    """Put what is kept in a folder in the library's places, as its modules are imported.
-
-    Raises
-    ------
-    ImportError
-        If a module that is to be changed has been imported already.
-    """
-    sections = read_sections(folder)
-    late = [one.module for one in sections if one.module in sys.modules]
-    if late:
-        raise ImportError(f"{late[0]} was imported before the functions in {folder} were read")
-    sys.meta_path.insert(0, Finder(sections))
+    """Put what is kept in a folder in the library's places, as its modules are imported."""
+    sys.meta_path.insert(0, Finder(read_sections(folder)))
 
 
 class Finder(importlib.abc.MetaPathFinder):
@@ -192,7 +181,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 class Loader(importlib.machinery.SourceFileLoader):
-    """Compiles a module of the library with the learner's functions in it."""
+    """Runs a module of the library, and puts the learner's functions into it."""
 
     def __init__(
         self,
@@ -205,28 +194,17 @@ class Loader(importlib.machinery.SourceFileLoader):
         self.own = own
         self.after = after
 
-    def get_code(self, fullname: str) -> types.CodeType:
-        """Return the module's code, in which the functions that are replaced are decorated."""
-        # Without Python's cache: what is compiled here is not what the file says.
-        tree = ast.parse(self.get_data(self.path), self.path)
-        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-        defined = {node.name: node for node in tree.body if isinstance(node, functions)}
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run the module; then each function of the learner's takes its place."""
+        super().exec_module(module)
         for name, section in self.own.items():
-            if name not in defined:
+            library = vars(module).get(name)
+            if not isinstance(library, types.FunctionType):
                 raise ImportError(
-                    f"{section.file} keeps {name} for {fullname}, which has no such function: "
+                    f"{section.file} keeps {name} for {self.name}, which has no such function: "
                     "delete that section, or pass the check of the exercise again"
                 )
-            defined[name].decorator_list.insert(0, ast.Name("_in_its_place", ast.Load()))
-        return compile(ast.fix_missing_locations(tree), self.path, "exec", dont_inherit=True)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        """Run the module, with that decorator."""
-        vars(module)["_in_its_place"] = lambda library: Own(
-            self.own[library.__name__], library
-        ).in_its_place()
-        super().exec_module(module)
-        del vars(module)["_in_its_place"]
+            setattr(module, name, Own(section, library).in_its_place())
         if self.after:
             self.after(module)
 

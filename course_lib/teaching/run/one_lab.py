@@ -14,7 +14,7 @@ from course_lib.store.urls import hide_password
 from course_lib.teaching.build.execute import last_line, tidy_outputs
 from course_lib.teaching.build.project import LabSource, Project
 from course_lib.teaching.build.source import first_line
-from course_lib.teaching.build.workers import CELL_TIMEOUT, QUIET, OnCell
+from course_lib.teaching.build.workers import CELL_TIMEOUT, KERNEL, OnCell
 from course_lib.teaching.claims import broken
 
 if TYPE_CHECKING:
@@ -119,14 +119,11 @@ def run_lab(
             path,
             output,
             parameters=parameters,
-            kernel_name="python3",
-            extra_arguments=[*QUIET],
             progress_bar=False,
             execution_timeout=CELL_TIMEOUT,
-            store_widget_state=False,
-            coalesce_streams=True,
             resources={"metadata": {"path": str(path.parent)}},
             on_cell_start=on_start,
+            **KERNEL,
         )
     except PapermillExecutionError as raised:
         error = {**seen, "message": last_line(raised.ename, raised.evalue)}

@@ -19,16 +19,13 @@ from course_lib.teaching.build.workers import Job, run_jobs
 from course_lib.teaching.run.one_lab import LabRun, run_lab
 from course_lib.teaching.run.report import index_page
 
-PARAMETERS = ("data_dir", "database_url", "embedding_model")
-"""What may be given from outside; a lab gets those that its `parameters` cell declares."""
-
 _VARIABLES = {"database_url": "DATABASE_URL", "embedding_model": "RAG_EMBED_MODEL"}
 
 
 def run_labs(
     labs: Sequence[str] | None = None,
     jobs: int = 2,
-    parameters: Mapping[str, str] | None = None,
+    parameters: Mapping[str, str | None] | None = None,
     out: Path | None = None,
     *,
     project: Project | None = None,
@@ -42,7 +39,8 @@ def run_labs(
     jobs
         How many at a time.
     parameters
-        Values for `data_dir`, `database_url` and `embedding_model`.
+        Values for `data_dir`, `database_url` and `embedding_model`; a lab gets those that its
+        `parameters` cell declares.
     out
         The folder to write to; `build/run` below the project's root by default.
     project
@@ -56,7 +54,7 @@ def run_labs(
     Raises
     ------
     InputError
-        A parameter is unknown, or its folder does not exist.
+        The folder of a parameter does not exist.
     BuildError
         A solution was never built.
     KeyboardInterrupt
@@ -94,13 +92,8 @@ def database_in_use(given: str | None = None) -> str:
     return f"PostgreSQL at {where} ({'--database-url' if given else 'DATABASE_URL'})"
 
 
-def _checked(parameters: Mapping[str, str], project: Project) -> dict[str, str]:
+def _checked(parameters: Mapping[str, str | None], project: Project) -> dict[str, str]:
     given = {name: value for name, value in parameters.items() if value}
-    if unknown := set(given) - set(PARAMETERS):
-        raise InputError(
-            f"there is no parameter {sorted(unknown)[0]!r}",
-            hint=f"Labs take {', '.join(PARAMETERS)}.",
-        )
     if folder := given.get("data_dir"):
         found = [base / folder for base in (Path.cwd(), project.root) if (base / folder).is_dir()]
         if not found:

@@ -17,13 +17,10 @@ from queue import Empty
 from types import SimpleNamespace
 from typing import Any
 
+import nbval.plugin
 import pytest
 
 from course_lib.teaching.grade.inside.channel import Channel
-from course_lib.teaching.quick_imports import SLOW, without
-
-with without(*SLOW):
-    import nbval.plugin
 
 PRINTED = 1_000_000
 """Characters that a cell may print before the rest is left out."""
