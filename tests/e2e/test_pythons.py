@@ -11,16 +11,18 @@ wheel for the version, pip takes that one.
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from course_lib.bootstrap import ask, torch_pin, unsuitable, venv_bin, venv_python
-from course_lib.settings import project_root
+from course_lib.settings import project_root, state_dir
 from course_lib.store.server import remove_server
 from tests.course_copies import copy_course, write_empty_wheel
 
@@ -83,12 +85,23 @@ def course(
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(outside)}
     links = f"{os.environ.get('PIP_FIND_LINKS', '')} {folder}".strip()
     copy = Copy(root, version, python, {**inherited, "PIP_FIND_LINKS": links})
+    copy_vectors(root / ".course")
     try:
         copy.run(python, "course_lib/bootstrap.py")
         yield copy
     finally:
         remove_server(root / ".course")
         remove_without_waiting(folder)
+
+
+def copy_vectors(state: Path) -> None:
+    """Take along the vectors that this environment has encoded, if there are any."""
+    known = state_dir() / "vectors.sqlite"
+    state.mkdir()
+    if known.exists():
+        with closing(sqlite3.connect(known)) as source:
+            with closing(sqlite3.connect(state / known.name)) as copied:
+                source.backup(copied)
 
 
 def remove_without_waiting(folder: Path) -> None:
