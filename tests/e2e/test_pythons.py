@@ -1,12 +1,12 @@
-"""The course on Python 3.12 and 3.13: the set-up, three labs, and pip alone.
+"""The course on Python 3.12 and 3.13: the set-up, three labs, unit tests, and pip alone.
 
 3.11 is not among them: this environment has it, and all other tests run on it. Each version gets a
 copy of the checkout with one environment, in which everything below runs.
 
 PyPI's torch for Linux brings gigabytes of CUDA, and PyTorch's index of CPU wheels cannot be reached
-from every machine. So the set-up finds a wheel of torch that holds nothing, and OpenVINO encodes
-with the model that was converted here. If pip is configured with a folder that has PyTorch's own
-wheel for the version, pip takes that one.
+from every machine. So the set-up finds a wheel of torch that holds nothing, OpenVINO encodes with
+the model that was converted here, and the tests that need torch are skipped. If pip is configured
+with a folder that has PyTorch's own wheel for the version, pip takes that one.
 """
 
 import os
@@ -30,7 +30,13 @@ ROOT = project_root()
 LABS = ("01", "07", "10")
 """Without a database, with one, and with a pipeline."""
 
-VERSIONS = ("3.12", "3.13")
+CLASSROOM = "tests/unit/teaching"
+WRONG_ANSWERS = [f"--ignore={CLASSROOM}/{name}.py" for name in ("test_exercises", "test_audits")]
+UNIT_TESTS = {
+    "3.12": (CLASSROOM, "tests/unit/loader", *WRONG_ANSWERS),
+    "3.13": ("tests/unit", f"--ignore={CLASSROOM}"),
+}
+"""Which versions are tried, with a part of the unit tests each; the wrong answers take longest."""
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
@@ -67,7 +73,7 @@ def interpreter(version: str) -> str | None:
     return next((str(path) for path in found if path and not unsuitable(ask(str(path)))), None)
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=UNIT_TESTS)
 def course(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Copy]:
@@ -118,6 +124,11 @@ def test_the_set_up_took_this_python_and_is_complete(course: Copy) -> None:
 
 def test_a_lab_of_each_kind_runs(course: Copy) -> None:
     course.run(venv_bin(course.root) / "course", "run", *LABS)
+
+
+def test_the_unit_tests_pass(course: Copy) -> None:
+    quick = ("-q", "-p", "no:cacheprovider", "-m", "not long and not browser")
+    course.run(venv_python(course.root), "-m", "pytest", *quick, *UNIT_TESTS[course.version])
 
 
 def test_pip_alone_installs_the_library_and_it_needs_no_checkout(
