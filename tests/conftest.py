@@ -36,6 +36,22 @@ settings.register_profile("course", deadline=None, suppress_health_check=[Health
 settings.load_profile("course")
 
 
+LONGEST = (
+    "tests/e2e/test_pythons.py",
+    "tests/browser/test_jupyterlab.py",
+    "tests/unit/teaching/test_audits.py",
+    "tests/grading/test_rehearsal.py",
+    "tests/unit/test_bench.py",
+)
+"""The files whose long tests take minutes, the longest first."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files: one that began last would keep one worker busy alone."""
+    ranks = {file: rank for rank, file in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(ranks)))
+
+
 @pytest.fixture(scope="session")
 def worker_database() -> Iterator[FreshDatabase]:
     """The one database of this worker, in which tests have their schemas."""

@@ -119,7 +119,9 @@ def run_tests(*, long: bool = False, browser: bool = False, root: Path | None = 
         twice = pytest_step("solutions, twice each", *NBVAL, TWICE, environment=fresh)
         with repeated_solutions(root):
             outcomes = [run(twice)]
-        outcomes.append(run(pytest_step("long tests", "-m", "long", "tests", timeout=1800)))
+        # In the order of tests/conftest.py, and not the files with the most tests first.
+        words = ("--no-loadscope-reorder", "-m", "long", "tests")
+        outcomes.append(run(pytest_step("long tests", *words, timeout=1800)))
     else:
         with ThreadPoolExecutor(2) as at_once:
             outcomes = list(at_once.map(partial(run, quiet=True), static_steps(root)))

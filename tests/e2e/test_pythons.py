@@ -1,26 +1,28 @@
-"""The course on Python 3.12 and 3.13: the set-up, three labs, and pip alone.
+"""The course on Python 3.12 and 3.13: the set-up, three labs, unit tests, and pip alone.
 
 3.11 is not among them: this environment has it, and all other tests run on it. Each version gets a
 copy of the checkout with one environment, in which everything below runs.
 
 PyPI's torch for Linux brings gigabytes of CUDA, and PyTorch's index of CPU wheels cannot be reached
-from every machine. So the set-up finds a wheel of torch that holds nothing, and OpenVINO encodes
-with the model that was converted here. If pip is configured with a folder that has PyTorch's own
-wheel for the version, pip takes that one.
+from every machine. So the set-up finds a wheel of torch that holds nothing, OpenVINO encodes with
+the model that was converted here, and the tests that need torch are skipped. If pip is configured
+with a folder that has PyTorch's own wheel for the version, pip takes that one.
 """
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from course_lib.bootstrap import ask, torch_pin, unsuitable, venv_bin, venv_python
-from course_lib.settings import project_root
+from course_lib.settings import project_root, state_dir
 from course_lib.store.server import remove_server
 from tests.course_copies import copy_course, write_empty_wheel
 
@@ -28,7 +30,13 @@ ROOT = project_root()
 LABS = ("01", "07", "10")
 """Without a database, with one, and with a pipeline."""
 
-VERSIONS = ("3.12", "3.13")
+CLASSROOM = "tests/unit/teaching"
+WRONG_ANSWERS = [f"--ignore={CLASSROOM}/{name}.py" for name in ("test_exercises", "test_audits")]
+UNIT_TESTS = {
+    "3.12": (CLASSROOM, "tests/unit/loader", *WRONG_ANSWERS),
+    "3.13": ("tests/unit", f"--ignore={CLASSROOM}"),
+}
+"""Which versions are tried, with a part of the unit tests each; the wrong answers take longest."""
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
@@ -65,7 +73,7 @@ def interpreter(version: str) -> str | None:
     return next((str(path) for path in found if path and not unsuitable(ask(str(path)))), None)
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=UNIT_TESTS)
 def course(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Copy]:
@@ -83,12 +91,23 @@ def course(
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(outside)}
     links = f"{os.environ.get('PIP_FIND_LINKS', '')} {folder}".strip()
     copy = Copy(root, version, python, {**inherited, "PIP_FIND_LINKS": links})
+    copy_vectors(root / ".course")
     try:
         copy.run(python, "course_lib/bootstrap.py")
         yield copy
     finally:
         remove_server(root / ".course")
         remove_without_waiting(folder)
+
+
+def copy_vectors(state: Path) -> None:
+    """Take along the vectors that this environment has encoded, if there are any."""
+    known = state_dir() / "vectors.sqlite"
+    state.mkdir()
+    if known.exists():
+        with closing(sqlite3.connect(known)) as source:
+            with closing(sqlite3.connect(state / known.name)) as copied:
+                source.backup(copied)
 
 
 def remove_without_waiting(folder: Path) -> None:
@@ -105,6 +124,11 @@ def test_the_set_up_took_this_python_and_is_complete(course: Copy) -> None:
 
 def test_a_lab_of_each_kind_runs(course: Copy) -> None:
     course.run(venv_bin(course.root) / "course", "run", *LABS)
+
+
+def test_the_unit_tests_pass(course: Copy) -> None:
+    quick = ("-q", "-p", "no:cacheprovider", "-m", "not long and not browser")
+    course.run(venv_python(course.root), "-m", "pytest", *quick, *UNIT_TESTS[course.version])
 
 
 def test_pip_alone_installs_the_library_and_it_needs_no_checkout(

@@ -9,6 +9,7 @@ library alone, and imports of the library only what it needs to tell a fault.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import importlib.abc
@@ -20,7 +21,6 @@ import re
 import reprlib
 import sys
 import threading
-import time
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, wraps
@@ -383,39 +383,59 @@ class Watchdog(threading.Thread):
 
     _running: ClassVar[Watchdog | None] = None
 
+    def __init__(self) -> None:
+        super().__init__(name="watch the learner's functions", daemon=True)
+        self.ended = threading.Event()
+
     @classmethod
     def begin(cls) -> None:
         """Start it in this process, once."""
         if cls._running is None or not cls._running.is_alive():
-            cls._running = cls(name="watch the learner's functions", daemon=True)
+            cls._running = cls()
             cls._running.start()
+            # A thread that destroys OpenVINO's objects while Python ends crashes the process.
+            atexit.register(cls._running.end)
+
+    def end(self) -> None:
+        """Stop looking, before Python takes down what it holds."""
+        self.ended.set()
+        self.join()
 
     def run(self) -> None:
         """Look, for as long as the process lives."""
         spent: dict[int, float] = {}
-        while True:
-            time.sleep(SAMPLE_SECONDS)
-            frames = sys._current_frames()
-            calls = [(thread, *call) for thread in frames for call in _own_calls(frames[thread])]
-            spent = {
-                number: spent.get(number, 0.0) + SAMPLE_SECONDS * is_charged
-                for _, _, number, is_charged in calls
-            }
-            late: dict[int, tuple[types.FrameType, int]] = {}
-            for thread, frame, number, _ in calls:
-                if spent[number] > timeout_seconds():  # the innermost is the cause
-                    late.setdefault(thread, (frame, number))
-            for thread, (frame, number) in late.items():
-                if spent[number] > timeout_seconds() + GRACE_SECONDS:
-                    given = frame.f_locals
-                    fault = given["self"].hanging(given["args"], given["kwargs"])
-                    print(f"error: {fault.args[0]}, and cannot be interrupted", file=sys.stderr)
-                    sys.stderr.flush()
-                    os._exit(1)
-                self.interrupted.add(number)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(thread), ctypes.py_object(TookTooLongError)
-                )
+        while not self.ended.wait(SAMPLE_SECONDS):
+            spent = self.look(spent)
+
+    def look(self, spent: dict[int, float]) -> dict[int, float]:
+        """Look once; return the seconds for which each call that still runs has been charged.
+
+        No frame outlives a look: what a frame holds, such as OpenVINO's objects, would be destroyed
+        in this thread long after its own thread is done with it.
+        """
+        frames = sys._current_frames()
+        del frames[threading.get_ident()]  # it would hold itself, and with it all others
+        calls = [(thread, *call) for thread in frames for call in _own_calls(frames[thread])]
+        spent = {
+            number: spent.get(number, 0.0) + SAMPLE_SECONDS * is_charged
+            for _, _, number, is_charged in calls
+        }
+        late: dict[int, tuple[types.FrameType, int]] = {}
+        for thread, frame, number, _ in calls:
+            if spent[number] > timeout_seconds():  # the innermost is the cause
+                late.setdefault(thread, (frame, number))
+        for thread, (frame, number) in late.items():
+            if spent[number] > timeout_seconds() + GRACE_SECONDS:
+                given = frame.f_locals
+                fault = given["self"].hanging(given["args"], given["kwargs"])
+                print(f"error: {fault.args[0]}, and cannot be interrupted", file=sys.stderr)
+                sys.stderr.flush()
+                os._exit(1)
+            self.interrupted.add(number)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread), ctypes.py_object(TookTooLongError)
+            )
+        return spent
 
 
 def _own_calls(frame: types.FrameType | None) -> Iterator[tuple[types.FrameType, int, bool]]:

@@ -159,10 +159,28 @@ for text, floor in (("fine", 0), ("divides", 0), ("hangs", 0), ("divides", 0)):
 """
 
 
-def run(folder: Path, **environment: str) -> list[str]:
+HOLDING = """
+import threading, time
+from course_lib.loader import find_cut
+
+class Held:
+    def __del__(self):
+        print("destroyed by", threading.current_thread().name, flush=True)
+
+def hold():
+    held = Held()
+    find_cut("slow", 0, 3)
+
+hold()
+time.sleep(0.1)
+print("end")
+"""
+
+
+def run(folder: Path, calls: str = CALLS, **environment: str) -> list[str]:
     variables = system.environment(folder, fallback=False, timeout=0.3) | environment
     done = subprocess.run(
-        [sys.executable, "-c", CALLS], env={**os.environ, **variables}, capture_output=True,
+        [sys.executable, "-c", calls], env={**os.environ, **variables}, capture_output=True,
         encoding="utf-8", check=False,
     )  # fmt: skip
     return [*done.stdout.splitlines(), *done.stderr.splitlines()]
@@ -182,6 +200,13 @@ def test_a_function_that_raises_or_hangs_is_named_and_the_librarys_may_take_over
     *values, said = run(tmp_path, COURSE_MINE_FALLBACK="1")
     assert values == ["-1", "3", "3", "3"]
     assert place in said and said.endswith("The course's find_cut takes over.")
+
+
+def test_what_a_watched_thread_is_done_with_is_destroyed_at_once_and_there(tmp_path: Path) -> None:
+    """Objects of OpenVINO that the watching thread destroyed as Python ended crashed it."""
+    slow = FAULTY.replace("return -1", "__import__('time').sleep(0.6)")
+    (tmp_path / "loader.py").write_text(slow, encoding="utf-8")
+    assert run(tmp_path, HOLDING, COURSE_MINE_TIMEOUT="30") == ["destroyed by MainThread", "end"]
 
 
 def test_what_cannot_take_its_place_ends_the_process(tmp_path: Path) -> None:
