@@ -57,11 +57,12 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the signature's annotations would stand in it a second time
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
 autodoc_default_options = {"exclude-members": "model_config, model_post_init"}
 napoleon_google_docstring = False
 napoleon_use_param = False  # or the first names of "start, end, text" would be read as a type
-napoleon_use_ivar = True  # or an attribute would be described twice
+napoleon_custom_sections = [("Attributes", "params_style")]  # "a, b" are two names
 python_maximum_signature_line_length = 60
 
 html_theme = "sphinx_book_theme"
@@ -132,24 +133,25 @@ if repository := addresses().get("Repository"):
     }
 
 
-WITHOUT_ADDRESS = """
-```{note}
-This site does not know the address of the course's repository, so no page has a button for these
-services. Ask for the address where you found the site. Below, it takes the place of `REPOSITORY`.
+WHERE_IT_IS = (
+    f"The course's address is <{repository}>; `git clone {repository}` brings its folder."
+    if repository
+    else "You get the course's folder, and its address for a browser, from whoever gave you this "
+    "site: the site was built without the address, so its pages have no rocket."
+)
+"""What the site says about where the course is: a reader of the repository is there already."""
 
-If you build the site yourself, write the address into `pyproject.toml`, and run `make site` again:
-
-    [project.urls]
-    Repository = "https://github.com/OWNER/NAME"
-```
-"""
+WHERE = {
+    "README": "```\nmake start LAB=00",
+    "infra/site/start": "None of these places",
+}
+"""The text before which the site says it, by page."""
 
 
 def read_source(app: Any, docname: str, content: list[str]) -> None:
     """Change what Sphinx reads: tables of contents for README, names and folds for solutions."""
-    if docname == "infra/site/start" and not repository:
-        title, rest = content[0].split("\n", 1)
-        content[0] = f"{title}\n{WITHOUT_ADDRESS}\n{rest}"
+    if below := WHERE.get(docname):
+        content[0] = content[0].replace(below, f"{WHERE_IT_IS}\n\n{below}", 1)
     if docname == root_doc:
         content[0] = re.sub(r"^\| read all of it as a site\b.*", look_up(), content[0], flags=re.M)
         for caption, listed in PARTS.items():  # a copy for learners lacks some
@@ -175,12 +177,15 @@ def add_questions(text: str, page: str) -> str:
 
 
 def look_up() -> str:
-    """Return the row of README's table for readers of the site, who have the pages made here."""
+    """Return rows of README's table for readers of the site, who have the pages made here."""
     rooms = [path.stem for path in sorted((ROOT / "build" / "reference").glob("*.rst"))]
     links = ", ".join(f"[{room}](build/reference/{room}.rst)" for room in rooms)
+    command = "[`course search`](build/commands/your-documents.md#course-search)"
+    function = "{py:func}`retriever.search <course_lib.retriever.search>` in Python"
     return (
         "| look up what a command or a function takes | [all commands](build/commands/all.md); "
-        f"the library: {links} |"
+        f"the library: {links} |\n"
+        f"| search | {command} in a terminal, {function} |"
     )
 
 
@@ -226,7 +231,10 @@ def show_definitions(app: Any, doctree: nodes.document, docname: str) -> None:
     """Give each link to a term of the glossary its definition, and a class for the style sheet."""
     if not hasattr(app.env, "course_terms"):
         app.env.course_terms = terms()
-    for link in doctree.findall(nodes.reference):
+    for link in list(doctree.findall(nodes.reference)):
+        if link.get("refuri", "").startswith("mailto:"):  # recall@10 is not an address
+            link.replace_self(nodes.Text(link.astext()))
+            continue
         page, _, anchor = link.get("refuri", "").partition("#")
         here = docname == "labs/GLOSSARY" and (anchor := anchor or link.get("refid", ""))
         if here or page.endswith("GLOSSARY.html"):
@@ -261,10 +269,21 @@ def prepare_docstring(
     app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
 ) -> None:
     """Make a docstring what reStructuredText and napoleon expect."""
-    # No blanks at the ends of code; what precedes a colon in a property's first line is no type.
+    # No blanks at the ends of code.
     lines[:] = [re.sub("`([^`]*)`", lambda code: f"`{code[1].strip()}`", line) for line in lines]
     if what in ("attribute", "data", "property"):
-        lines.insert(0, "")
+        # What is before a colon in the first line is not a type: a comment takes that line's place.
+        lines[:0] = ["..", ""]
+    if name.startswith("course_lib.settings.Settings.") and what == "attribute":
+        lines += ["", in_environment(name.rpartition(".")[2])]
+
+
+def in_environment(setting: str) -> str:
+    """Return what a setting is called in the environment, and its default."""
+    from course_lib.settings import Settings
+
+    field = Settings.model_fields[setting]
+    return f"``{field.alias}``, default: ``{field.default!r}``"
 
 
 def setup(app: Any) -> None:
