@@ -23,6 +23,8 @@ sys.path.insert(0, str(HERE))
 from commands import write_commands  # noqa: E402
 from curves import curves_section  # noqa: E402
 
+from course_lib.teaching.slides import MARKS  # noqa: E402
+
 project = "Retrieval, built by hand"
 author = "the course's authors"
 project_copyright = "the course's authors, Apache-2.0"
@@ -67,6 +69,7 @@ python_maximum_signature_line_length = 60
 
 html_theme = "sphinx_book_theme"
 html_static_path = ["static"]
+html_favicon = "static/favicon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_search_scorer = str(HERE / "scorer.js")
@@ -99,6 +102,7 @@ PARTS = {
 QUESTIONS = {
     "README": {
         "## Work through it": ("what does the course teach", "what you will learn"),
+        "## Where next": ("search as a Python function", "Python search function"),
     },
     "labs/TROUBLESHOOTING": {
         "## Chunk count differs": (
@@ -148,6 +152,9 @@ WHERE = {
 """The text before which the site says it, by page."""
 
 
+RUN_IT = "The outputs appear when you [run the lab](../README.md#work-through-it)."
+
+
 def read_source(app: Any, docname: str, content: list[str]) -> None:
     """Change what Sphinx reads: tables of contents for README, names and folds for solutions."""
     if below := WHERE.get(docname):
@@ -162,6 +169,8 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
     if docname == "tests/bench/README":
         drawn = Path("build", "reference", "curves.svg")
         content[0] += curves_section(Path("tests/bench/results"), drawn, Path("tests/bench"))
+    if docname == "labs/GLOSSARY":
+        content[0] = re.sub(r"^\*Lab (\d\d)\.", link_lab, content[0], flags=re.M)
     if docname == "infra/site/slides":
         content[0] += list_of_decks()
     if (ROOT / f"{docname}.ipynb").exists():
@@ -189,6 +198,12 @@ def look_up() -> str:
     )
 
 
+def link_lab(found: re.Match[str]) -> str:
+    """Link the number of a lab to its page, if there is one."""
+    pages = [path.name for path in ROOT.glob(f"labs/{found[1]}_*.ipynb")]
+    return f"*[Lab {found[1]}]({pages[0]})." if pages else found[0]
+
+
 def list_of_decks() -> str:
     """Return links to the slides, which are in the site and not among Sphinx's pages."""
     lines = []
@@ -207,10 +222,10 @@ def notebook_page(text: str, page: Path) -> str:
     """
     notebook = json.loads(text)
     kind, other = ("Lab", "solutions") if page.parent.name == "labs" else ("Solution", "labs")
-    links = ""
+    links = f"\n{RUN_IT}\n" if kind == "Lab" else ""
     if (ROOT / "solutions" / f"{page.name}.ipynb").exists():  # a copy for learners has none
         words = "The solution" if kind == "Lab" else "The lab without answers"
-        links = (
+        links += (
             f"\n[{words}](../{other}/{page.name}.ipynb) · "
             f'<a href="../slides/{page.name}.html">the slides</a>\n'
         )
@@ -222,7 +237,9 @@ def notebook_page(text: str, page: Path) -> str:
                 index += "```{index} ! how long lab \\1 takes\n```\n"
             named = rf"# {kind} \1 · \2\n\n{index}{links}"
             cell["source"] = re.sub(r"\A# (\d\d) · (.*)\n", named, source)
-        elif kind == "Solution" and cell["metadata"].get("nbgrader", {}).get("solution"):
+            continue
+        cell["source"] = re.sub(MARKS, "", source)
+        if kind == "Solution" and cell["metadata"].get("nbgrader", {}).get("solution"):
             cell["metadata"].setdefault("tags", []).append("hide-input")
     return json.dumps(notebook)
 
@@ -247,6 +264,8 @@ def keep_definitions(app: Any, page: str, template: str, context: Any, tree: Any
 
     It is done in the page, because docutils writes no attributes of this kind.
     """
+    if page == root_doc:
+        context["docstitle"] = ""  # the page's own title is the site's
     links = r'(<a class="[^"]*\bterm\b[^>]*?) title='
     context["body"] = re.sub(links, r"\1 data-definition=", context.get("body", ""))
     context["body"] = re.sub('<span class="pre">([^<]*)', break_code, context["body"])

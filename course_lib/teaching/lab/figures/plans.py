@@ -38,7 +38,7 @@ class Node:
     details: list[str] = field(default_factory=list)
 
 
-def plan(explained: Sequence[tuple[Any, ...]]) -> Figure:
+def plan(explained: Sequence[tuple[Any, ...]], of: str = "") -> Figure:
     """Show a plan as a table, one node a row.
 
     Parameters
@@ -46,6 +46,8 @@ def plan(explained: Sequence[tuple[Any, ...]]) -> Figure:
     explained
         The rows of a cursor after EXPLAIN. What the table says of rows and times is for all loops
         together.
+    of
+        What the plan is of, where there are several: it is said above the table.
     """
     nodes = read_plan(explained)
     rows = []
@@ -70,9 +72,10 @@ def plan(explained: Sequence[tuple[Any, ...]]) -> Figure:
     head = "".join(f'<th style="{CELL}">{name}</th>' for name in heads)
     caption = f"⚠ the estimate is off by a factor of {OFF} or more" if "⚠" in "".join(rows) else ""
     told = "; ".join(_told(node) for node in nodes)
+    named = of and f'<caption style="caption-side: top; text-align: left">{escape(of)}</caption>'
     return boxed(
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
-        f"Query plan: {told}.",
+        f"<table>{named}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
+        f"Query plan ({of}): {told}." if of else f"Query plan: {told}.",
         caption=caption,
     )
 
