@@ -76,6 +76,7 @@ html_search_scorer = str(HERE / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
+    "logo": {"text": project},
     "show_navbar_depth": 1,
     "navbar_persistent": [],  # the search is in the side bar
     "use_download_button": False,
@@ -138,10 +139,10 @@ if repository := addresses().get("Repository"):
 
 
 WHERE_IT_IS = (
-    f"The course's address is <{repository}>; `git clone {repository}` brings its folder."
+    f"The course's repository is <{repository}>; `git clone {repository}` brings its folder."
     if repository
-    else "You get the course's folder, and its address for a browser, from whoever gave you this "
-    "site: the site was built without the address, so its pages have no rocket."
+    else "You get the course's folder, or the address of its repository, from whoever gave you this "
+    "site. The site was built without the address, so no lab has the rocket that opens Binder."
 )
 """What the site says about where the course is: a reader of the repository is there already."""
 
