@@ -141,8 +141,8 @@ if repository := addresses().get("Repository"):
 WHERE_IT_IS = (
     f"The course's repository is <{repository}>; `git clone {repository}` brings its folder."
     if repository
-    else "You get the course's folder, or the address of its repository, from whoever gave you this "
-    "site. The site was built without the address, so no lab has the rocket that opens Binder."
+    else "You get the course's folder, or the address of its repository, from whoever gave you "
+    "this site. It was built without the address, so no lab has the rocket that opens Binder."
 )
 """What the site says about where the course is: a reader of the repository is there already."""
 
