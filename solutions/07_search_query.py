@@ -188,7 +188,7 @@ unrelated = [
     "What is the capital of France?", "How do I repair a flat bicycle tyre?",
     "How do I train for a marathon?", "What time does the train leave?",
     "Which guitar should a beginner buy?", "How do I grow tomatoes on a balcony?",
-]  # fmt: skip
+]
 highest = (lab.encode(unrelated) @ vectors.T).max(axis=1)
 for similarity, text in sorted(zip(highest, unrelated, strict=True), reverse=True)[:4]:
     print(f"{similarity:.2f}  {text}")
@@ -397,9 +397,13 @@ for name, statement in {"sections": sections, "archived sections": archived}.ite
 # %%
 everything = sections.replace("kind = 'doc-section'", "partition = 'documentation'")
 sections_only = "AND kind = 'doc-section'"
-for more in ("", sections_only, f"{sections_only} AND namespace = 'archive'", "AND repo_slug = 'documents'"):
-    statement = everything.replace("ORDER", f"{more} ORDER")
-    display(lab.show.plan(conn.execute(f"EXPLAIN (ANALYZE) {statement}", {"query": queries[0]}).fetchall()))
+filters = {
+    "without a filter": "", "sections": sections_only,
+    "archived sections": f"{sections_only} AND namespace = 'archive'", "our repository": "AND repo_slug = 'documents'",
+}
+for name, more in filters.items():
+    statement = "EXPLAIN (ANALYZE) " + everything.replace("ORDER", f"{more} ORDER")
+    display(lab.show.plan(conn.execute(statement, {"query": queries[0]}).fetchall(), of=name))
 
 # %% [markdown]
 # For archived sections, the planner multiplies the shares of the two conditions and

@@ -197,6 +197,7 @@ def search(
 
     Examples
     --------
+    >>> from course_lib.retriever import Query, search
     >>> search(conn, vector, Query("Who may use PodDefault?", top_k=3))  # doctest: +SKIP
     [SearchResult(...), SearchResult(...), SearchResult(...)]
     """

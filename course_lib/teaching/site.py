@@ -7,6 +7,7 @@ slides of each lab are added in `slides/`.
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -64,19 +65,37 @@ def write_reference(package: Path, folder: Path) -> None:
         if room.name.startswith("_") or room.name in ("cli", "teaching"):
             continue
         files = sorted(room.rglob("*.py")) if room.is_dir() else [room]
-        names = [
-            ".".join(file.relative_to(package.parent).with_suffix("").parts)
+        modules = {
+            ".".join(file.relative_to(package.parent).with_suffix("").parts): file
             for file in files
             if file.suffix == ".py" and not file.name.startswith("__main__")
-        ]
-        names = [name.removesuffix(".__init__") for name in names]
-        if names:
-            text = "\n".join(_section(name) for name in names)
+        }
+        modules = {name.removesuffix(".__init__"): file for name, file in modules.items()}
+        taken = _taken(room / "__init__.py") if room.is_dir() else {}
+        if modules:
+            text = "\n".join(_section(name, taken) for name in modules)
             (folder / f"{room.stem}.rst").write_text(text, encoding="utf-8")
 
 
-def _section(module: str) -> str:
-    depth = "=" if module.count(".") == 1 else "-"
-    text = f"{module}\n{depth * len(module)}\n\n.. automodule:: {module}\n   :members:\n"
-    # What a package takes from its modules is said once more on top of the page, and no third time.
-    return text if module.count(".") == 1 else f"{text}   :ignore-module-all:\n"
+def _taken(package: Path) -> dict[str, list[str]]:
+    """Return the names that a package takes from modules, by module."""
+    tree = ast.parse(package.read_text(encoding="utf-8"))
+    return {
+        str(line.module): [alias.name for alias in line.names if not alias.name.isupper()]
+        for line in tree.body
+        if isinstance(line, ast.ImportFrom)
+    }
+
+
+def _section(module: str, taken: dict[str, list[str]]) -> str:
+    """Describe a module; what its package takes from it is said on top of the page only."""
+    top = module.count(".") == 1
+    text = f"{module}\n{('=' if top else '-') * len(module)}\n\n"
+    text += f".. automodule:: {module}\n   :members:\n"
+    if not top:
+        text += "   :ignore-module-all:\n"
+        elsewhere = taken.get(module, [])
+    else:
+        others = [name for name in taken if not name.startswith(f"{module}.")]
+        elsewhere = [one for name in others for one in taken[name]]
+    return text + (f"   :exclude-members: +{', '.join(elsewhere)}\n" if elsewhere else "")

@@ -32,8 +32,11 @@ ANSWERED, OPEN = 1, 2
 LINES, WIDTH = 22, 100
 """What is on a slide beside a prediction: lines at most, and characters of a line."""
 
-IMPORTS = r"^ *(from \S+ )?import (\([^)]*\)|.*)\n|^\n"
-"""What slides leave out of code: imports, and empty lines."""
+MARKS = r" +# (fmt: skip|noqa: \w+|type: ignore\S*)"
+"""Comments for tools, which neither slides nor the site's pages show."""
+
+IMPORTS = rf"^ *(from \S+ )?import (\([^)]*\)|.*)\n|^\n|{MARKS}"
+"""What slides leave out of code: imports, empty lines, and marks for tools."""
 
 REVEAL = "LICENSE", "dist/reveal.js", "dist/reveal.css", "plugin/notes/notes.js"
 """What a deck needs of reveal.js, which the wheel of `sphinx-revealjs` carries."""

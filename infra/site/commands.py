@@ -48,6 +48,10 @@ def write_commands(folder: Path) -> None:
         for name in commands:
             command = course.commands[name]
             text += get_docs_for_click(obj=command, ctx=context, indent=1, call_prefix="course")
+            for one in getattr(command, "commands", {}).values():  # whose sentences typer cuts
+                text = text.replace(
+                    f": {one.get_short_help_str()}\n", f": {one.get_short_help_str(200)}\n"
+                )
             said = command.get_short_help_str(limit=200).replace("*", r"\*")
             listed += f"| [`course {name}`]({page}.md#course-{name}) | {said} |\n"
         text = text.replace("* `--help`: Show this message and exit.\n", "")

@@ -23,6 +23,8 @@ sys.path.insert(0, str(HERE))
 from commands import write_commands  # noqa: E402
 from curves import curves_section  # noqa: E402
 
+from course_lib.teaching.slides import MARKS  # noqa: E402
+
 project = "Retrieval, built by hand"
 author = "the course's authors"
 project_copyright = "the course's authors, Apache-2.0"
@@ -57,21 +59,24 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the signature's annotations would stand in it a second time
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
 autodoc_default_options = {"exclude-members": "model_config, model_post_init"}
 napoleon_google_docstring = False
 napoleon_use_param = False  # or the first names of "start, end, text" would be read as a type
-napoleon_use_ivar = True  # or an attribute would be described twice
+napoleon_custom_sections = [("Attributes", "params_style")]  # "a, b" are two names
 python_maximum_signature_line_length = 60
 
 html_theme = "sphinx_book_theme"
 html_static_path = ["static"]
+html_favicon = "static/favicon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_search_scorer = str(HERE / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
+    "logo": {"text": project},
     "show_navbar_depth": 1,
     "navbar_persistent": [],  # the search is in the side bar
     "use_download_button": False,
@@ -98,6 +103,7 @@ PARTS = {
 QUESTIONS = {
     "README": {
         "## Work through it": ("what does the course teach", "what you will learn"),
+        "## Where next": ("search as a Python function", "Python search function"),
     },
     "labs/TROUBLESHOOTING": {
         "## Chunk count differs": (
@@ -132,24 +138,28 @@ if repository := addresses().get("Repository"):
     }
 
 
-WITHOUT_ADDRESS = """
-```{note}
-This site does not know the address of the course's repository, so no page has a button for these
-services. Ask for the address where you found the site. Below, it takes the place of `REPOSITORY`.
+WHERE_IT_IS = (
+    f"The course's repository is <{repository}>; `git clone {repository}` brings its folder."
+    if repository
+    else "You get the course's folder, or the address of its repository, from whoever gave you "
+    "this site. It was built without the address, so no lab has the rocket that opens Binder."
+)
+"""What the site says about where the course is: a reader of the repository is there already."""
 
-If you build the site yourself, write the address into `pyproject.toml`, and run `make site` again:
+WHERE = {
+    "README": "```\nmake start LAB=00",
+    "infra/site/start": "None of these places",
+}
+"""The text before which the site says it, by page."""
 
-    [project.urls]
-    Repository = "https://github.com/OWNER/NAME"
-```
-"""
+
+RUN_IT = "The outputs appear when you [run the lab](../README.md#work-through-it)."
 
 
 def read_source(app: Any, docname: str, content: list[str]) -> None:
     """Change what Sphinx reads: tables of contents for README, names and folds for solutions."""
-    if docname == "infra/site/start" and not repository:
-        title, rest = content[0].split("\n", 1)
-        content[0] = f"{title}\n{WITHOUT_ADDRESS}\n{rest}"
+    if below := WHERE.get(docname):
+        content[0] = content[0].replace(below, f"{WHERE_IT_IS}\n\n{below}", 1)
     if docname == root_doc:
         content[0] = re.sub(r"^\| read all of it as a site\b.*", look_up(), content[0], flags=re.M)
         for caption, listed in PARTS.items():  # a copy for learners lacks some
@@ -160,6 +170,8 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
     if docname == "tests/bench/README":
         drawn = Path("build", "reference", "curves.svg")
         content[0] += curves_section(Path("tests/bench/results"), drawn, Path("tests/bench"))
+    if docname == "labs/GLOSSARY":
+        content[0] = re.sub(r"^\*Lab (\d\d)\.", link_lab, content[0], flags=re.M)
     if docname == "infra/site/slides":
         content[0] += list_of_decks()
     if (ROOT / f"{docname}.ipynb").exists():
@@ -175,13 +187,22 @@ def add_questions(text: str, page: str) -> str:
 
 
 def look_up() -> str:
-    """Return the row of README's table for readers of the site, who have the pages made here."""
+    """Return rows of README's table for readers of the site, who have the pages made here."""
     rooms = [path.stem for path in sorted((ROOT / "build" / "reference").glob("*.rst"))]
     links = ", ".join(f"[{room}](build/reference/{room}.rst)" for room in rooms)
+    command = "[`course search`](build/commands/your-documents.md#course-search)"
+    function = "{py:func}`retriever.search <course_lib.retriever.search>` in Python"
     return (
         "| look up what a command or a function takes | [all commands](build/commands/all.md); "
-        f"the library: {links} |"
+        f"the library: {links} |\n"
+        f"| search | {command} in a terminal, {function} |"
     )
+
+
+def link_lab(found: re.Match[str]) -> str:
+    """Link the number of a lab to its page, if there is one."""
+    pages = [path.name for path in ROOT.glob(f"labs/{found[1]}_*.ipynb")]
+    return f"*[Lab {found[1]}]({pages[0]})." if pages else found[0]
 
 
 def list_of_decks() -> str:
@@ -202,10 +223,10 @@ def notebook_page(text: str, page: Path) -> str:
     """
     notebook = json.loads(text)
     kind, other = ("Lab", "solutions") if page.parent.name == "labs" else ("Solution", "labs")
-    links = ""
+    links = f"\n{RUN_IT}\n" if kind == "Lab" else ""
     if (ROOT / "solutions" / f"{page.name}.ipynb").exists():  # a copy for learners has none
         words = "The solution" if kind == "Lab" else "The lab without answers"
-        links = (
+        links += (
             f"\n[{words}](../{other}/{page.name}.ipynb) · "
             f'<a href="../slides/{page.name}.html">the slides</a>\n'
         )
@@ -217,7 +238,9 @@ def notebook_page(text: str, page: Path) -> str:
                 index += "```{index} ! how long lab \\1 takes\n```\n"
             named = rf"# {kind} \1 · \2\n\n{index}{links}"
             cell["source"] = re.sub(r"\A# (\d\d) · (.*)\n", named, source)
-        elif kind == "Solution" and cell["metadata"].get("nbgrader", {}).get("solution"):
+            continue
+        cell["source"] = re.sub(MARKS, "", source)
+        if kind == "Solution" and cell["metadata"].get("nbgrader", {}).get("solution"):
             cell["metadata"].setdefault("tags", []).append("hide-input")
     return json.dumps(notebook)
 
@@ -226,7 +249,10 @@ def show_definitions(app: Any, doctree: nodes.document, docname: str) -> None:
     """Give each link to a term of the glossary its definition, and a class for the style sheet."""
     if not hasattr(app.env, "course_terms"):
         app.env.course_terms = terms()
-    for link in doctree.findall(nodes.reference):
+    for link in list(doctree.findall(nodes.reference)):
+        if link.get("refuri", "").startswith("mailto:"):  # recall@10 is not an address
+            link.replace_self(nodes.Text(link.astext()))
+            continue
         page, _, anchor = link.get("refuri", "").partition("#")
         here = docname == "labs/GLOSSARY" and (anchor := anchor or link.get("refid", ""))
         if here or page.endswith("GLOSSARY.html"):
@@ -239,6 +265,8 @@ def keep_definitions(app: Any, page: str, template: str, context: Any, tree: Any
 
     It is done in the page, because docutils writes no attributes of this kind.
     """
+    if page == root_doc:
+        context["docstitle"] = ""  # the page's own title is the site's
     links = r'(<a class="[^"]*\bterm\b[^>]*?) title='
     context["body"] = re.sub(links, r"\1 data-definition=", context.get("body", ""))
     context["body"] = re.sub('<span class="pre">([^<]*)', break_code, context["body"])
@@ -261,10 +289,21 @@ def prepare_docstring(
     app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
 ) -> None:
     """Make a docstring what reStructuredText and napoleon expect."""
-    # No blanks at the ends of code; what precedes a colon in a property's first line is no type.
+    # No blanks at the ends of code.
     lines[:] = [re.sub("`([^`]*)`", lambda code: f"`{code[1].strip()}`", line) for line in lines]
     if what in ("attribute", "data", "property"):
-        lines.insert(0, "")
+        # What is before a colon in the first line is not a type: a comment takes that line's place.
+        lines[:0] = ["..", ""]
+    if name.startswith("course_lib.settings.Settings.") and what == "attribute":
+        lines += ["", in_environment(name.rpartition(".")[2])]
+
+
+def in_environment(setting: str) -> str:
+    """Return what a setting is called in the environment, and its default."""
+    from course_lib.settings import Settings
+
+    field = Settings.model_fields[setting]
+    return f"``{field.alias}``, default: ``{field.default!r}``"
 
 
 def setup(app: Any) -> None:

@@ -23,6 +23,7 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/(?!\.{1,2}$)[A-Za-z0-9._-]+"
 _SHA = re.compile(r"[0-9a-f]{40}")
 _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^/|/$|^-|\.lock$")
 RENDERED = (".md", ".markdown", ".mdown", ".rst", ".adoc", ".asciidoc", ".org")
+WINDOWS = os.name == "nt"
 OWN_FILES = (".github-download.json", ".github-download.lock")
 _DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\..*)?", re.I)
 
@@ -114,7 +115,7 @@ def clean_path(path: str) -> str:
 # --- where files may be written ---
 
 
-def why_refused(path: str, *, windows: bool = os.name == "nt") -> str:
+def why_refused(path: str, *, windows: bool = WINDOWS) -> str:
     r"""Return why a path of a repository cannot be a file below the destination; nothing if it can.
 
     Parameters

@@ -44,3 +44,11 @@ for (const kind of ["mouseover", "focusin"])
     link.style.setProperty("--rise", `${article.bottom - lines[0].top + 2}px`);
     link.classList.add("above");
   });
+
+// What the search shows of a page is from its text, and not from the buttons above it.
+document.addEventListener("DOMContentLoaded", () => {
+  if (typeof Search === "undefined") return;
+  const text = Search.htmlToText, article = '<article class="bd-article"';
+  Search.htmlToText = (page, anchor) =>
+    text(page.replace(' role="main"', "").replace(article, `${article} role="main"`), anchor);
+});

@@ -115,14 +115,17 @@ def picture(figure: Chart, alt: str, *, dpi: int = 140) -> Figure:
     )
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as HTML; its cells are HTML, escaped already."""
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> str:
+    """Return a table as HTML; its cells are HTML, escaped already, and the title is plain text."""
+    top = title and (
+        f'<caption style="caption-side: top; text-align: left">{escape(title)}</caption>'
+    )
     head = "".join(f'<th style="{CELL}">{name}</th>' for name in heads)
     body = "".join(
         "<tr>" + "".join(f'<td style="{CELL}">{cell}</td>' for cell in row) + "</tr>"
         for row in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table>{top}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def colour(index: int) -> str:

@@ -37,7 +37,7 @@ class Node:
     details: list[str] = field(default_factory=list)
 
 
-def plan(explained: Sequence[tuple[Any, ...]]) -> Figure:
+def plan(explained: Sequence[tuple[Any, ...]], of: str = "") -> Figure:
     """Show a plan as a table, one node a row.
 
     Parameters
@@ -45,6 +45,8 @@ def plan(explained: Sequence[tuple[Any, ...]]) -> Figure:
     explained
         The rows of a cursor after EXPLAIN. What the table says of rows and times is for all loops
         together.
+    of
+        What the plan is of, where there are several: it is said above the table.
     """
     nodes = read_plan(explained)
     rows = []
@@ -66,10 +68,15 @@ def plan(explained: Sequence[tuple[Any, ...]]) -> Figure:
                 time,
             )
         )
-    shown = table(("node", "rows expected", "rows found", "time until its last row"), rows)
+    heads = ("node", "rows expected", "rows found", "time until its last row")
+    shown = table(heads, rows, title=of)
     caption = f"⚠ the estimate is off by a factor of {OFF} or more" if "⚠" in shown else ""
     told = "; ".join(_told(node) for node in nodes)
-    return boxed(shown, f"Query plan: {told}.", caption=caption)
+    return boxed(
+        shown,
+        f"Query plan ({of}): {told}." if of else f"Query plan: {told}.",
+        caption=caption,
+    )
 
 
 def _told(node: Node) -> str:
