@@ -122,7 +122,7 @@ def propose(
     Raises
     ------
     EditError
-        If the file is too long for an answer, or the answer is no edited file.
+        If the file is too long for an answer, or the answer is not an edited file.
     InputError
         If the file does not fit the model's window.
     GenerationError
