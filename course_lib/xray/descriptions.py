@@ -75,8 +75,9 @@ class InstalledDescriber:
         asked = {one.name: one for one in packages if one.language == "python"}
         found: Descriptions = {}
         for distribution in distributions() if asked else ():
-            name = canonicalize_name(distribution.metadata["Name"] or "")
-            text = clean(distribution.metadata["Summary"])
+            said = distribution.metadata.json
+            name = canonicalize_name(str(said.get("name", "")))
+            text = clean(said.get("summary"))
             if name in asked and text:
                 found.setdefault(asked[name], text)
         if found:

@@ -32,9 +32,10 @@ LABS = ("01", "07", "10")
 
 CLASSROOM = "tests/unit/teaching"
 WRONG_ANSWERS = [f"--ignore={CLASSROOM}/{name}.py" for name in ("test_exercises", "test_audits")]
+NOT_OF_PYTHON = [f"--ignore=tests/unit/{name}" for name in ("infra", "test_bench.py")]
 UNIT_TESTS = {
     "3.12": (CLASSROOM, "tests/unit/loader", *WRONG_ANSWERS),
-    "3.13": ("tests/unit", f"--ignore={CLASSROOM}"),
+    "3.13": ("tests/unit", f"--ignore={CLASSROOM}", *NOT_OF_PYTHON),
 }
 """Which versions are tried, with a part of the unit tests each; the wrong answers take longest."""
 
