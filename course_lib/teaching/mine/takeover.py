@@ -1,14 +1,15 @@
 """The learner's functions run in the library's places: kept sections in, changed modules out.
 
 `path/sitecustomize.py` installs this in every process of `course mine`, before anything of the
-library is imported. As soon as a module of the library has run that a kept function belongs to, and
-before another one can import from it, the learner's is put in its place; so copies that
-`from … import` makes are the learner's, too. Because of that, this module needs Python's standard
-library alone, and imports of the library only what it needs to tell a fault.
+library is imported. A module of the library that a kept function belongs to is then compiled with
+a decorator on that function, which puts the learner's in its place; so copies that `from … import`
+makes are the learner's, too. Because of that, this module needs Python's standard library
+alone, and imports of the library only what it needs to tell a fault.
 """
 
 from __future__ import annotations
 
+import ast
 import atexit
 import ctypes
 import hashlib
@@ -181,7 +182,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 class Loader(importlib.machinery.SourceFileLoader):
-    """Runs a module of the library, and puts the learner's functions into it."""
+    """Compiles a module of the library with the learner's functions in it."""
 
     def __init__(
         self,
@@ -194,17 +195,29 @@ class Loader(importlib.machinery.SourceFileLoader):
         self.own = own
         self.after = after
 
-    def exec_module(self, module: types.ModuleType) -> None:
-        """Run the module; then each function of the learner's takes its place."""
-        super().exec_module(module)
+    def get_code(self, fullname: str) -> types.CodeType:
+        """Return the module's code, in which the functions that are replaced are decorated."""
+        # Without Python's cache: what is compiled here is not what the file says. A decorator and
+        # no assignment afterwards, because a module may call its own function while it is imported.
+        tree = ast.parse(self.get_data(self.path), self.path)
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+        defined = {node.name: node for node in tree.body if isinstance(node, functions)}
         for name, section in self.own.items():
-            library = vars(module).get(name)
-            if not isinstance(library, types.FunctionType):
+            if name not in defined:
                 raise ImportError(
-                    f"{section.file} keeps {name} for {self.name}, which has no such function: "
+                    f"{section.file} keeps {name} for {fullname}, which has no such function: "
                     "delete that section, or pass the check of the exercise again"
                 )
-            setattr(module, name, Own(section, library).in_its_place())
+            defined[name].decorator_list.insert(0, ast.Name("_in_its_place", ast.Load()))
+        return compile(ast.fix_missing_locations(tree), self.path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run the module, with that decorator."""
+        vars(module)["_in_its_place"] = lambda library: Own(
+            self.own[library.__name__], library
+        ).in_its_place()
+        super().exec_module(module)
+        del vars(module)["_in_its_place"]
         if self.after:
             self.after(module)
 
