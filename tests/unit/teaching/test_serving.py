@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
 
 from course_lib.errors import CourseError
 from course_lib.teaching.checks.awaiting import run_awaitable
@@ -61,17 +61,20 @@ def test_an_app_that_does_not_start_is_told(capfd: pytest.CaptureFixture[str]):
     assert capfd.readouterr().err == ""
 
 
-def test_every_request_of_a_crowd_is_sent_once():
+def test_every_request_of_a_crowd_is_sent_once_and_again_where_the_service_is_busy():
     seen: list[int] = []
     app = FastAPI()
 
     @app.post("/search")
-    async def search(body: dict[str, int]) -> None:
+    async def search(body: dict[str, int], response: Response) -> None:
         seen.append(body["number"])
+        if body["number"] == 7 and seen.count(7) < 3:
+            response.status_code = 503
+            response.headers["Retry-After"] = "0"
 
     with serve(app) as api:
         times = crowd(api, [{"number": number} for number in range(25)], clients=4)
-    assert sorted(seen) == list(range(25))
+    assert sorted(seen) == sorted([*range(25), 7, 7])
     assert len(times) == 25 and min(times) > 0
 
 
