@@ -397,13 +397,9 @@ for name, statement in {"sections": sections, "archived sections": archived}.ite
 # %%
 everything = sections.replace("kind = 'doc-section'", "partition = 'documentation'")
 sections_only = "AND kind = 'doc-section'"
-filters = {
-    "without a filter": "", "sections": sections_only,
-    "archived sections": f"{sections_only} AND namespace = 'archive'", "our repository": "AND repo_slug = 'documents'",
-}
-for name, more in filters.items():
-    statement = "EXPLAIN (ANALYZE) " + everything.replace("ORDER", f"{more} ORDER")
-    display(lab.show.plan(conn.execute(statement, {"query": queries[0]}).fetchall(), of=name))
+for more in ("", sections_only, f"{sections_only} AND namespace = 'archive'", "AND repo_slug = 'documents'"):
+    plan = conn.execute("EXPLAIN (ANALYZE) " + everything.replace("ORDER", f"{more} ORDER"), {"query": queries[0]})
+    display(lab.show.plan(plan.fetchall(), of=more or "without a filter"))
 
 # %% [markdown]
 # For archived sections, the planner multiplies the shares of the two conditions and
