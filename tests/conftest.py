@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
@@ -50,6 +50,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest files: one that began last would keep one worker busy alone."""
     ranks = {file: rank for rank, file in enumerate(LONGEST)}
     items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(ranks)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Say how a worker of pytest-xdist ended that died: -11 is a segmentation fault."""
+    if error:
+        print(f"\n[{node.gateway.id}] ended with {node.gateway._io.popen.wait(10)}", flush=True)
 
 
 @pytest.fixture(scope="session")

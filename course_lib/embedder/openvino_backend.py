@@ -13,6 +13,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Lock
@@ -73,7 +74,7 @@ class OpenVinoBackend:
         self._tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        core = import_openvino().Core()
+        core = _core()
         options: dict[str, Any] = {
             "INFERENCE_PRECISION_HINT": "f32",
             "PERFORMANCE_HINT": "LATENCY",
@@ -165,6 +166,21 @@ def import_openvino() -> Any:
             hint="Run `make setup`, or take RAG_EMBED_BACKEND=torch.",
         ) from error
     return openvino
+
+
+def _core() -> Any:
+    """Return this process's one `openvino.Core`, which is never given up.
+
+    It puts memory of its own in the place of the thread's stack for signals, and frees it at its
+    end. Of two, the one that ends last puts the freed memory of the other there again: the next
+    signal, such as Ctrl-C or a time limit's, would end the process without a word.
+    """
+    with _making_the_core:  # two threads would each make one
+        return _make_core()
+
+
+_making_the_core = Lock()
+_make_core = cache(lambda: import_openvino().Core())
 
 
 def converted_folder(directory: Path) -> Path:

@@ -21,9 +21,6 @@ from pathlib import Path
 
 from course_lib.settings import project_root
 
-CLASSROOM = "tests/unit/teaching"
-"""Checks have time limits, whose alarms have ended processes that had run many other tests."""
-
 TWICE = "build/twice"
 NBVAL = ("--nbval", "--nbval-cell-timeout", "600", "-p", "course_lib.teaching.claims.in_nbval")
 SMALLEST = {
@@ -126,9 +123,8 @@ def run_tests(*, long: bool = False, browser: bool = False, root: Path | None = 
         with ThreadPoolExecutor(2) as at_once:
             outcomes = list(at_once.map(partial(run, quiet=True), static_steps(root)))
         quick = ("-m", "not long and not browser")
-        outcomes.append(run(pytest_step("tests of the classroom", *quick, CLASSROOM)))
-        others = ("--ignore", CLASSROOM, "tests", "solutions")
-        outcomes.append(run(pytest_step("tests and solutions", *NBVAL, *quick, *others)))
+        places = ("tests", "solutions")
+        outcomes.append(run(pytest_step("tests and solutions", *NBVAL, *quick, *places)))
         if not shutil.which("shellcheck"):
             print(f"\nSKIPPED: {NO_SHELLCHECK}")
     failed = sum(outcome.code != 0 for outcome in outcomes)

@@ -218,6 +218,25 @@ def test_the_backend_is_a_setting_that_an_argument_overrides(
         settings.cache_clear()
 
 
+TWO_MODELS = """
+import faulthandler, signal
+from course_lib.embedder import EmbeddingClient
+faulthandler.enable()
+first, second = (EmbeddingClient(backend="openvino") for _ in range(2))
+first.encode(["one"])
+second.encode(["one"])
+del first
+del second
+signal.signal(signal.SIGINT, lambda *_: print("a signal came"))
+signal.raise_signal(signal.SIGINT)
+"""
+
+
+def test_a_process_that_gave_up_two_models_lives_on_when_a_signal_comes() -> None:
+    done = subprocess.run([sys.executable, "-c", TWO_MODELS], capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("a signal came\n", 0), done.stderr
+
+
 def test_bfloat16_is_taken_where_it_is_asked_for_and_the_processor_has_it() -> None:
     import openvino
 
