@@ -399,7 +399,7 @@ everything = sections.replace("kind = 'doc-section'", "partition = 'documentatio
 sections_only = "AND kind = 'doc-section'"
 for more in ("", sections_only, f"{sections_only} AND namespace = 'archive'", "AND repo_slug = 'documents'"):
     plan = conn.execute("EXPLAIN (ANALYZE) " + everything.replace("ORDER", f"{more} ORDER"), {"query": queries[0]})
-    display(lab.show.plan(plan.fetchall(), of=more or "without a filter"))
+    display(lab.show.plan(plan.fetchall(), of=more[4:] or "without a filter"))
 
 # %% [markdown]
 # For archived sections, the planner multiplies the shares of the two conditions and

@@ -414,12 +414,12 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # ## Exercise 8.4: say what is missing
 #
 # The difficult case is a part that does not answer at all. A readiness check that waits for it does not answer either.
-# `asyncio.wait_for(something, seconds)` stops waiting after this time and raises a `TimeoutError`. Here are four functions to try
+# `asyncio.wait_for(something, seconds)` stops waiting after this time and raises a `TimeoutError`. Here are functions to try
 # `readiness` with: `works` returns `"ready"`, `loads` returns another text, `raises` raises an exception with a password in its
-# text, and `hangs` sleeps for a minute.
+# text, `hangs` sleeps for a minute, and `meeting()` makes two functions that wait for each other.
 
 # %%
-from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works  # noqa: F401
+from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works
 
 # %% exercise="8.4"
 from course_lib.service.probes import readiness
