@@ -152,28 +152,6 @@ def the_next_run_completes_it(bench: Bench, undisturbed: list[tuple[Any, ...]]) 
     assert bench.complete()["unchanged"] == 3 * DOCUMENTS
 
 
-def test_a_connection_that_is_ended_by_the_server(
-    bench: Bench, undisturbed: list[tuple[Any, ...]]
-) -> None:
-    process = bench.start(held=True)
-    bench.wait_for_the_middle()
-    with connect(bench.url, autocommit=True) as conn:
-        conn.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND usename = current_user"
-            " AND pid <> pg_backend_pid()"
-        )
-    bench.release()
-    out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out) == (1, "")
-    assert "the database went away after" in err
-    assert f"of {DOCUMENTS} documents were written" in err
-    assert "Run the same command again" in err
-    assert "Traceback" not in err
-    nothing_is_half_written(bench)
-    the_next_run_completes_it(bench, undisturbed)
-
-
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 @pytest.mark.skipif("DATABASE_URL" in os.environ, reason="kills the server, which is not ours then")
@@ -249,38 +227,6 @@ def test_ctrl_c_while_waiting_for_another_ingest(
     assert (first.returncode, err) == (0, "")
     assert json.loads(out)["inserted"] == 3 * DOCUMENTS
     assert bench.rows() == undisturbed
-
-
-@pytest.mark.long
-def test_a_killed_update_leaves_each_document_in_one_version(bench: Bench, tmp_path: Path) -> None:
-    changing = tmp_path / "docs"
-    changing.mkdir()
-    bench.folder = changing
-    for version, count in (("old", 2), ("new", 4)):
-        for number in range(DOCUMENTS):
-            pieces = [f"The {version} document {number} says {n}. " * 4 for n in range(count)]
-            (changing / f"{number:02}.md").write_text("\n\n".join(pieces), encoding="utf-8")
-        if version == "old":
-            bench.complete()
-    process = bench.start(held=True)
-    deadline = time.monotonic() + PATIENCE
-    while not {2, 4} <= (lengths := {len(places) for places in bench.documents().values()}):
-        assert time.monotonic() < deadline, lengths
-        time.sleep(0.02)
-    process.kill()
-    process.communicate(timeout=PATIENCE)
-    with connect(bench.url) as conn:
-        mixed = conn.execute(
-            "SELECT document_name FROM document_chunks JOIN documents USING (document_name)"
-            " GROUP BY document_name, documents.content HAVING count(*) <>"
-            " CASE WHEN starts_with(documents.content, 'The old') THEN 2 ELSE 4 END"
-            " OR count(DISTINCT left(document_chunks.content, 7)) <> 1"
-            " OR min(left(document_chunks.content, 7)) <> left(documents.content, 7)"
-        ).fetchall()
-    assert mixed == []
-    report = bench.complete()
-    assert report["chunks"] == 4 * DOCUMENTS
-    assert all(len(places) == 4 for places in bench.documents().values())
 
 
 @pytest.mark.long
