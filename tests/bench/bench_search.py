@@ -1,4 +1,4 @@
-"""Search in 100,000 rows: against plain prepared SQL, two vector stores, and an exact scan.
+"""Search in 100,000 rows: against two vector stores, and an exact scan.
 
 A search goes from a question's ready vector (and its words) to ten rows as objects. All contestants
 have the same rows in one PostgreSQL, graphs of the same parameters and as many candidates. They
@@ -17,16 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import psycopg
-from pgvector import Vector
-from psycopg.sql import SQL, Composed
 
 from course_lib.retriever import Query, SearchResult, search
-from course_lib.retriever.query import conditions, nearest_sql
-from course_lib.retriever.statements import WITH_WORDS, words_values
 from course_lib.store import (
     build_vector_indexes,
     connect,
@@ -51,22 +46,9 @@ from tests.bench.search_rows import (
 
 ROWS, QUESTIONS, TURNS, WARM_UP, TOP_K = 100_000, 100, 3, 10, 10
 PEERS = ("langchain", "llama")
-RAW = "prepared SQL, the same statement"
 ONE = "documentation"
 """The only partition of the collection that is kept as the stores keep theirs."""
-RAW_GOAL, PEER_GOAL = 1 / 1.5, 1.0
-FUSED = SQL("""
-    WITH near AS MATERIALIZED ({near}), said AS MATERIALIZED ({said}), place AS (
-        SELECT chunk_id, row_number() OVER (
-            ORDER BY similarity_score DESC, document_name, chunk_index) AS place FROM near
-        UNION ALL SELECT chunk_id, row_number() OVER () FROM said
-    ), score AS (
-        SELECT chunk_id, sum(1 / (60 + place)::float8) AS score FROM place GROUP BY chunk_id
-    )
-    SELECT * FROM (TABLE near UNION TABLE said) AS found JOIN score USING (chunk_id)
-    ORDER BY score DESC, document_name, chunk_index LIMIT {most}
-""")
-"""The two lists of a hybrid search, fused in the database."""
+PEER_GOAL = 1.0
 Contestant = Callable[[int], tuple[float, int]]
 """A question's number → seconds, and how many rows came."""
 
@@ -86,29 +68,22 @@ def measure(rows: int = ROWS, count: int = QUESTIONS) -> list[Row]:
         four.execute("ALTER ROLE CURRENT_USER SET maintenance_work_mem = '512MB'")
         _write(four, corpus, corpus.partitions)
         _write(one, corpus, [ONE] * rows)
-        raw_four, raw_one, raw_filtered = opened(), opened("one"), opened()
-        for settled in (raw_four, raw_one, raw_filtered):
-            settled.execute(f"SET hnsw.ef_search = {EF_SEARCH}")
-            settled.execute("SET hnsw.iterative_scan = strict_order")
-        # Filters need a plan for their values; without it, this is slower.
-        raw_filtered.execute("SET plan_cache_mode = force_custom_plan")
         dimension = corpus.vectors.shape[1]
         stores = [stack.enter_context(Store(name, database.url, dimension)) for name in PEERS]
         _index(four, one, stores, database.url)
 
         timed: list[Row] = []
-        for questions, what, conn, sql, goal in (
-            (plain, "", one, raw_one, PEER_GOAL),
-            (plain, ", 4 partitions", four, raw_four, None),
+        for questions, what, conn, goal in (
+            (plain, "", one, PEER_GOAL),
+            (plain, ", 4 partitions", four, None),
             # The stores come back with fewer rows than were asked for: no goal.
-            (filtered, f", {len(FILTERS)} filters in turn", four, raw_filtered, None),
+            (filtered, f", {len(FILTERS)} filters in turn", four, None),
         ):
             for store in stores:
                 store.learn(questions)
             for hybrid in (False, True):
                 contestants = {"ours": _ours(conn, questions, hybrid=hybrid)}
-                contestants[RAW] = _raw(sql, questions, hybrid=hybrid)
-                goals = {RAW: RAW_GOAL}
+                goals: dict[str, float] = {}
                 notes: dict[str, str] = {}
                 for store in stores:
                     contestants[store.name] = asking(store, hybrid=hybrid)
@@ -185,28 +160,6 @@ def _ours(conn: psycopg.Connection, questions: Sequence[Question], *, hybrid: bo
     def ask(at: int) -> tuple[float, int]:
         begin = time.perf_counter()
         found = _find(conn, questions[at], hybrid=hybrid)
-        return time.perf_counter() - begin, len(found)
-
-    return ask
-
-
-def _raw(conn: psycopg.Connection, questions: Sequence[Question], *, hybrid: bool) -> Contestant:
-    """Return who sends our own statement, with settings made once and rows left as they come."""
-    prepared: list[tuple[Composed, dict[str, Any]]] = []
-    for question in questions:
-        query = _query(question, hybrid=hybrid)
-        condition, values = conditions(query.filters)
-        statement = nearest_sql(condition)
-        if hybrid:
-            statement = FUSED.format(near=statement, said=WITH_WORDS, most=TOP_K)
-            values |= words_values(Vector(question.vector), query)
-        prepared.append((statement, values | {"top_k": query.depth}))
-
-    def ask(at: int) -> tuple[float, int]:
-        statement, values = prepared[at]
-        begin = time.perf_counter()
-        values = values | {"query": Vector(questions[at].vector)}
-        found = conn.execute(statement, values, prepare=True, binary=True).fetchall()
         return time.perf_counter() - begin, len(found)
 
     return ask
