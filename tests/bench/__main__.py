@@ -32,7 +32,7 @@ PARTS = {
     "write": ("rows written against a bare COPY", 200),
     "ingest": ("a whole ingest against encoding alone, and again unchanged", 120),
     "start": ("a cold search, one text encoded", 60),
-    "search": ("search and its recall against peers", 300),
+    "search": ("search against peers, with words and filters as well", 300),
     "recall": ("search among vectors like real ones, all at our recall", 300),
     "service": ("/search under 50 clients", 60),
     "quality": ("what retrieval finds", 300),

@@ -9,23 +9,21 @@ from psycopg.types.json import Jsonb
 
 from course_lib.store import connect, create_schema, fresh_database, write_chunks
 from tests.bench.measure import Row, Timed, take_turns, wall
-from tests.bench.rows import make_chunks
-from tests.bench.vectors import clustered_vectors
+from tests.bench.scale.corpus import first_rows
 
 ROWS = 50_000
 
 
 def measure(rows: int = ROWS) -> list[Row]:
     """Write the same rows into an empty table, in turn."""
-    chunks = make_chunks(rows)
-    vectors = clustered_vectors(rows)
+    made = first_rows(rows)
     records = [
         (
-            "documentation", "local", "bench", "", chunk.source_path,
-            chunk.custom_meta["chunkIndex"], chunk.kind, chunk.name, chunk.content, "0" * 64,
-            Jsonb(chunk.custom_meta), vector,
+            "documentation", chunk.tenant_id, chunk.repo_slug, chunk.custom_meta["branch"],
+            chunk.source_path, chunk.custom_meta["chunkIndex"], chunk.kind, chunk.name,
+            chunk.content, "0" * 64, Jsonb(chunk.custom_meta), vector,
         )
-        for chunk, vector in zip(chunks, vectors, strict=True)
+        for chunk, vector in zip(made.chunks, made.vectors, strict=True)
     ]  # fmt: skip
     with fresh_database("bench") as database, connect(database.url, autocommit=True) as conn:
         create_schema(conn)
@@ -37,7 +35,7 @@ def measure(rows: int = ROWS) -> list[Row]:
             conn.execute("CHECKPOINT" if _may_checkpoint(conn) else "SELECT 1")
 
         def ours() -> None:
-            write_chunks(conn, chunks, vectors)
+            write_chunks(conn, made.chunks, made.vectors)
 
         def bare_copy() -> None:
             columns = (
