@@ -1,10 +1,8 @@
 """A whole ingest against encoding its texts and nothing else, and an ingest of what is unchanged.
 
 What an ingest does beside encoding (reading, splitting, writing, the index) happens in this process
-and in the database's: so the wall clock decides, and this process's CPU time stands beside it. Both
-contestants encode on all cores, as they do unless they are told otherwise; the rest of an ingest is
-done beside that. Once more with one core left free, for the record: where two cores share one
-processor's units, work on the free one slows the other.
+and in the database's: so the wall clock decides. Both contestants encode on all cores, as they do
+unless they are told otherwise; the rest of an ingest is done beside that.
 """
 
 from __future__ import annotations
@@ -12,10 +10,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -27,12 +23,12 @@ from course_lib.indexing import IngestReport, ingest
 from course_lib.settings import project_root
 from course_lib.store import connect, drop_schema, fresh_database
 from tests.bench.corpus import real_markdown
-from tests.bench.measure import Row, take_turns
+from tests.bench.measure import Row, take_turns, wall
 
 FEWEST_CHUNKS = 1_500
 MOST_ON_TOP = 0.10
 UNCHANGED_GOAL = 100.0
-TURNS, ONE_FREE_TURNS, UNCHANGED_TURNS = 3, 1, 15
+TURNS, UNCHANGED_TURNS = 3, 15
 MOST_CHARACTERS = 450_000
 """Of Markdown, beside the course's own data: about 1,900 chunks together."""
 
@@ -53,22 +49,15 @@ class Recording(EmbeddingClient):
 
 def measure() -> list[Row]:
     """Ingest into an empty database and encode the same texts, in turn; then ingest again."""
-    cores = os.cpu_count() or 1
     with (
         tempfile.TemporaryDirectory(prefix="bench-ingest-") as name,
         fresh_database("bench") as database,
         connect(database.url, autocommit=True) as conn,
     ):
-        corpus = make_corpus(Path(name))
-        rows = _compare(corpus, conn, cores, TURNS, 1 / (1 + MOST_ON_TOP))
-        if cores > 1:
-            rows += _compare(corpus, conn, cores - 1, ONE_FREE_TURNS, None)[:1]
-    return rows
+        return _compare(make_corpus(Path(name)), conn, os.cpu_count() or 1)
 
 
-def _compare(
-    corpus: Path, conn: psycopg.Connection, threads: int, turns: int, goal: float | None
-) -> list[Row]:
+def _compare(corpus: Path, conn: psycopg.Connection, threads: int) -> list[Row]:
     client = Recording(DEFAULT_MODEL, threads=threads)
     drop_schema(conn)
 
@@ -79,28 +68,23 @@ def _compare(
     texts = list(client.texts)
     if report.chunks < FEWEST_CHUNKS:
         raise OSError(f"the corpus gives {report.chunks} chunks, not {FEWEST_CHUNKS:,}")
-    used: dict[str, list[float]] = {"ingest": [], "encode": []}
-    seconds = take_turns(
-        {
-            "ingest": _timed(run, used["ingest"], before=lambda: drop_schema(conn)),
-            "encode": _timed(lambda: client.encode(texts), used["encode"]),
-        },
-        turns=turns,
-    )
-    again = take_turns({"again": _timed(run, [])}, turns=UNCHANGED_TURNS)["again"]
+    encode = wall(lambda: client.encode(texts))
+    ingest_again = wall(run)
+
+    def ingest_anew() -> float:
+        drop_schema(conn)
+        return ingest_again()
+
+    seconds = take_turns({"ingest": ingest_anew, "encode": encode}, turns=TURNS)
+    again = take_turns({"again": ingest_again}, turns=UNCHANGED_TURNS)["again"]
     if run().unchanged != report.chunks:
         raise OSError("an ingest of an unchanged corpus changed rows")
-    cpu = {name: median(values[1:]) for name, values in used.items()}
-    what = f"ingest of {report.documents} files, {report.chunks:,} chunks"
-    peer = f"encode alone, {client.backend.name} on {threads} of {os.cpu_count()} cores"
     on_top = seconds["ingest"] / seconds["encode"] - 1
-    cpu_on_top = cpu["ingest"] / cpu["encode"] - 1
     return [
-        Row("ingest", what, peer, seconds["ingest"], seconds["encode"], "s",
-            seconds["encode"] / seconds["ingest"], goal,
-            f"{on_top:+.1%} on top" + (f", at most {MOST_ON_TOP:.0%}" if goal else "")),
-        Row("ingest", f"{what}, this process", peer, cpu["ingest"], cpu["encode"], "CPU-s",
-            cpu["encode"] / cpu["ingest"], None, f"{cpu_on_top:+.1%} on top"),
+        Row("ingest", f"ingest of {report.documents} files, {report.chunks:,} chunks",
+            f"encode alone, {client.backend.name} on {threads} cores",
+            seconds["ingest"], seconds["encode"], "s", seconds["encode"] / seconds["ingest"],
+            1 / (1 + MOST_ON_TOP), f"{on_top:+.1%} on top, at most {MOST_ON_TOP:.0%}"),
         Row("ingest", "the same again, unchanged", "first ingest", again, seconds["ingest"], "s",
             seconds["ingest"] / again, UNCHANGED_GOAL),
     ]  # fmt: skip
@@ -118,18 +102,3 @@ def make_corpus(folder: Path) -> Path:
         size += len(text)
         (markdown / f"{number:04d}.md").write_text(text, encoding="utf-8", newline="")
     return folder
-
-
-def _timed(
-    work: Callable[[], object], used: list[float], before: Callable[[], object] = lambda: None
-) -> Callable[[], float]:
-    """Return what runs `work` and returns its seconds; its CPU seconds are appended to `used`."""
-
-    def turn() -> float:
-        before()
-        begin, begin_cpu = time.perf_counter(), time.process_time()
-        work()
-        used.append(time.process_time() - begin_cpu)
-        return time.perf_counter() - begin
-
-    return turn
