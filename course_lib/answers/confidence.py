@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
 
+from course_lib.retriever.excerpts import COMMON
+
 ENOUGH = 0.5
 """From this probability on there is an answer."""
 
@@ -30,11 +32,6 @@ the very words of the answer in 74 % of the questions of the first level that ha
 those of the second. Of another index no more is known than that these are signs, and no proof.
 """
 
-_COMMON = frozenset(
-    "a an and are as at be but by can could did do does for from get has have how i if in into is "
-    "it its long many me much my no not of on one or our should so that the their then there these "
-    "this to us was we what when where which who why will with would you your".split()
-)
 _ENDINGS = (("ing", ""), ("ies", "y"), ("ed", ""), ("es", ""), ("s", ""))
 _SENTENCE_ENDS = (". ", "? ", "! ")
 
@@ -148,7 +145,7 @@ def stems(text: str) -> set[str]:
     """
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text)
     words = re.findall(r"[^\W_]+", parted.casefold())
-    return {_stem(word) for word in words if word not in _COMMON and len(word) > 1}
+    return {_stem(word) for word in words if word not in COMMON and len(word) > 1}
 
 
 def _stem(word: str) -> str:

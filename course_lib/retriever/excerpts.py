@@ -10,9 +10,9 @@ import re
 from typing import Protocol
 
 COMMON = frozenset(
-    "a an and are as at be but by can do does for from has have how i if in into is it its my no "
-    "not of on or so that the their then there these this to was what when where which who why "
-    "will with you your".split()
+    "a an and are as at be but by can could did do does for from get has have how i if in into is "
+    "it its long many me much my no not of on one or our should so that the their then there these "
+    "this to us was we what when where which who why will with would you your".split()
 )
 """Words that are in nearly every text: marked or looked for, they would hide the others."""
 

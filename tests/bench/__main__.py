@@ -26,17 +26,17 @@ from tests.bench.table import Plan, make_table, shown
 
 PARTS = {
     "split": ("recursive split against two installed splitters", 30),
-    "yaml": ("resource split against PyYAML", 45),
+    "yaml": ("resource split against encoding its pieces", 45),
     "code": ("code split against LangChain's, definitions kept whole", 60),
     "encode": ("encoding against sentence-transformers", 120),
     "write": ("rows written against a bare COPY", 200),
     "ingest": ("a whole ingest against encoding alone, and again unchanged", 120),
     "start": ("a cold search, one text encoded", 60),
-    "search": ("search and its recall against SQL and peers", 300),
+    "search": ("search against peers, with words and filters as well", 300),
     "recall": ("search among vectors like real ones, all at our recall", 300),
     "service": ("/search under 50 clients", 60),
     "quality": ("what retrieval finds", 300),
-    "grade": ("grading against nbgrader and nbval", 300),
+    "grade": ("grading against nbgrader", 300),
     "course": ("all labs through papermill", 400),
 }
 """Part → what it measures, and the seconds it takes until there is a history; the longest last."""

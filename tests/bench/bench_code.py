@@ -1,4 +1,4 @@
-"""The code splitters against LangChain's: definitions that stay whole, and speed.
+"""The code splitters against LangChain's: how many definitions stay whole.
 
 The sources are what everybody has: Python's standard library and the installed `kfp` package; for
 Go the folder named by COURSE_BENCH_GO, or the toolchain's own, or the course's data; for shell the
@@ -22,12 +22,12 @@ from pathlib import Path
 
 from course_lib.loader.code import split_code
 from course_lib.settings import project_root
-from tests.bench.measure import Row, Timed, cpu, take_turns
+from tests.bench.measure import Row
 from tests.bench.peers import Peer
 
 SIZE, OVERLAP = 512, 64
 TOP_LEVEL_WHOLE, ALL_WHOLE = 0.99, 0.99
-FEWEST_CHARACTERS, MOST_CHARACTERS = 500_000, 6_000_000
+MOST_CHARACTERS = 6_000_000
 _HEREDOC = re.compile(r"(?<=<<)-?[ \t]*['\"]?(\w+)['\"]?[^\n]*\n(?:.*\n)*?[ \t]*\1$", re.MULTILINE)
 _SHELL_FUNCTION = re.compile(
     r"^(?:function[ \t]+)?[\w:.-]+[ \t]*\(\)[ \t]*\{[ \t]*\n(?:(?!\}).*\n)*\}", re.MULTILINE
@@ -37,7 +37,7 @@ Definition = tuple[int, int, bool]
 
 
 def measure() -> list[Row]:
-    """Split the same sources at the same size, in turn."""
+    """Split the same sources at the same size."""
     rows: list[Row] = []
     for corpus, folder in (("standard library", _stdlib()), ("kfp", _package("kfp"))):
         sources = _sources(folder, ".py")
@@ -55,29 +55,12 @@ def measure() -> list[Row]:
 def _compare(
     language: str, corpus: str, texts: list[str], definitions: Sequence[Sequence[Definition]]
 ) -> list[Row]:
-    # A few scripts are split before caches are warm: they are gone through several times.
-    repeated = list(texts) * max(1, FEWEST_CHARACTERS // sum(map(len, texts)))
-    characters = sum(map(len, repeated))
-
-    def split_all() -> None:
-        for text in repeated:
-            split_code(text, language, SIZE, OVERLAP)
-
     with Peer("code.py") as peer:
-        name = f"langchain-text-splitters {peer.ask(texts=repeated)['version']}"
-        if language == "shell":
-            name += " (it knows no shell)"
-        request = {"language": language, "size": SIZE, "overlap": OVERLAP}
-        contestants: dict[str, Timed] = {"ours": cpu(split_all)}
-        for what, offsets in (("with offsets", True), ("texts only", False)):
-            contestants[what] = lambda offsets=offsets: float(  # type: ignore[misc]
-                peer.ask(**request, offsets=offsets)["seconds"]
-            )
-        seconds = take_turns(contestants, turns=5)
-        theirs = [
-            [(start, start + length) for start, length in spans]
-            for spans in peer.ask(**request, offsets=True, spans=True)["spans"][: len(texts)]
-        ]
+        answer = peer.ask(texts=texts, language=language, size=SIZE, overlap=OVERLAP)
+    name = f"langchain-text-splitters {answer['version']}"
+    if language == "shell":
+        name += " (it knows no shell)"
+    theirs = [[(start, start + length) for start, length in spans] for spans in answer["spans"]]
     ours = [
         [(span.start, span.end) for span in split_code(text, language, SIZE, OVERLAP)]
         for text in texts
@@ -98,20 +81,6 @@ def _compare(
                 ratio=share / their_share,
                 goal=max(least / their_share, 1.0),
                 note=f"and at least {least:.0%}",
-            )
-        )
-    for what in ("with offsets", "texts only"):
-        rows.append(
-            Row(
-                part="code",
-                what=f"{corpus}: split of {len(texts)} {language} files, {SIZE}/{OVERLAP}",
-                peer=f"{name} {what}",
-                ours=characters / seconds["ours"] / 1e6,
-                theirs=characters / seconds[what] / 1e6,
-                unit="MB/CPU-s",
-                ratio=seconds[what] / seconds["ours"],
-                goal=None,
-                note="ours gives offsets, lines and names",
             )
         )
     return rows

@@ -71,26 +71,13 @@ def _measure(name: str, asked: Sequence[Asked], embedder: EmbeddingClient) -> li
             kind = one.corpus.kind
             alone = _ask(conn, embedder, one, own=True)
             joint = _ask(conn, embedder, one, own=False)
-            listed = _ask(conn, embedder, one, own=False, one_list=True, modes=MODES[-1:])
             for label, questions in one.sets.items():
                 what = f"{name} {kind}, {label}"
                 apart, together = _part(alone, questions), _part(joint, questions)
                 rows += _rows(what, apart) + _rows(f"{what}, joint index", together)
-                rows.append(_merging_row(what, _part(listed, questions), together))
                 if label not in OWN_SETS:
                     rows += _goal_rows(kind, label, apart, together)
     return rows
-
-
-def _merging_row(what: str, listed: Mapping[Mode, Run], joint: Mapping[Mode, Run]) -> Row:
-    """Return what searching the partitions alone brings, against one list of all of them."""
-    before, after = listed[MODES[-1]], joint[MODES[-1]]
-    change = compare(before, after)
-    return Row(
-        "quality", f"{what} ({len(after.answers)}): partitions searched alone, joint index, MRR@10",
-        "one list of all", change.after, change.before, "MRR",
-        change.after / max(change.before, 1e-9), None, f"difference {change.difference}"
-    )  # fmt: skip
 
 
 def _goal_rows(
@@ -135,8 +122,6 @@ def _ask(
     asked: Asked,
     *,
     own: bool,
-    one_list: bool = False,
-    modes: Sequence[Mode] = MODES,
 ) -> dict[Mode, Run]:
     """Ask every question in every mode, in its own corpus or in all."""
     return {
@@ -147,14 +132,13 @@ def _ask(
                 Query(
                     mode="dense" if mode == "dense" else "hybrid",
                     rerank="maxsim" if mode == "hybrid + maxsim" else None,
-                    one_list=one_list,
                 ),
                 own=own,
             ),
             asked.questions,
             name=mode,
         )
-        for mode in modes
+        for mode in MODES
     }
 
 

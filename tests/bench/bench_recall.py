@@ -32,9 +32,8 @@ from course_lib.store import (
 from tests.bench.bench_search import PEERS, TOP_K, Contestant, asking, compare
 from tests.bench.measure import Row
 from tests.bench.scale import corpus as made_corpus
+from tests.bench.scale.corpus import Question, Vectors
 from tests.bench.search_peers import Store
-from tests.bench.search_rows import Question
-from tests.bench.vectors import Vectors
 
 MOST_ROWS = 100_000
 FEWEST_REAL = 20_000

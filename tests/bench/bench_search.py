@@ -1,4 +1,4 @@
-"""Search in 100,000 rows: against plain prepared SQL, two vector stores, and an exact scan.
+"""Search in 100,000 rows, against two vector stores.
 
 A search goes from a question's ready vector (and its words) to ten rows as objects. All contestants
 have the same rows in one PostgreSQL, graphs of the same parameters and as many candidates. They
@@ -6,7 +6,7 @@ take turns at each question, several times; a question's time is the median of i
 
 The stores keep all rows in one table with one graph. The like of it here is one partition, and that
 is what is held against them; so are filtered searches, each in its own way of keeping rows apart.
-A search over all of four partitions walks four graphs, which takes longer than one: that row stands
+A search over all partitions walks a graph for each, which takes longer than one: that row stands
 beside them without a goal.
 """
 
@@ -17,16 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import psycopg
-from pgvector import Vector
-from psycopg.sql import SQL, Composed
 
-from course_lib.retriever import Query, SearchResult, search
-from course_lib.retriever.query import conditions, nearest_sql
-from course_lib.retriever.statements import WITH_WORDS, words_values
+from course_lib.retriever import Query, search
 from course_lib.store import (
     build_vector_indexes,
     connect,
@@ -37,82 +32,69 @@ from course_lib.store import (
 from course_lib.store.collection import in_collection
 from course_lib.store.vector_indexes import HnswBuild
 from tests.bench.measure import Row
+from tests.bench.scale import corpus as made_corpus
+from tests.bench.scale.corpus import PARTITION_SHARES, Block, Question
 from tests.bench.search_peers import EF_CONSTRUCTION, EF_SEARCH, M, Store
-from tests.bench.search_rows import (
-    FILTERS,
-    PARTITIONS,
-    RARE,
-    RAREST,
-    Corpus,
-    Question,
-    make_corpus,
-    make_questions,
-)
 
 ROWS, QUESTIONS, TURNS, WARM_UP, TOP_K = 100_000, 100, 3, 10, 10
 PEERS = ("langchain", "llama")
-RAW = "prepared SQL, the same statement"
 ONE = "documentation"
 """The only partition of the collection that is kept as the stores keep theirs."""
-RAW_GOAL, PEER_GOAL = 1 / 1.5, 1.0
-FUSED = SQL("""
-    WITH near AS MATERIALIZED ({near}), said AS MATERIALIZED ({said}), place AS (
-        SELECT chunk_id, row_number() OVER (
-            ORDER BY similarity_score DESC, document_name, chunk_index) AS place FROM near
-        UNION ALL SELECT chunk_id, row_number() OVER () FROM said
-    ), score AS (
-        SELECT chunk_id, sum(1 / (60 + place)::float8) AS score FROM place GROUP BY chunk_id
-    )
-    SELECT * FROM (TABLE near UNION TABLE said) AS found JOIN score USING (chunk_id)
-    ORDER BY score DESC, document_name, chunk_index LIMIT {most}
-""")
-"""The two lists of a hybrid search, fused in the database."""
+PEER_GOAL = 1.0
+FILTERS: tuple[dict[str, str], ...] = (
+    {"partition": "documentation"},
+    {"repo": "repo-001"},
+    {"kind": "Deployment"},
+    {"kind": "PodDefault"},
+    {"partition": "issues", "kind": "doc-section"},
+)
+"""What filtered questions are narrowed to, in turn: from most of the rows to one in a hundred."""
+
 Contestant = Callable[[int], tuple[float, int]]
 """A question's number → seconds, and how many rows came."""
 
 
 def measure(rows: int = ROWS, count: int = QUESTIONS) -> list[Row]:
     """Ask everybody the same questions, plain and filtered, by meaning alone and with words."""
-    corpus = make_corpus(rows)
-    plain = make_questions(corpus, count)
-    filtered = make_questions(corpus, count, filtered=True, seed=2)
+    corpus = made_corpus.first_rows(rows)
+    asked = made_corpus.questions(2 * count)
+    plain, filtered = (
+        asked[:count],
+        [
+            replace(question, filters=FILTERS[at % len(FILTERS)])
+            for at, question in enumerate(asked[count:])
+        ],
+    )
     with fresh_database("bench") as database, ExitStack() as stack:
 
         def opened(collection: str | None = None) -> psycopg.Connection:
             url = in_collection(database.url, collection)
             return stack.enter_context(connect(url, autocommit=True))
 
-        four, one = opened(), opened("one")
-        four.execute("ALTER ROLE CURRENT_USER SET maintenance_work_mem = '512MB'")
-        _write(four, corpus, corpus.partitions)
+        every, one = opened(), opened("one")
+        every.execute("ALTER ROLE CURRENT_USER SET maintenance_work_mem = '512MB'")
+        _write(every, corpus, corpus.partitions)
         _write(one, corpus, [ONE] * rows)
-        raw_four, raw_one, raw_filtered = opened(), opened("one"), opened()
-        for settled in (raw_four, raw_one, raw_filtered):
-            settled.execute(f"SET hnsw.ef_search = {EF_SEARCH}")
-            settled.execute("SET hnsw.iterative_scan = strict_order")
-        # Filters need a plan for their values; without it, this is slower.
-        raw_filtered.execute("SET plan_cache_mode = force_custom_plan")
         dimension = corpus.vectors.shape[1]
         stores = [stack.enter_context(Store(name, database.url, dimension)) for name in PEERS]
-        _index(four, one, stores, database.url)
+        _index(every, one, stores, database.url)
 
         timed: list[Row] = []
-        for questions, what, conn, sql, goal in (
-            (plain, "", one, raw_one, PEER_GOAL),
-            (plain, ", 4 partitions", four, raw_four, None),
+        for questions, what, conn, goal in (
+            (plain, "", one, PEER_GOAL),
+            (plain, f", {len(PARTITION_SHARES)} partitions", every, None),
             # The stores come back with fewer rows than were asked for: no goal.
-            (filtered, f", {len(FILTERS)} filters in turn", four, raw_filtered, None),
+            (filtered, f", {len(FILTERS)} filters in turn", every, None),
         ):
             for store in stores:
                 store.learn(questions)
             for hybrid in (False, True):
                 contestants = {"ours": _ours(conn, questions, hybrid=hybrid)}
-                contestants[RAW] = _raw(sql, questions, hybrid=hybrid)
-                goals = {RAW: RAW_GOAL}
+                goals: dict[str, float] = {}
                 notes: dict[str, str] = {}
                 for store in stores:
                     contestants[store.name] = asking(store, hybrid=hybrid)
-                    found = store.words_found(four, questions) if hybrid else None
+                    found = store.words_found(every, questions) if hybrid else None
                     if found is not None:
                         notes[store.name] = (
                             f"its word search finds rows for {found} of {count} questions"
@@ -124,21 +106,19 @@ def measure(rows: int = ROWS, count: int = QUESTIONS) -> list[Row]:
                 timed += compare(
                     f"p95, {how}, top {TOP_K} of {rows:,}{what}", contestants, count, goals, notes
                 )
-        for store in stores:
-            store.learn(plain)
-        return timed + _recall(four, one, stores, plain)
+        return timed
 
 
-def _write(conn: psycopg.Connection, corpus: Corpus, partitions: Sequence[str]) -> None:
+def _write(conn: psycopg.Connection, corpus: Block, partitions: Sequence[str]) -> None:
     create_schema(conn, corpus.vectors.shape[1])
     lies_in = np.array(partitions)
-    for name in PARTITIONS:
+    for name in PARTITION_SHARES:
         at = np.flatnonzero(lies_in == name)
         write_chunks(conn, [corpus.chunks[i] for i in at], corpus.vectors[at], partition=name)
 
 
 def _index(
-    four: psycopg.Connection, one: psycopg.Connection, stores: Sequence[Store], url: str
+    every: psycopg.Connection, one: psycopg.Connection, stores: Sequence[Store], url: str
 ) -> None:
     """Build all indexes at once, each over rows that are there."""
 
@@ -148,25 +128,12 @@ def _index(
 
     with ThreadPoolExecutor(len(stores)) as pool:
         filling = [pool.submit(fill, store) for store in stores]
-        for conn in (four, one):
+        for conn in (every, one):
             build_vector_indexes(conn, HnswBuild(M, EF_CONSTRUCTION))
         for store in filling:
             store.result()
-    for conn in (four, one):
+    for conn in (every, one):
         conn.execute("VACUUM ANALYZE document_chunks")
-
-
-def _find(
-    conn: psycopg.Connection,
-    question: Question,
-    *,
-    hybrid: bool = False,
-    exact: bool = False,
-    kind: str | None = None,
-) -> list[SearchResult]:
-    query = _query(question, hybrid=hybrid)
-    narrower = replace(query, exact=exact, kind=kind or query.kind)
-    return search(conn, question.vector, narrower)
 
 
 def _query(question: Question, *, hybrid: bool) -> Query:
@@ -184,29 +151,7 @@ def _query(question: Question, *, hybrid: bool) -> Query:
 def _ours(conn: psycopg.Connection, questions: Sequence[Question], *, hybrid: bool) -> Contestant:
     def ask(at: int) -> tuple[float, int]:
         begin = time.perf_counter()
-        found = _find(conn, questions[at], hybrid=hybrid)
-        return time.perf_counter() - begin, len(found)
-
-    return ask
-
-
-def _raw(conn: psycopg.Connection, questions: Sequence[Question], *, hybrid: bool) -> Contestant:
-    """Return who sends our own statement, with settings made once and rows left as they come."""
-    prepared: list[tuple[Composed, dict[str, Any]]] = []
-    for question in questions:
-        query = _query(question, hybrid=hybrid)
-        condition, values = conditions(query.filters)
-        statement = nearest_sql(condition)
-        if hybrid:
-            statement = FUSED.format(near=statement, said=WITH_WORDS, most=TOP_K)
-            values |= words_values(Vector(question.vector), query)
-        prepared.append((statement, values | {"top_k": query.depth}))
-
-    def ask(at: int) -> tuple[float, int]:
-        statement, values = prepared[at]
-        begin = time.perf_counter()
-        values = values | {"query": Vector(questions[at].vector)}
-        found = conn.execute(statement, values, prepare=True, binary=True).fetchall()
+        found = search(conn, questions[at].vector, _query(questions[at], hybrid=hybrid))
         return time.perf_counter() - begin, len(found)
 
     return ask
@@ -261,41 +206,4 @@ def compare(
         rows.append(
             Row(part, what, name, p95["ours"], p95[name], "ms", ratio, goals.get(name), note)
         )
-    return rows
-
-
-def _recall(
-    four: psycopg.Connection,
-    one: psycopg.Connection,
-    stores: Sequence[Store],
-    questions: Sequence[Question],
-) -> list[Row]:
-    """Return which share of the true ten nearest is found, without a filter and behind two."""
-    rows = []
-    for conn, kind, what in (
-        (one, None, ""),
-        (four, None, ", 4 partitions"),
-        (four, RARE, " behind a filter that keeps 1 %"),
-        (four, RAREST, " behind a filter that keeps 0.1 %"),
-    ):
-        hits, full = 0, True
-        theirs = dict.fromkeys((store.name for store in stores), 0)
-        peers = stores if kind is None and conn is four else ()  # which have its rows' ids
-        for at, question in enumerate(questions):
-            found = _find(conn, question, kind=kind)
-            exact = {r.chunk_id for r in _find(conn, question, exact=True, kind=kind)}
-            hits += len({r.chunk_id for r in found} & exact)
-            full = full and len(found) == len(exact)
-            for store in peers:
-                theirs[store.name] += len({*store.ask(at, hybrid=False)[1]} & exact)
-        recall = hits / (TOP_K * len(questions))
-        note = f"always {TOP_K} rows" if full else f"NOT always {TOP_K} rows"
-        note += "".join(
-            f"; {store.name} {theirs[store.name] / (TOP_K * len(questions)):.3f}" for store in peers
-        )
-        goal = 0.95 if full else 2.0  # which no recall reaches
-        rows.append(
-            Row("search", f"recall@{TOP_K}, HNSW{what}", "exact scan", recall, 1.0, "share",
-                recall, goal, note)
-        )  # fmt: skip
     return rows

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import psycopg
 from psycopg.types.json import Jsonb
 
 from course_lib.store import connect, create_schema, fresh_database, write_chunks
-from tests.bench.measure import Row, take_turns, wall
-from tests.bench.rows import make_chunks
-from tests.bench.vectors import clustered_vectors
+from tests.bench.measure import Row, Timed, take_turns, wall
+from tests.bench.scale.corpus import first_rows
 
 ROWS = 50_000
 
 
 def measure(rows: int = ROWS) -> list[Row]:
     """Write the same rows into an empty table, in turn."""
-    chunks = make_chunks(rows)
-    vectors = clustered_vectors(rows)
+    made = first_rows(rows)
     records = [
         (
-            "documentation", "local", "bench", "", chunk.source_path,
-            chunk.custom_meta["chunkIndex"], chunk.kind, chunk.name, chunk.content, "0" * 64,
-            Jsonb(chunk.custom_meta), vector,
+            "documentation", chunk.tenant_id, chunk.repo_slug, chunk.custom_meta["branch"],
+            chunk.source_path, chunk.custom_meta["chunkIndex"], chunk.kind, chunk.name,
+            chunk.content, "0" * 64, Jsonb(chunk.custom_meta), vector,
         )
-        for chunk, vector in zip(chunks, vectors, strict=True)
+        for chunk, vector in zip(made.chunks, made.vectors, strict=True)
     ]  # fmt: skip
     with fresh_database("bench") as database, connect(database.url, autocommit=True) as conn:
         create_schema(conn)
@@ -35,7 +35,7 @@ def measure(rows: int = ROWS) -> list[Row]:
             conn.execute("CHECKPOINT" if _may_checkpoint(conn) else "SELECT 1")
 
         def ours() -> None:
-            write_chunks(conn, chunks, vectors)
+            write_chunks(conn, made.chunks, made.vectors)
 
         def bare_copy() -> None:
             columns = (
@@ -49,16 +49,14 @@ def measure(rows: int = ROWS) -> list[Row]:
                     for record in records:
                         copy.write_row(record)
 
-        def alone(work: object) -> object:
+        def alone(work: Callable[[], None]) -> Timed:
             def turn() -> float:
                 empty()
-                return wall(work)()  # type: ignore[arg-type]
+                return wall(work)()
 
             return turn
 
-        seconds = take_turns({"ours": alone(ours), "COPY": alone(bare_copy)}, turns=3)  # type: ignore[dict-item]
-        ours()
-        again = take_turns({"again": wall(ours)}, turns=3)["again"]
+        seconds = take_turns({"ours": alone(ours), "COPY": alone(bare_copy)}, turns=3)
     return [
         Row(
             part="write",
@@ -69,16 +67,6 @@ def measure(rows: int = ROWS) -> list[Row]:
             unit="rows/s",
             ratio=seconds["COPY"] / seconds["ours"],
             goal=0.33,
-        ),
-        Row(
-            part="write",
-            what=f"{rows} rows that are there already, unchanged",
-            peer="the same into an empty table",
-            ours=again,
-            theirs=seconds["ours"],
-            unit="s",
-            ratio=seconds["ours"] / again,
-            note="an ingest skips such a source before it writes",
         ),
     ]
 

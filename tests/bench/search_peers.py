@@ -13,7 +13,7 @@ from typing import LiteralString, Self
 import psycopg
 
 from tests.bench.peers import VECTOR_STORES, Peer
-from tests.bench.search_rows import Question
+from tests.bench.scale.corpus import Question
 
 _FILL: dict[str, LiteralString] = {
     "langchain": """

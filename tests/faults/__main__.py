@@ -1,6 +1,6 @@
 """All faults in one session: `python -m tests.faults --kills 50 --seconds 120 --inputs 2000`.
 
-A bar shows how far it is, a table what became of it, and the figures go to
+A bar shows how far it is. The figures are printed at the end and go to
 `tests/bench/results/faults-HARDWARE.json`, with those of earlier sessions kept. A part that fails
 says why, with the seed that brings it about again; the others go on.
 """
@@ -8,27 +8,34 @@ says why, with the seed that brings it about again; the others go on.
 from __future__ import annotations
 
 import argparse
+import datetime
+import json
+import platform
+import re
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
+from tests.bench.history import RESULTS, hardware, load
 from tests.faults.bad_inputs import feed
 from tests.faults.crowd import STEPS as CROWD_STEPS
 from tests.faults.crowd import ask_much
 from tests.faults.disks import DISKS, fill_disks
 from tests.faults.ground import Tell, own_place
 from tests.faults.kills import kill_often
-from tests.faults.session import keep, lines_of
 from tests.faults.small_disks import NoSmallDiskError
 from tests.faults.traffic import write_and_read
 
 Work = Callable[[Tell], dict[str, Any]]
+
+MOST_SESSIONS = 20
+"""Kept in a file; the oldest make room."""
 
 
 def main() -> int:
@@ -75,7 +82,7 @@ def main() -> int:
                 failed.append(name)
                 figures[name] = {"failed": str(error)}
             figures[name]["took, seconds"] = round(time.perf_counter() - begin, 1)
-    console.print(_table(figures))
+    console.print_json(json.dumps(figures, ensure_ascii=False))
     if not given.no_history:
         console.print(f"figures: {keep(figures)}")
     for name in failed:
@@ -88,16 +95,21 @@ def _in_own_place(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return work()
 
 
-def _table(figures: dict[str, Any]) -> Table:
-    table = Table(title=f"Faults, seed {figures['seed']}")
-    for name in ("part", "what", "figure"):
-        table.add_column(name, overflow="fold")
-    for part, found in figures.items():
-        if isinstance(found, dict):
-            for number, (what, figure) in enumerate(lines_of(found)):
-                table.add_row("" if number else part, what, figure)
-            table.add_section()
-    return table
+def keep(figures: dict[str, Any], folder: Path = RESULTS) -> Path:
+    """Add the figures of a session to the results of this hardware; return the file."""
+    folder.mkdir(exist_ok=True)
+    name = re.sub(r"[^a-z0-9]+", "-", hardware().lower()).strip("-")
+    path = folder / f"faults-{name}.json"
+    history = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    session = {
+        "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "load of the machine": round(load(), 1),
+        **figures,
+    }
+    text = json.dumps([*history, session][-MOST_SESSIONS:], indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+    return path
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,7 @@ from unittest.mock import patch
 from course_lib.cli import main
 from course_lib.settings import project_root
 from tests.faults.bad_texts import bad_json, bad_record, some_bytes, some_text
-from tests.faults.ground import PATIENCE, Hashed, environment
+from tests.faults.ground import Hashed, environment
 
 Call = tuple[list[str], dict[str, str]]
 
@@ -61,11 +59,10 @@ COMMANDS = (
 
 
 class BadCalls:
-    """A folder for files, and the calls that were made."""
+    """A folder for files, and the database that is called."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self.url = folder, url
-        self.made: list[tuple[Call, int]] = []
 
     def make_one(self, rng: Random) -> tuple[str, str]:
         """Make one bad call; return its kind, and how it ended."""
@@ -86,32 +83,7 @@ class BadCalls:
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else int(end.code is not None)
         judge(words, code, out.getvalue(), err.getvalue())
-        self.made.append((call, code))
         return kind, f"exit code {code}"
-
-    def repeat_as_processes(self, rng: Random, most: int) -> int:
-        """Make some of the calls again, each in a process of its own; return how many."""
-        possible = [
-            (call, code)
-            for call, code in self.made
-            if call[0][:1] in (["split"], ["validate"], ["parsers"], ["load"], ["nonsense"])
-            and not any("\0" in word for word in (*call[0], *call[1].values()))
-        ]
-        chosen = rng.sample(possible, min(most, len(possible)))
-        for (words, values), code in chosen:
-            done = subprocess.run(
-                [sys.executable, "-c", "from course_lib.cli import main; main()", *words],
-                cwd=project_root(),
-                env=os.environ | {"DATABASE_URL": self.url, "PYTHONUTF8": "1"} | values,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=PATIENCE,
-                check=False,
-            )
-            judge(words, done.returncode, done.stdout, done.stderr)
-            assert done.returncode == code, (words, values, code, done.returncode, done.stderr)
-        return len(chosen)
 
     def _with_file(self, rng: Random) -> tuple[str, Call]:
         """A file or folder that is not what the command reads."""

@@ -92,7 +92,6 @@ def feed(inputs: int, seed: int, tell: Tell = lambda done: None) -> dict[str, An
             _feed_one(place, name, places[place], tallies[place])
             tell(1)
         stored = _store(database.url, accepted)
-        processes = calls.repeat_as_processes(Random(seed), 24)
         requests.still_answers()
     more = peak_memory() - before
     if more > MOST_MEGABYTES:
@@ -110,7 +109,6 @@ def feed(inputs: int, seed: int, tell: Tell = lambda done: None) -> dict[str, An
             for place, tally in tallies.items()
         },
         "records that passed the contract and were stored": stored,
-        "calls repeated as processes": processes,
         "peak memory, MB more": round(more),
         "tracebacks": 0,
         "answers of 500": 0,

@@ -1,7 +1,4 @@
-"""Two hundred clients at one service, and questions while another client sends texts in bulk.
-
-Beside them stands a client that does without a service: it encodes and queries alone.
-"""
+"""Two hundred clients at one service, and questions while another client sends texts in bulk."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.indexing import ingest
 from course_lib.settings import project_root
 from course_lib.store import connect, fresh_database
-from tests.bench.bench_service import Plain, plain_crowd
 from tests.faults.ground import Tell
 from tests.service.crowd import Crowd, ask_all
 from tests.service.running import command
@@ -37,12 +33,9 @@ def ask_much(seconds: float, tell: Tell = lambda done: None) -> dict[str, Any]:
     data = project_root() / "data"
     lines = (data / "questions" / "documents.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line)["question"] for line in lines]
-    embedder = EmbeddingClient()
     with fresh_database("crowd") as database:
         with connect(database.url, autocommit=True) as conn:
-            ingest(data / "documents", conn=conn, embedder=embedder)
-        with Plain(database.url, embedder) as plain:
-            alone = plain_crowd(plain.ask, questions, 1, seconds / 6)
+            ingest(data / "documents", conn=conn, embedder=EmbeddingClient())
         with command(database.url) as service:
             one = ask_all(service.url, questions, 1, seconds / 6)
             tell(1)
@@ -53,7 +46,6 @@ def ask_much(seconds: float, tell: Tell = lambda done: None) -> dict[str, Any]:
     failures = one.failures + many.failures + beside.failures
     assert not failures, f"{len(failures)} failures, such as {failures[0]}"
     return {
-        "encode and query without a service": _figures(alone),
         "one client": _figures(one),
         f"{CLIENTS} clients": _figures(many) | {"seconds": seconds},
         f"one client beside {TEXTS} texts": _figures(beside),

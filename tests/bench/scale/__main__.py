@@ -1,8 +1,8 @@
 """`python -m tests.bench.scale --rows 1000000`: how the library behaves as its tables grow.
 
 Loads a made corpus through the library into a PostgreSQL server of its own, measures at each size,
-and writes `tests/bench/results/scale-….json` and the tables of `tests/bench/README.md`. A run that
-was broken off (Ctrl-C) goes on where it stopped when the same command is given again.
+and writes `tests/bench/results/scale-….json`. A run that was broken off (Ctrl-C) goes on where it
+stopped when the same command is given again.
 """
 
 from __future__ import annotations
@@ -12,15 +12,11 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from course_lib.errors import CourseError
 from course_lib.settings import state_dir
-
-if TYPE_CHECKING:
-    from tests.bench.scale.results import Figures
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 
@@ -32,18 +28,19 @@ def main(words: list[str] | None = None) -> int:
     # this when it is imported.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    from tests.bench.scale import page, results
+    from tests.bench.scale import results
+    from tests.bench.scale.run import run
 
     console = Console(width=None if sys.stdout.isatty() else 120)
     state: Path = arguments.state or state_dir() / "scale"
     try:
-        if not arguments.page:
-            figures = _measured(arguments, state, console)
-            if arguments.no_results:
-                console.print_json(json.dumps(figures))
-                return 0
+        state.mkdir(parents=True, exist_ok=True)
+        sizes = _sizes(arguments.rows, arguments.sizes)
+        figures = run(sizes, state, console, keep=arguments.keep)
+        if arguments.no_results:
+            console.print_json(json.dumps(figures))
+        else:
             console.print(f"results: {results.merge(figures)}", soft_wrap=True, markup=False)
-        console.print(f"page: {page.write(results.read_all())}", soft_wrap=True, markup=False)
     except CourseError as error:
         console.print("[red]error:[/red]", end=" ")
         console.print(error.args[0], error.hint or "", sep="\n", soft_wrap=True, markup=False)
@@ -53,13 +50,6 @@ def main(words: list[str] | None = None) -> int:
         console.print(kept, soft_wrap=True, markup=False)
         return 130
     return 0
-
-
-def _measured(arguments: argparse.Namespace, state: Path, console: Console) -> Figures:
-    from tests.bench.scale.run import run
-
-    state.mkdir(parents=True, exist_ok=True)
-    return run(_sizes(arguments.rows, arguments.sizes), state, console, keep=arguments.keep)
 
 
 def _sizes(rows: int, named: list[int] | None) -> list[int]:
@@ -87,9 +77,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--no-results", action="store_true", help="print the figures, and write none"
-    )
-    parser.add_argument(
-        "--page", action="store_true", help="measure nothing, write the page's tables again"
     )
     return parser
 

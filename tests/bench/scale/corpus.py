@@ -8,7 +8,7 @@ follow Zipf's law, and some documents are near-duplicates of earlier ones in ano
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -51,10 +51,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Question:
-    """What is searched for: a vector of a row's cluster, and words that the row has."""
+    """What is searched for: a vector of a row's cluster, and words that the row has.
+
+    `filters` are the columns that answers have to equal: partition, repo, kind.
+    """
 
     vector: Vectors
     words: str
+    filters: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,16 @@ def block(number: int, rows: int = BLOCK) -> Block:
         where = (number, document, int(how.place[row]), int(repos[document]))
         chunks.append(_chunk(*where, str(branches[document]), how.kinds[row], texts[row]))
     return Block(chunks, vectors(number, rows), how.partitions[:rows])
+
+
+def first_rows(count: int) -> Block:
+    """Return the first rows of the corpus, of as many blocks as they are in."""
+    blocks = [block(at // BLOCK, min(BLOCK, count - at)) for at in range(0, count, BLOCK)]
+    return Block(
+        [chunk for one in blocks for chunk in one.chunks],
+        np.concatenate([one.vectors for one in blocks]),
+        [partition for one in blocks for partition in one.partitions],
+    )
 
 
 def _texts(random: np.random.Generator, number: int, rows: int) -> list[str]:

@@ -59,14 +59,6 @@ def merge(figures: Figures, folder: Path = RESULTS) -> Path:
     return path
 
 
-def read_all(folder: Path = RESULTS) -> list[Figures]:
-    """Return the figures of all hardware there is, those measured last first."""
-    found = [
-        json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("scale-*.json"))
-    ]
-    return sorted(found, key=lambda one: max(one["when"].values()), reverse=True)
-
-
 def _write(path: Path, figures: Figures) -> None:
     temporary = path.with_suffix(".new")
     temporary.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

@@ -29,8 +29,7 @@ def measure(
     conn: psycopg.Connection[Any], cluster: Cluster, rows: int, progress: Progress
 ) -> Figures:
     """Load so many rows, build the indexes, and measure; the vector indexes stay."""
-    if loading.stored(conn) < rows:
-        building.drop_indexes(conn)
+    building.drop_indexes(conn)
     blocks = loading.load(conn, rows, progress)
     conn.execute("VACUUM ANALYZE document_chunks")
     figures: Figures = {"rows": rows, "load_before": os.getloadavg()[0]}

@@ -17,7 +17,6 @@ import pytest
 from course_lib.answers import GenerationError, Prompt, Request, generator
 from course_lib.answers.generators.ollama import Ollama
 from course_lib.answers.generators.openai_compatible import OpenAICompatible
-from course_lib.errors import InputError
 from course_lib.settings import Settings
 from tests.blackbox.language_models import (
     CHAT,
@@ -74,27 +73,7 @@ def fails(chosen: Any) -> tuple[list[str], GenerationError]:
     return pieces, caught.value
 
 
-@BOTH
-def test_the_first_piece_comes_before_the_last_is_made(make: Make, path: str, reply: Any) -> None:
-    with models({path: reply("first", end="hangs")}) as server:
-        pieces = make(server.url).stream(request())
-        assert next(pieces) == "first"
-        pieces.close()
-
-
 # --- what goes wrong ---
-
-
-@BOTH
-def test_a_stream_that_ends_without_its_end_is_an_answer_that_broke_off(
-    make: Make, path: str, reply: Any
-) -> None:
-    whole = reply("Drift ", "is slow.")
-    cut = Reply(whole.pieces[: -2 if path == COMPLETIONS else -1], headers=whole.headers)
-    with models({path: cut}) as server:
-        pieces, error = fails(make(server.url))
-    assert pieces == ["Drift ", "is slow."]
-    assert "broke off" in error.args[0]
 
 
 def test_an_error_in_the_middle_of_an_answer_is_no_end() -> None:
@@ -121,13 +100,6 @@ def test_a_window_that_ollama_does_not_say_is_taken_from_the_name() -> None:
     with models({SHOW: bodies}) as server:
         for _ in bodies:
             assert Ollama(server.url, "llama3:8b").window == 8_192
-
-
-def test_a_model_that_ollama_lacks_is_noticed_with_its_window() -> None:
-    with models({}) as server, pytest.raises(GenerationError, match="has no model 'm'"):
-        _ = to_ollama(server.url).window
-    with pytest.raises(GenerationError, match="there is no Ollama at"):
-        _ = to_ollama(nobody()).window
 
 
 # --- keys and addresses ---
@@ -179,17 +151,6 @@ def test_a_login_in_an_address_is_used_and_not_shown(caplog: pytest.LogCaptureFi
 
 
 # --- choosing ---
-
-
-def test_the_settings_choose_and_an_argument_overrides() -> None:
-    settings = Settings(RAG_GENERATOR="ollama", RAG_SAFETY_MARGIN_TOKENS="7",
-                        RAG_CONTEXT_WINDOW="99", OPENAI_API_KEY=KEY)  # fmt: skip
-    chosen = generator(settings)
-    assert (chosen.name, chosen.model, chosen.margin, chosen.window) == ("ollama", "llama3", 7, 99)
-    chosen = generator(settings, backend="openai", model="gpt-4o")
-    assert (chosen.name, chosen.model, chosen.margin, chosen.window) == ("openai", "gpt-4o", 7, 99)
-    with pytest.raises(InputError, match="no backend 'claude'"):
-        generator(settings, backend="claude")
 
 
 def test_auto_takes_what_is_there() -> None:

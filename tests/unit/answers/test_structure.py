@@ -3,17 +3,13 @@
 import subprocess
 from pathlib import Path
 
-import psycopg
 import pytest
 
-from course_lib.answers.context import retrieve_context
 from course_lib.answers.first_lines import MOST_CHARACTERS, first_line
 from course_lib.answers.structure import structure_text
-from course_lib.embedder import EmbeddingClient
-from course_lib.indexing import ingest
 from course_lib.loader import default_registry
 from course_lib.loader.structure_page import parse_structure
-from course_lib.records import Document, Query, Scope
+from course_lib.records import Document, Scope
 
 LICENCE = "Copyright 2024 Somebody\n{0} Licensed under the Apache License, Version 2.0"
 
@@ -116,14 +112,3 @@ def test_a_long_section_is_cut_at_line_ends_and_keeps_its_heading() -> None:
     inner = [chunk for chunk in chunks[2:] if "x" * 100 not in chunk.content]
     assert inner and all(chunk.content.endswith("\n") for chunk in inner)
     assert {chunk.custom_meta["header"] for chunk in chunks[2:]} == {"## `a/`\n"}
-
-
-def test_a_question_about_the_whole_finds_the_page(
-    repository: Path, conn: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    (repository / "STRUCTURE.md").write_text(structure_text(repository), encoding="utf-8")
-    ingest(repository, Scope(repo="shop"), conn=conn, embedder=embedder)
-    context = retrieve_context(conn, embedder, Query("Where is the tax computed?", top_k=3))
-    [structure] = [one for one in context.passages if one.origin == "structure"]
-    assert structure.path == "STRUCTURE.md" and context.has_structure
-    assert "tax.py" in structure.text

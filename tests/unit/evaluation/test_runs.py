@@ -66,20 +66,6 @@ def test_only_ten_different_files_count() -> None:
     assert run.answers[0].place == 10
 
 
-def test_the_shape_by_kind_is_what_other_programs_read() -> None:
-    shape = run_of({"m1": [], "d1": []}, PAGE, ROLE).by_kind()
-    assert list(shape) == ["docs", "manifests"]
-    keys = ["hit@1", "hit@5", "hit@10", "recall@10", "mrr@10", "ndcg@10", "n"]
-    assert all(list(means) == keys for means in shape.values())
-    assert shape["docs"]["n"] == 1
-
-
-def test_a_run_that_was_written_is_read_as_it_was(tmp_path: Path) -> None:
-    run = run_of({"m1": [Passage("a.yaml")], "d1": []}, ROLE, PAGE, name="hybrid")
-    write_run(run, tmp_path / "run.json")
-    assert read_run(tmp_path / "run.json") == run
-
-
 ANSWER = {"question": {"question": "?", "kind": "docs", "gold_paths": ["a.md"]},
           "files": [], "resources": [], "seconds": 0}  # fmt: skip
 

@@ -9,11 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from course_lib.xray import LockFiles, Package, TableDescriber, backfill, sync_project
+from course_lib.xray import LockFiles, Package, backfill, sync_project
 from course_lib.xray.descriptions import (
     DescriberStoppedError,
     Descriptions,
-    FirstDescriber,
     InstalledDescriber,
 )
 from course_lib.xray.endpoint import EndpointDescriber
@@ -232,21 +231,6 @@ def test_a_budget_counts_what_a_silent_server_does_not(server: Any, completion: 
     server.script = [lambda request: completion("x" * 300, tokens=None)]
     run = Run(server.url).describe(PACKAGES[:2])
     assert run.describer.spent > 100
-
-
-def test_only_what_nobody_knows_for_free_is_asked_for(server: Any) -> None:
-    packages = [
-        Package("python", "spotipy", "2.25.1"),
-        Package("python", "pytest", "8"),
-        Package("python", "nobody-knows-this", "1"),
-        Package("ruby", "pytest", "1"),
-    ]
-    endpoint = Run(server.url).describer
-    chain = FirstDescriber(TableDescriber(), InstalledDescriber(), endpoint)
-    found = {one: text for batch in chain.describe(packages) for one, text in batch.items()}
-    assert set(found) == set(packages)
-    asked = [request["messages"][1]["content"].splitlines()[1:] for request in server.requests]
-    assert asked == [["nobody-knows-this 1"], ["pytest 1"]]
 
 
 def test_installed_packages_describe_themselves() -> None:
