@@ -234,7 +234,7 @@ class EmbeddingClient:
         vector: Vectors = self.encode([self.prompts.get("query", "") + question])[0]
         return vector
 
-    def encode_tokens(self, texts: Sequence[str], batch_size: int = 32) -> list[Vectors]:
+    def encode_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return one unit vector a word piece, for late interaction (MaxSim).
 
         ColBERT (Khattab and Zaharia, 2020) compares each word piece of a question with each of a
@@ -245,8 +245,6 @@ class EmbeddingClient:
         ----------
         texts
             Any number of strings, empty ones included.
-        batch_size
-            Texts that go through the model at once, at most.
 
         Returns
         -------
@@ -257,20 +255,20 @@ class EmbeddingClient:
 
         Raises
         ------
-        TypeError, ValueError, ModelError
+        TypeError, ModelError
             As `encode`.
         """
-        _check(texts, batch_size)
+        _check(texts)
         with self._tables_lock:
             tables = {text: self._tables[text] for text in texts if text in self._tables}
             new = [text for text in dict.fromkeys(texts) if text not in tables]
         if new:
-            read = self._encode_tokens([_readable(text) for text in new], batch_size)
+            read = self._encode_tokens([_readable(text) for text in new])
             tables.update(zip(new, read, strict=True))
         self._keep(tables)
         return [tables[text] for text in texts]
 
-    def _encode_tokens(self, texts: list[str], batch_size: int) -> list[Vectors]:
+    def _encode_tokens(self, texts: list[str]) -> list[Vectors]:
         prepared = self.backend.prepare(texts)
 
         def encode_batch(batch: list[Any]) -> np.ndarray[Any, Any]:
@@ -279,8 +277,7 @@ class EmbeddingClient:
                 tables[place] = table
             return tables
 
-        size = min(batch_size, self.backend.batch_size)
-        return list(encode_in_batches(encode_batch, prepared, size))
+        return list(encode_in_batches(encode_batch, prepared, self.backend.batch_size))
 
     def _keep(self, tables: Mapping[str, Vectors]) -> None:
         """Keep these, and of those before them the last that there is room for."""
@@ -378,7 +375,7 @@ def _model_of(backend: BackendName) -> str:
     return settings().embed_model
 
 
-def _check(texts: Sequence[str], batch_size: int) -> None:
+def _check(texts: Sequence[str], batch_size: int = 1) -> None:
     if isinstance(texts, str):
         raise TypeError("texts must be a list of strings; for one text write encode([text])")
     for place, text in enumerate(texts):

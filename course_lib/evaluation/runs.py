@@ -105,9 +105,9 @@ class Run:
             if by == "file" or answer.question.gold_resources
         ]
 
-    def interval(self, metric: str = "mrr@10", by: Unit = "file") -> Interval:
+    def interval(self, metric: str = "mrr@10") -> Interval:
         """Return a metric's mean and where it would be for other questions of this sort."""
-        return bootstrap_interval(self.values(metric, by))
+        return bootstrap_interval(self.values(metric))
 
     def means(self, by: Unit = "file") -> dict[str, float]:
         """Return the means of all metrics by their names, and `n`, the number of questions."""
@@ -116,9 +116,9 @@ class Run:
         means = {name: statistics.fmean(values) for name, values in columns.items() if values}
         return {**(means or dict.fromkeys(NAMES, 0.0)), "n": count}
 
-    def by_kind(self, by: Unit = "file") -> dict[str, dict[str, float]]:
+    def by_kind(self) -> dict[str, dict[str, float]]:
         """Return kind → means: what `course eval --json` prints."""
-        return {kind: self.about(kind).means(by) for kind in self.kinds}
+        return {kind: self.about(kind).means() for kind in self.kinds}
 
 
 @dataclass(frozen=True)
@@ -221,8 +221,8 @@ def evaluate(
     return Run(name, tuple(answers))
 
 
-def compare(before: Run, after: Run, metric: str = "mrr@10", by: Unit = "file") -> Comparison:
-    """Compare two runs question by question.
+def compare(before: Run, after: Run, metric: str = "mrr@10") -> Comparison:
+    """Compare two runs question by question, by the files that were found.
 
     Raises
     ------
@@ -245,11 +245,8 @@ def compare(before: Run, after: Run, metric: str = "mrr@10", by: Unit = "file") 
             "the two runs did not ask the same questions in the same order",
             hint="Run both with the same file of questions and the same corpora.",
         )
-    old, new = before.values(metric, by), after.values(metric, by)
-    if not old:
-        raise InputError(f"no question can be measured by {by}")
-    ids = [one.question.id for one in before.answers if by == "file" or one.question.gold_resources]
-    pairs = list(zip(ids, old, new, strict=True))
+    old, new = before.values(metric), after.values(metric)
+    pairs = list(zip((one.question.id for one in before.answers), old, new, strict=True))
     return Comparison(
         metric,
         statistics.fmean(old),

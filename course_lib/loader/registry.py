@@ -109,7 +109,7 @@ class Registry:
         for path in custom_parsers:
             self.register_parser(_load(path), origin=path)
 
-    def register_source(self, source: ContentSource, *, source_id: str | None = None) -> None:
+    def register_source(self, source: ContentSource) -> None:
         """Add a source, or replace the one of the same id.
 
         Raises
@@ -117,7 +117,7 @@ class Registry:
         InputError
             If it has no id or no `read`.
         """
-        name = source_id or getattr(source, "id", None)
+        name = getattr(source, "id", None)
         if not isinstance(name, str) or not name or not callable(getattr(source, "read", None)):
             raise InputError(
                 f"{source!r} is not a source", hint="A source has `id` and `read(location, …)`."
