@@ -19,7 +19,7 @@ from course_lib.records import Report
 from course_lib.store.tenancy import as_tenant
 from course_lib.xray.descriptions import Describer, DescriberStoppedError
 from course_lib.xray.packages import Package, newest
-from course_lib.xray.tables import alone_in, has_tables, opened
+from course_lib.xray.tables import alone_in, create_tables, has_tables, opened
 
 BATCH = 256
 """Packages whose vectors are encoded and written together."""
@@ -318,6 +318,7 @@ def backfill(
     with opened(conn):
         if not has_tables(conn):
             return FillReport()
+        create_tables(conn)  # adds what tables of an earlier version lack
         languages = catalogue_languages(conn)
         asked = [one for language in languages for one in undescribed(conn, language)]
         return fill(conn, asked, dict.fromkeys(languages), embedder, describer, tenant=tenant)

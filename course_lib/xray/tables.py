@@ -60,6 +60,17 @@ CREATE TABLE xray_checksums (
 CREATE VIEW xray_used AS SELECT language, name FROM xray_report_packages;
 """
 
+_TELLS_TEXTS: LiteralString = """
+SELECT 1 FROM pg_attribute
+WHERE attrelid = to_regclass('xray_packages') AND attname = 'embedded_text'
+"""
+
+# Tables of an earlier version of the course: a vector was of the description beside it.
+_ADD_TEXTS: LiteralString = """
+ALTER TABLE xray_packages ADD COLUMN embedded_text text;
+UPDATE xray_packages SET embedded_text = concat_ws(': ', name, description) WHERE model IS NOT NULL;
+"""
+
 PRIVATE = ("xray_report_packages", "xray_checksums")
 SHARED = ("xray_packages",)
 
@@ -79,7 +90,8 @@ def create_tables(conn: psycopg.Connection[Any]) -> None:
     Raises
     ------
     DatabaseError
-        If they are missing, and this role may not create them.
+        If they are missing, or of an earlier version of the course, and this role may not create
+        or change them.
     """
     with conn.transaction():
         # Two processes that start at once would both find no table and both create it.
@@ -91,9 +103,11 @@ def create_tables(conn: psycopg.Connection[Any]) -> None:
                     conn.execute(TABLES)
                     for table in PRIVATE:
                         conn.execute(sql.SQL(_PROTECT).format(table=sql.Identifier(table)))
+                elif not conn.execute(_TELLS_TEXTS).fetchone():
+                    conn.execute(_ADD_TEXTS)
         except psycopg.errors.InsufficientPrivilege as error:
             raise DatabaseError(
-                "the tables of the X-Ray are missing, and this role may not create them",
+                "the tables of the X-Ray are missing or old, and this role may not create them",
                 hint="Run `course xray scan` once as the owner of the database.",
             ) from error
         _grant(conn)

@@ -145,6 +145,12 @@ def test_what_was_encoded_is_not_sent_again(client: EmbeddingClient, server: Ser
     assert len(server.asked) == 1
 
 
+def test_a_busy_server_is_asked_again(client: EmbeddingClient, server: Server) -> None:
+    server.first = [busy(), busy(503, "overloaded"), busy()]
+    assert client.encode(["text"]).shape == (1, 1024)
+    assert len(server.asked) == 4
+
+
 def test_each_refusal_says_what_to_do_and_never_the_key(
     client: EmbeddingClient, server: Server
 ) -> None:

@@ -115,6 +115,14 @@ def test_what_was_scanned_since_is_newer_than_an_old_report(old: Conn, report: A
     assert report(old, "two") == {"rich": ("15", None)}
 
 
+def test_the_first_scan_after_a_migration_compares_once(old: Conn) -> None:
+    migrate_reports(old)
+    files = LockFiles({"requirements.txt": "rich==14\nbare"})
+    first, second = (sync_project(old, "two", files).languages[0] for _ in range(2))
+    assert (first.unchanged, first.skipped) == (False, 2)
+    assert second.unchanged
+
+
 @pytest.mark.parametrize(
     "payload",
     [

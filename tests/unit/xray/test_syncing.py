@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from course_lib.errors import DatabaseError
+from course_lib.errors import DatabaseError, InputError
 from course_lib.store import connect
 from course_lib.xray import (
     LockFiles,
@@ -135,3 +135,18 @@ def test_a_stricter_isolation_level_of_the_connection_does_no_harm(
             with strict.transaction():
                 strict.execute("SELECT 1 FROM xray_packages")
                 sync_project(strict, "late", python("rich==1"))
+
+
+def test_a_connection_without_autocommit_needs_no_commit_of_the_callers(
+    conn: Conn, database: OwnSchema, report: Any, client: Any, told: Any
+) -> None:
+    with connect(database.url) as other:
+        sync_project(other, "app", python("rich==1"), embedder=client, describer=told(rich="C"))
+        assert report(conn, "app") == {"rich": ("1", "C")}
+
+
+def test_a_sync_of_nothing_or_of_nobody_is_refused(conn: Conn) -> None:
+    with pytest.raises(InputError, match="there is no lock file"):
+        sync_project(conn, "app", LockFiles({"README.md": "Hello."}))
+    with pytest.raises(InputError, match="project's name is empty"):
+        sync_packages(conn, " ", "python", {"rich": "1"})

@@ -11,6 +11,7 @@ from psycopg.errors import InsufficientPrivilege
 
 from course_lib.errors import DatabaseError
 from course_lib.store import as_tenant, connect, fresh_database, service_url
+from course_lib.store.collection import in_collection
 from course_lib.store.databases import FreshDatabase
 from course_lib.xray import (
     LockFiles,
@@ -18,10 +19,13 @@ from course_lib.xray import (
     create_tables,
     drop_tables,
     forget_project,
+    migrate_reports,
     suggest,
     sync_packages,
     sync_project,
 )
+from course_lib.xray.catalogue import catalogue_languages
+from course_lib.xray.tables import has_tables
 
 Conn = psycopg.Connection[Any]
 FILES = LockFiles({"requirements.txt": "rich==1\ntyper==1"})
@@ -134,6 +138,34 @@ def test_a_role_without_rights_is_told_who_makes_the_tables(conn: Conn, writer: 
         suggest(writer, None, "x", project="app", language="python")
     assert backfill(writer).embedded == 0
     assert forget_project(writer, "app") == []
+
+
+def test_a_collection_needs_no_index_and_its_connections_see_no_other_index_afterwards(
+    roles: FreshDatabase, client: Any
+) -> None:
+    url = in_collection(roles.url, "packages_only")
+    for _ in range(2):
+        with connect(url, autocommit=True) as mine:
+            sync_project(mine, "app", FILES, embedder=client)
+            assert backfill(mine, embedder=client).embedded == 0
+            found = suggest(mine, client, "colours", project="app", language="python")
+            assert [one.similarity is None for one in found.packages] == [False, False]
+            assert migrate_reports(mine).reports == 0
+            assert mine.execute("SHOW search_path").fetchone() == ("packages_only",)
+    with connect(roles.url, autocommit=True) as default:
+        default.execute("DROP SCHEMA packages_only CASCADE")
+        assert not has_tables(default) or catalogue_languages(default) == []
+
+
+def test_tables_of_an_earlier_version_get_what_they_lack_and_keep_their_vectors(
+    bare: Conn, roles: FreshDatabase, client: Any, told: Any
+) -> None:
+    sync_project(bare, "app", FILES, embedder=client, describer=told(rich="Colours"))
+    bare.execute("ALTER TABLE xray_packages DROP COLUMN embedded_text")
+    with connect(service_url("writer", url=roles.url), autocommit=True) as writer:
+        with pytest.raises(DatabaseError, match="missing or old"):
+            sync_project(writer, "app", FILES)
+    assert backfill(bare, embedder=client).embedded == 0
 
 
 def test_the_tables_are_made_once_and_dropped_whole(bare: Conn) -> None:
