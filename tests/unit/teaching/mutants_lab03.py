@@ -6,43 +6,13 @@ from itertools import pairwise
 from course_lib.loader.code import choose_header
 from course_lib.loader.languages import ABOVE, find_definitions, split_definitions
 from course_lib.records import Span
+from tests.unit.teaching.edits import edits
 
 # --- 3.1 split_definitions ---
 
 
 def _cut(text, names):
     return [(names[a], Span(a, b, text[a:b])) for a, b in pairwise([*sorted(names), len(text)])]
-
-
-def _split(text, starts, *, climb=99, belongs=None, empty=False):
-    belongs = belongs or (lambda line: line.startswith(ABOVE))
-    names = {0: ""}
-    for match in re.finditer(starts, text, re.MULTILINE):
-        start = match.start()
-        for _ in range(climb):
-            line = text.rfind("\n", 0, max(start - 1, 0)) + 1
-            if start == 0 or not belongs(text[line:start]):
-                break
-            start = line
-        names[start] = match["name"]
-    return [pair for pair in _cut(text, names) if pair[1].text or empty]
-
-
-def searches_the_first_line_alone(text, starts):
-    names = {0: ""} | {match.start(): match["name"] for match in re.finditer(starts, text)}
-    return [pair for pair in _cut(text, names) if pair[1].text]
-
-
-def leaves_comments_behind(text, starts):
-    return _split(text, starts, climb=0)
-
-
-def climbs_one_line(text, starts):
-    return _split(text, starts, climb=1)
-
-
-def climbs_over_blank_lines(text, starts):
-    return _split(text, starts, belongs=lambda line: line.startswith((*ABOVE, "\n")))
 
 
 def stops_below_the_first_line(text, starts):
@@ -57,38 +27,11 @@ def stops_below_the_first_line(text, starts):
     return [pair for pair in _cut(text, names) if pair[1].text]
 
 
-def climbs_over_the_start(text, starts):
-    names = {0: ""}
-    for match in re.finditer(starts, text, re.MULTILINE):
-        start = match.start()
-        for _ in range(99):
-            above = text.rfind("\n", 0, start - 1) + 1
-            if not text.startswith(ABOVE, above):
-                break
-            start = above
-        names[start] = match["name"]
-    return [pair for pair in _cut(text, names) if pair[1].text]
-
-
-def gives_empty_pieces(text, starts):
-    return _split(text, starts, empty=True)
-
-
-def drops_what_comes_first(text, starts):
-    return [pair for pair in split_definitions(text, starts) if pair[0]]
-
-
 def strips_its_pieces(text, starts):
-    pieces = [(name, span.start, span.text.rstrip()) for name, span in _split(text, starts)]
+    pieces = [
+        (name, span.start, span.text.rstrip()) for name, span in split_definitions(text, starts)
+    ]
     return [(name, Span(at, at + len(own), own)) for name, at, own in pieces]
-
-
-def takes_indented_definitions(text, starts):
-    return _split(text, starts.replace("^", "^ *", 1))
-
-
-def takes_indented_comments(text, starts):
-    return _split(text, starts, belongs=lambda line: line.lstrip().startswith(ABOVE))
 
 
 def passes_over_nameless_definitions(text, starts):
@@ -121,46 +64,11 @@ def looks_at_the_children_alone(node, types):
     return [child for child in node.named_children if child.type in types]
 
 
-def looks_into_definitions_too(node, types):
-    found, waiting = [], node.named_children[::-1]
-    while waiting:
-        node = waiting.pop()
-        found += [node] * (node.type in types)
-        waiting += node.named_children[::-1]
-    return found
-
-
 def calls_itself(node, types):
     found = []
     for child in node.named_children:
         found += [child] if child.type in types else calls_itself(child, types)
     return found
-
-
-def forgets_the_order(node, types):
-    found, waiting = [], list(node.named_children)
-    while waiting:
-        node = waiting.pop()
-        if node.type in types:
-            found.append(node)
-        else:
-            waiting += node.named_children
-    return found
-
-
-def goes_level_by_level(node, types):
-    found, waiting = [], list(node.named_children)
-    while waiting:
-        node = waiting.pop(0)
-        if node.type in types:
-            found.append(node)
-        else:
-            waiting += node.named_children
-    return found
-
-
-def stops_at_the_first(node, types):
-    return find_definitions(node, types)[:1]
 
 
 def takes_the_node_itself(node, types):
@@ -170,15 +78,6 @@ def takes_the_node_itself(node, types):
 def knows_python_alone(node, types):
     own = {"function_definition", "class_definition", "decorated_definition"}
     return find_definitions(node, own & {*types})
-
-
-def takes_every_type_that_sounds_so(node, types):
-    found = looks_into_definitions_too(node, {"function_definition", "class_definition"})
-    return found
-
-
-def returns_their_types(node, types):
-    return [one.type for one in find_definitions(node, types)]
 
 
 # --- 3.3 choose_header ---
@@ -192,16 +91,6 @@ def cuts_the_header_off(signatures, room):
     return "".join(signatures)[:room]
 
 
-def takes_all_or_nothing(signatures, room):
-    header = "".join(signatures)
-    return header if len(header) <= room else ""
-
-
-def forgets_the_first_line(signatures, room):
-    candidates = ("".join(signatures), signatures[-1] if signatures else "")
-    return next((one for one in candidates if len(one) <= room), "")
-
-
 def drops_one_signature_after_the_other(signatures, room):
     for at in range(len(signatures)):
         if len("".join(signatures[at:])) <= room:
@@ -209,24 +98,10 @@ def drops_one_signature_after_the_other(signatures, room):
     return choose_header(signatures[-1:], room)
 
 
-def loses_the_line_end(signatures, room):
-    header = choose_header(signatures, room)
-    return header if header in ("", "".join(signatures), signatures[-1]) else header.rstrip("\n")
-
-
 def does_not_count_the_line_end(signatures, room):
     header = choose_header(signatures, room)
     first = signatures[-1].partition("\n")[0] if signatures else ""
     return header or (first + "\n" if first and len(first) <= room else "")
-
-
-def needs_one_character_more(signatures, room):
-    return choose_header(signatures, room - 1)
-
-
-def expects_a_signature(signatures, room):
-    innermost = signatures[-1]
-    return choose_header([*signatures[:-1], innermost], room)
 
 
 def takes_every_first_line(signatures, room):
@@ -250,13 +125,6 @@ def takes_the_shortest(signatures, room):
 # --- found by playing learners ---
 
 
-def names_by_the_first_group(text, starts):
-    pieces = split_definitions(text, starts)
-    names = [match[1] for match in re.finditer(starts, text, re.MULTILINE)]
-    names = [""] * (len(pieces) - len(names)) + names
-    return [(name, span) for name, (_, span) in zip(names, pieces, strict=True)]
-
-
 def counts_the_header_s_bytes(signatures, room):
     whole = "".join(signatures)
     return choose_header(signatures, room - len(whole.encode()) + len(whole))
@@ -273,47 +141,81 @@ def passes_over_what_is_broken(node, types):
 
 
 MUTANTS = {
-    "3.1": {
-        searches_the_first_line_alone: "the piece before it has the name ''",
-        leaves_comments_behind: "a comment directly above",
-        climbs_one_line: "so does the line above that one",
-        climbs_over_blank_lines: "ends where the next one begins, after the blank lines",
+    "3.1": edits(
+        split_definitions,
+        searches_the_first_line_alone=(", re.MULTILINE -> ", "the piece before it has the name ''"),
+        leaves_comments_behind=("while start > 0 -> while False", "a comment directly above"),
+        climbs_one_line=(
+            "while start > 0 -> for _ in range(start > 0)",
+            "so does the line above that one",
+        ),
+        climbs_over_blank_lines=(
+            'startswith(ABOVE, -> startswith((*ABOVE, "\\n"),',
+            "ends where the next one begins, after the blank lines",
+        ),
+        climbs_over_the_start=("while start > 0 -> for _ in range(99)", "no line is above it"),
+        gives_empty_pieces=(" if span.text] -> ]", "an empty text has no pieces"),
+        drops_what_comes_first=(
+            "if span.text] -> if span.text and name]",
+            "the piece before it has the name ''",
+        ),
+        takes_indented_comments=(
+            "text.startswith(ABOVE, above) -> text[above:start].lstrip().startswith(ABOVE)",
+            "the line above begins with blanks",
+        ),
+        takes_indented_definitions=(
+            'finditer(starts -> finditer(starts.replace("^", "^ *", 1)',
+            "an indented definition",
+        ),
+        names_by_the_first_group=('match["name"] -> match[1]', "be it the first group or not"),
+    )
+    | {
         stops_below_the_first_line: "the comment is the first line of the file",
-        climbs_over_the_start: "no line is above it",
-        gives_empty_pieces: "an empty text has no pieces",
-        drops_what_comes_first: "the piece before it has the name ''",
         strips_its_pieces: "line end included",
-        takes_indented_comments: "the line above begins with blanks",
         passes_over_nameless_definitions: "a definition without a name",
         looks_its_pieces_up: "and the same text",
         gives_every_line_a_line_end: "the last piece ends where the text ends",
-        takes_indented_definitions: "an indented definition",
         counts_bytes: "é is one",
-        names_by_the_first_group: "be it the first group or not",
     },
-    "3.2": {
+    "3.2": edits(
+        find_definitions,
+        looks_into_definitions_too=(
+            "        else:\n            waiting ->         waiting",
+            "only the outermost definitions",
+        ),
+        forgets_the_order=("[::-1] -> ", "in the order of the text"),
+        goes_level_by_level=("[::-1] -> ", "pop() -> pop(0)", "a and b are further in"),
+        stops_at_the_first=("return found -> return found[:1]", "all three, in the order"),
+        takes_every_type_that_sounds_so=(
+            "        else:\n            waiting ->         waiting",
+            'in types -> in ("function_definition", "class_definition")',
+            "only the outermost definitions",
+        ),
+        returns_their_types=("append(node) -> append(node.type)", "str"),
+    )
+    | {
         looks_at_the_children_alone: "a and b are further in",
-        looks_into_definitions_too: "only the outermost definitions",
         calls_itself: "keep the nodes still to be looked at in a list",
-        forgets_the_order: "in the order of the text",
-        goes_level_by_level: "a and b are further in",
-        stops_at_the_first: "all three, in the order",
         takes_the_node_itself: "the node itself is not in the result",
         passes_over_what_is_broken: "an error in the grammar",
         knows_python_alone: "Go has other types",
-        takes_every_type_that_sounds_so: "only the outermost definitions",
-        returns_their_types: "str",
     },
-    "3.3": {
+    "3.3": edits(
+        choose_header,
+        takes_all_or_nothing=(
+            ", innermost, first_line + line_end) -> ,)",
+            "the whole innermost one fits",
+        ),
+        forgets_the_first_line=(", first_line + line_end) -> )", "only the first line"),
+        loses_the_line_end=("first_line + line_end -> first_line", "only the first line"),
+        needs_one_character_more=("<= room -> < room", "exactly `room` characters"),
+        expects_a_signature=("if not signatures -> if False", "IndexError"),
+    )
+    | {
         takes_the_outermost: "the whole innermost one fits",
         cuts_the_header_off: "the whole innermost one fits",
-        takes_all_or_nothing: "the whole innermost one fits",
-        forgets_the_first_line: "only the first line",
         drops_one_signature_after_the_other: "only the innermost one is taken",
-        loses_the_line_end: "only the first line",
         does_not_count_the_line_end: "there is no room for it",
-        needs_one_character_more: "exactly `room` characters",
-        expects_a_signature: "IndexError",
         takes_every_first_line: "the innermost one, and no other",
         takes_the_innermost_off: "leaves what it was given as it was",
         takes_the_shortest: "all signatures fit",

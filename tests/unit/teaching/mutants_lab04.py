@@ -6,124 +6,41 @@ import unicodedata
 from contextlib import suppress
 from dataclasses import replace
 
-from pydantic import ValidationError
-
 from course_lib.loader.contract import (
     EMBEDDING_REJECTED,
-    INVALID,
     NO_VECTORS,
     Problem,
     Rejection,
+    check_record,
     missing_version,
-    problems_of,
     read_object,
-    reason_of,
-    unstorable,
 )
 from course_lib.loader.languages import split_definitions
 from course_lib.records import Chunk, content_hash
+from tests.unit.teaching.edits import edited, edits
 
 PROTO = r"^(?:message|enum|service) (?P<name>\w+)"
 
 # --- 4.1 check_record ---
 
 
-def _validated(values):
+def raises_what_pydantic_raises(record, where="record"):
+    values = read_object(record)
     return Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)
 
 
-def _check(
-    record,
-    where,
-    *,
-    read=read_object,
-    has_vector=lambda values: "embedding" in values,
-    missing=missing_version,
-    take=_validated,
-    storable=unstorable,
-    of_error=problems_of,
-):
-    problems = []
-    try:
-        values = read(record)
-        if has_vector(values):
-            return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,))
-        problems += missing(values)
-        chunk = take(values)
-        problems += storable(chunk)
-    except ValidationError as error:
-        problems += of_error(error)
-    except (ValueError, RecursionError) as error:
-        problems.append(Problem("record", reason_of(error)))
-    return Rejection(INVALID, where, tuple(problems)) if problems else chunk
-
-
-def raises_what_pydantic_raises(record, where="record"):
-    return _validated(read_object(record))
-
-
-def reads_whatever_json_holds(record, where="record"):
-    return _check(record, where, read=json.loads, missing=lambda values: [])
-
-
-def takes_numbers_as_strings(record, where="record"):
-    return _check(record, where, take=Chunk.model_validate)
-
-
-def takes_the_names_of_python(record, where="record"):
-    return _check(record, where, take=lambda v: Chunk.model_validate(v, strict=True))
-
-
-def has_one_code_for_all(record, where="record"):
-    return _check(record, where, has_vector=lambda values: False)
-
-
-def takes_an_empty_embedding(record, where="record"):
-    return _check(record, where, has_vector=lambda values: values.get("embedding"))
-
-
-def looks_for_the_word(record, where="record"):
-    return _check(record, where, has_vector=lambda values: '"embedding":' in json.dumps(values))
+without_vectors = edited(check_record, "without_vectors", '"embedding" in values -> False')
 
 
 def judges_the_vector_last(record, where="record"):
-    judged = _check(record, where, has_vector=lambda values: False)
+    judged = without_vectors(record, where)
     fields = [problem.field for problem in getattr(judged, "problems", ())]
     alone = fields == ["embedding"]
     return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,)) if alone else judged
 
 
-def forgets_which_record(record, where="record"):
-    return _check(record, "record")
-
-
-def names_one_problem(record, where="record"):
-    return _check(record, where, of_error=lambda error: problems_of(error)[:1])
-
-
-def takes_the_last_problem(record, where="record"):
-    return _check(record, where, of_error=lambda error: problems_of(error)[-1:])
-
-
-def catches_the_wide_error_first(record, where="record"):
-    return _check(record, where, of_error=lambda error: [Problem("record", "is wrong")])
-
-
-def forgets_the_version(record, where="record"):
-    return _check(record, where, missing=lambda values: [])
-
-
-def takes_what_cannot_be_stored(record, where="record"):
-    return _check(record, where, storable=lambda chunk: [])
-
-
-def returns_the_values(record, where="record"):
-    judged = _check(record, where)
-    return judged if isinstance(judged, Rejection) else read_object(record)
-
-
 def lets_a_recursion_error_through(record, where="record"):
-    judged = _check(record, where)
+    judged = check_record(record, where)
     messages = [problem.message for problem in getattr(judged, "problems", ())]
     if messages == ["is nested too deep"]:
         raise RecursionError
@@ -131,14 +48,14 @@ def lets_a_recursion_error_through(record, where="record"):
 
 
 def reports_the_version_as_well(record, where="record"):
-    judged = _check(record, where)
+    judged = check_record(record, where)
     if getattr(judged, "code", "") != EMBEDDING_REJECTED:
         return judged
     return replace(judged, problems=(NO_VECTORS, *missing_version(read_object(record))))
 
 
 def passes_over_blank_lines(record, where="record"):
-    return _check(record, where) if record.strip() else None
+    return check_record(record, where) if record.strip() else None
 
 
 # --- 4.2 content_hash ---
@@ -326,11 +243,11 @@ def gives_dictionaries(file, scope):
 def lets_deep_records_raise(record, where="record"):
     with suppress(ValueError):
         read_object(record)
-    return _check(record, where)
+    return check_record(record, where)
 
 
 def gives_the_error_s_own_words(record, where="record"):
-    found = _check(record, where)
+    found = check_record(record, where)
     try:
         read_object(record)
     except (ValueError, RecursionError) as error:
@@ -339,22 +256,50 @@ def gives_the_error_s_own_words(record, where="record"):
 
 
 MUTANTS = {
-    "4.1": {
+    "4.1": edits(
+        check_record,
+        reads_whatever_json_holds=(
+            "read_object(record) -> json.loads(record)",
+            "missing_version(values) -> []",
+            "the reason is what `reason_of` gives",
+        ),
+        takes_numbers_as_strings=(
+            ", strict=True, by_alias=True, by_name=False -> ",
+            "types are not converted",
+        ),
+        takes_the_names_of_python=(
+            ", by_alias=True, by_name=False -> ",
+            "in JSON, the name of the field is sourcePath",
+        ),
+        has_one_code_for_all=('"embedding" in values -> False', "must not have a vector"),
+        takes_an_empty_embedding=(
+            '"embedding" in values -> values.get("embedding")',
+            "its value does not matter",
+        ),
+        looks_for_the_word=(
+            '"embedding" in values -> \'"embedding":\' in json.dumps(values)',
+            "the word is in the content",
+        ),
+        forgets_which_record=('where, tuple -> "record", tuple', "'line 7'"),
+        names_one_problem=(
+            "problems_of(error) -> problems_of(error)[:1]",
+            "so there are two problems",
+        ),
+        takes_the_last_problem=(
+            "problems_of(error) -> problems_of(error)[-1:]",
+            "so there are two problems",
+        ),
+        catches_the_wide_error_first=(
+            'problems_of(error) -> [Problem("record", "is wrong")]',
+            "name must be a string",
+        ),
+        forgets_the_version=("missing_version(values) -> []", "schemaVersion is missing"),
+        takes_what_cannot_be_stored=("unstorable(chunk) -> []", "cannot store a NUL"),
+        returns_the_values=("else chunk -> else values", "and becomes a Chunk"),
+    )
+    | {
         raises_what_pydantic_raises: "JSONDecodeError",
-        reads_whatever_json_holds: "the reason is what `reason_of` gives",
-        takes_numbers_as_strings: "types are not converted",
-        takes_the_names_of_python: "in JSON, the name of the field is sourcePath",
-        has_one_code_for_all: "must not have a vector",
-        takes_an_empty_embedding: "its value does not matter",
-        looks_for_the_word: "the word is in the content",
         judges_the_vector_last: "whatever else is wrong",
-        forgets_which_record: "'line 7'",
-        names_one_problem: "so there are two problems",
-        takes_the_last_problem: "so there are two problems",
-        catches_the_wide_error_first: "name must be a string",
-        forgets_the_version: "schemaVersion is missing",
-        takes_what_cannot_be_stored: "cannot store a NUL",
-        returns_the_values: "and becomes a Chunk",
         passes_over_blank_lines: "an empty line is a line",
         lets_deep_records_raise: "it is nested too deep",
         gives_the_error_s_own_words: "the reason is what `reason_of` gives",

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from course_lib.embedder.vectors import cosine_similarity
+from course_lib.embedder.vectors import cosine_similarity, encode_in_batches, mean_pool, unread
+from tests.unit.teaching.edits import edits
 
 
 def unit(rows):
@@ -11,18 +12,6 @@ def unit(rows):
 
 
 # --- 5.1 cosine_similarity ---
-
-
-def forgets_the_lengths(a, b):
-    return a @ b.T
-
-
-def divides_by_one_length(a, b):
-    return unit(a) @ b.T
-
-
-def returns_the_distance(a, b):
-    return 1 - unit(a) @ unit(b).T
 
 
 def takes_one_length_for_the_matrix(a, b):
@@ -36,24 +25,8 @@ def divides_by_zero(a, b):
         return a @ b.T
 
 
-def takes_the_absolute_value(a, b):
-    return abs(unit(a) @ unit(b).T)
-
-
 def pairs_the_rows_up(a, b):
     return (unit(a) * unit(b)).sum(axis=-1)
-
-
-def turns_the_result_round(a, b):
-    return unit(b) @ unit(a).T
-
-
-def makes_matrices_of_vectors(a, b):
-    return unit(np.atleast_2d(a)) @ unit(np.atleast_2d(b)).T
-
-
-def drops_axes_of_length_one(a, b):
-    return np.squeeze(unit(a) @ unit(b).T)
 
 
 def guards_one_side(a, b):
@@ -70,12 +43,6 @@ def guards_single_vectors_alone(a, b):
         return a @ b.T
 
 
-def adds_a_little_to_the_length(a, b):
-    a = a / (np.linalg.norm(a, axis=-1, keepdims=True) + 1e-8)
-    b = b / (np.linalg.norm(b, axis=-1, keepdims=True) + 1e-8)
-    return a @ b.T
-
-
 def pairs_up_where_the_shapes_are_equal(a, b):
     if a.ndim == 2 and a.shape == b.shape:
         return pairs_the_rows_up(a, b)
@@ -83,26 +50,6 @@ def pairs_up_where_the_shapes_are_equal(a, b):
 
 
 # --- 5.2 mean_pool ---
-
-
-def averages_everything(token_vectors, mask):
-    return token_vectors.mean(axis=1)
-
-
-def divides_by_the_padded_length(token_vectors, mask):
-    return (token_vectors * mask[:, :, None]).mean(axis=1)
-
-
-def adds_up_only(token_vectors, mask):
-    return (token_vectors * mask[:, :, None]).sum(axis=1)
-
-
-def divides_by_the_whole_mask(token_vectors, mask):
-    return (token_vectors * mask[:, :, None]).sum(axis=1) / mask.sum()
-
-
-def takes_the_first_token(token_vectors, mask):
-    return token_vectors[:, 0]
 
 
 def takes_the_largest(token_vectors, mask):
@@ -124,40 +71,12 @@ def expects_no_padding_in_the_middle(token_vectors, mask):
     return np.stack([v[start : start + count].mean(axis=0) for v, start, count in rows])
 
 
-def divides_without_a_rest(token_vectors, mask):
-    return (token_vectors * mask[:, :, None]).sum(axis=1) // mask.sum(axis=1, keepdims=True)
-
-
 def takes_zeros_for_padding(token_vectors, mask):
     kept = token_vectors * mask[:, :, None]
     return kept.sum(axis=1) / kept.any(axis=2).sum(axis=1, keepdims=True)
 
 
 # --- 5.3 encode_in_batches ---
-
-
-def _in_batches(encode_batch, texts, batch_size):
-    return [encode_batch(texts[at : at + batch_size]) for at in range(0, len(texts), batch_size)]
-
-
-def does_not_sort(encode_batch, texts, batch_size=32):
-    return np.concatenate(_in_batches(encode_batch, texts, batch_size))
-
-
-def does_not_find_its_way_back(encode_batch, texts, batch_size=32):
-    return np.concatenate(_in_batches(encode_batch, sorted(texts, key=len), batch_size))
-
-
-def goes_back_the_wrong_way(encode_batch, texts, batch_size=32):
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
-    return rows[order]
-
-
-def sorts_by_the_alphabet(encode_batch, texts, batch_size=32):
-    order = sorted(range(len(texts)), key=lambda i: texts[i])
-    rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
-    return rows[np.argsort(order)]
 
 
 def encodes_one_by_one(encode_batch, texts, batch_size=32):
@@ -180,92 +99,40 @@ def loses_the_last_batch(encode_batch, texts, batch_size=32):
 def looks_its_places_up(encode_batch, texts, batch_size=32):
     result = np.zeros((len(texts), 2), dtype="f4")
     ordered = sorted(texts, key=len)
-    rows = np.concatenate(_in_batches(encode_batch, ordered, batch_size))
+    rows = encode_in_batches(encode_batch, ordered, batch_size)
     for text, row in zip(ordered, rows, strict=True):
         result[texts.index(text)] = row
     return result
 
 
-def sorts_the_caller_s_list(encode_batch, texts, batch_size=32):
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    texts.sort(key=len)
-    rows = np.concatenate(_in_batches(encode_batch, texts, batch_size))
-    return rows[np.argsort(order)]
-
-
-def ignores_the_default(encode_batch, texts, batch_size=8):
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
-    return rows[np.argsort(order)]
-
-
-def returns_a_list(encode_batch, texts, batch_size=32):
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
-    return list(rows[np.argsort(order)])
-
-
-def _sorted(encode_batch, texts, batch_size, order=None, first=0):
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i])) if order is None else order
-    starts = (
-        [0, *range(first, len(texts), batch_size)] if first else range(0, len(texts), batch_size)
-    )
-    ends = [*list(starts)[1:], len(texts)]
-    parts = [order[a:b] for a, b in zip(starts, ends, strict=True)]
-    rows = np.concatenate([encode_batch([texts[i] for i in part]) for part in parts])
-    return rows[np.argsort(order)]
-
-
 def leaves_blank_texts_out(encode_batch, texts, batch_size=32):
-    return _sorted(encode_batch, [text for text in texts if text.strip()], batch_size)
+    return encode_in_batches(encode_batch, [text for text in texts if text.strip()], batch_size)
 
 
 def gives_blank_texts_no_vector(encode_batch, texts, batch_size=32):
-    rows = _sorted(encode_batch, texts, batch_size)
+    rows = encode_in_batches(encode_batch, texts, batch_size)
     rows[[not text.strip() for text in texts]] = 0
     return rows
 
 
 def strips_the_texts(encode_batch, texts, batch_size=32):
-    return _sorted(encode_batch, [text.strip() or text for text in texts], batch_size)
+    return encode_in_batches(encode_batch, [text.strip() or text for text in texts], batch_size)
 
 
 def encodes_equal_texts_once(encode_batch, texts, batch_size=32):
     different = list(dict.fromkeys(texts))
-    return _sorted(encode_batch, different, batch_size)[[different.index(text) for text in texts]]
-
-
-def begins_with_the_small_batch(encode_batch, texts, batch_size=32):
-    return _sorted(encode_batch, texts, batch_size, first=len(texts) % batch_size)
-
-
-def passes_arrays_of_texts(encode_batch, texts, batch_size=32):
-    order = np.argsort([len(text) for text in texts])
-    rows = np.concatenate(_in_batches(encode_batch, np.array(texts)[order], batch_size))
-    return rows[np.argsort(order)]
-
-
-def sorts_by_words(encode_batch, texts, batch_size=32):
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i].split()))
-    return _sorted(encode_batch, texts, batch_size, order)
+    return encode_in_batches(encode_batch, different, batch_size)[
+        [different.index(text) for text in texts]
+    ]
 
 
 def sorts_two_batches_at_a_time(encode_batch, texts, batch_size=32):
     some = range(0, len(texts), 2 * batch_size)
     parts = [texts[at : at + 2 * batch_size] for at in some]
-    return np.concatenate([_sorted(encode_batch, part, batch_size) for part in parts])
+    return np.concatenate([encode_in_batches(encode_batch, part, batch_size) for part in parts])
 
 
 # --- 5.4 unread ---
-
-
-def forgets_the_special_pieces(text, offsets, limit=256):
-    return text[offsets[limit][0] :] if len(offsets) > limit else ""
-
-
-def stops_one_piece_too_late(text, offsets, limit=256):
-    read = limit - 1
-    return text[offsets[read][0] :] if len(offsets) > read else ""
 
 
 def counts_characters(text, offsets, limit=256):
@@ -274,10 +141,6 @@ def counts_characters(text, offsets, limit=256):
 
 def counts_words(text, offsets, limit=256):
     return " ".join(text.split()[limit - 2 :])
-
-
-def breaks_on_short_texts(text, offsets, limit=256):
-    return text[offsets[limit - 2][0] :]
 
 
 def begins_behind_the_last_piece_read(text, offsets, limit=256):
@@ -332,64 +195,121 @@ def empties_the_offsets(text, offsets, limit=256):
 
 
 MUTANTS = {
-    "5.1": {
-        forgets_the_lengths: "24 / (5 · 5)",
-        divides_by_one_length: "24 / (5 · 5)",
-        returns_the_distance: "24 / (5 · 5)",
+    "5.1": edits(
+        cosine_similarity,
+        forgets_the_lengths=("unit(a) @ unit(b) -> a @ b", "24 / (5 · 5)"),
+        divides_by_one_length=("@ unit(b) -> @ b", "24 / (5 · 5)"),
+        returns_the_distance=("return unit -> return 1 - unit", "24 / (5 · 5)"),
+        takes_the_absolute_value=(
+            "unit(a) @ unit(b).T -> abs(unit(a) @ unit(b).T)",
+            "opposite directions",
+        ),
+        turns_the_result_round=("unit(a) @ unit(b) -> unit(b) @ unit(a)", "shape (3, 2)"),
+        makes_matrices_of_vectors=(
+            "unit(a) @ unit(b) -> unit(np.atleast_2d(a)) @ unit(np.atleast_2d(b))",
+            "24 / (5 · 5)",
+        ),
+        drops_axes_of_length_one=(
+            "unit(a) @ unit(b).T -> np.squeeze(unit(a) @ unit(b).T)",
+            "a matrix of one row",
+        ),
+        adds_a_little_to_the_length=(
+            "np.where(length == 0, 1, length) -> (length + 1e-8)",
+            "nothing is added to its length",
+        ),
+    )
+    | {
         takes_one_length_for_the_matrix: "every row of a is compared",
         divides_by_zero: "points nowhere",
-        takes_the_absolute_value: "opposite directions",
         pairs_the_rows_up: "row i of a with row j of b",
-        turns_the_result_round: "shape (3, 2)",
-        makes_matrices_of_vectors: "24 / (5 · 5)",
-        drops_axes_of_length_one: "a matrix of one row",
         guards_one_side: "as b too",
         guards_single_vectors_alone: "must not spoil the others",
-        adds_a_little_to_the_length: "nothing is added to its length",
         pairs_up_where_the_shapes_are_equal: "result[i, j] compares",
         takes_short_vectors_for_zeros: "only a vector of zeros has none",
         scales_what_it_was_given: "its caller still needs it",
     },
-    "5.2": {
-        averages_everything: "the third place is padding",
-        divides_by_the_padded_length: "the third place is padding",
-        adds_up_only: "without padding",
-        divides_by_the_whole_mask: "the second has one",
-        takes_the_first_token: "without padding",
+    "5.2": edits(
+        mean_pool,
+        averages_everything=(
+            "(token_vectors * counted).sum(axis=1) / counted.sum(axis=1)"
+            " -> token_vectors.mean(axis=1)",
+            "the third place is padding",
+        ),
+        divides_by_the_padded_length=(
+            "sum(axis=1) / counted.sum(axis=1) -> mean(axis=1)",
+            "the third place is padding",
+        ),
+        adds_up_only=(" / counted.sum(axis=1) -> ", "without padding"),
+        divides_by_the_whole_mask=("/ counted.sum(axis=1) -> / mask.sum()", "the second has one"),
+        takes_the_first_token=(
+            "(token_vectors * counted).sum(axis=1) / counted.sum(axis=1) -> token_vectors[:, 0]",
+            "without padding",
+        ),
+        divides_without_a_rest=(" /  ->  // ", "is 3.5"),
+    )
+    | {
         takes_the_largest: "without padding",
         expects_padding_at_the_end: "also not at the beginning",
         makes_it_a_unit_vector: "without padding",
         expects_no_padding_in_the_middle: "also not in the middle",
-        divides_without_a_rest: "is 3.5",
         takes_zeros_for_padding: "the mask says what counts",
     },
-    "5.3": {
-        does_not_sort: "batches of like length",
-        does_not_find_its_way_back: "row i belongs to texts[i]",
-        goes_back_the_wrong_way: "row i belongs to texts[i]",
-        sorts_by_the_alphabet: "batches of like length",
+    "5.3": edits(
+        encode_in_batches,
+        does_not_sort=(
+            "sorted(range(len(texts)), key=lambda place: len(texts[place]), reverse=True)"
+            " -> list(range(len(texts)))",
+            "batches of like length",
+        ),
+        does_not_find_its_way_back=(
+            "vectors[order] = rows -> vectors[:] = rows",
+            "row i belongs to texts[i]",
+        ),
+        goes_back_the_wrong_way=(
+            "vectors[order] = rows -> vectors[:] = rows[order]",
+            "row i belongs to texts[i]",
+        ),
+        sorts_by_the_alphabet=("len(texts[place]) -> texts[place]", "batches of like length"),
+        sorts_the_caller_s_list=(
+            "ordered = [ -> texts.sort(key=len, reverse=True)\n    ordered = texts or [",
+            "its caller still needs it",
+        ),
+        ignores_the_default=(
+            "batch_size: int = 32 -> batch_size: int = 8",
+            "33 texts in batches of 32",
+        ),
+        returns_a_list=("return vectors -> return list(vectors)", "not ndarray"),
+        begins_with_the_small_batch=(
+            "range(0,  -> range(-(-len(ordered) % batch_size), ",
+            "ordered[at : at -> ordered[max(at, 0) : at",
+            "only the last may hold fewer",
+        ),
+        passes_arrays_of_texts=(
+            "[texts[place] for place in order] -> np.array(texts)[order]",
+            "encode_batch gets lists of strings",
+        ),
+        sorts_by_words=("len(texts[place]) -> len(texts[place].split())", "batches of like length"),
+    )
+    | {
         encodes_one_by_one: "3 texts in batches of 2, of which only the last may hold fewer",
         encodes_all_at_once: "3 texts in batches of 2",
         loses_the_last_batch: "3 texts in batches of 2",
         looks_its_places_up: "equal texts are texts like any others",
-        sorts_the_caller_s_list: "its caller still needs it",
-        ignores_the_default: "33 texts in batches of 32",
-        returns_a_list: "not ndarray",
         leaves_blank_texts_out: "equal and blank ones too",
         gives_blank_texts_no_vector: "a blank text is one of the texts",
         strips_the_texts: "the texts are encoded as they are",
         encodes_equal_texts_once: "equal and blank ones too",
-        begins_with_the_small_batch: "only the last may hold fewer",
-        passes_arrays_of_texts: "encode_batch gets lists of strings",
-        sorts_by_words: "batches of like length",
         sorts_two_batches_at_a_time: "batches of like length",
     },
-    "5.4": {
-        forgets_the_special_pieces: "'one' and 'two' are read",
-        stops_one_piece_too_late: "'one' and 'two' are read",
+    "5.4": edits(
+        unread,
+        forgets_the_special_pieces=("limit - 2 -> limit", "'one' and 'two' are read"),
+        stops_one_piece_too_late=("limit - 2 -> limit - 1", "'one' and 'two' are read"),
+        breaks_on_short_texts=(' if len(offsets) > most else "" -> ', "IndexError"),
+    )
+    | {
         counts_characters: "'one' and 'two' are read",
         counts_words: "several pieces",
-        breaks_on_short_texts: "IndexError",
         begins_behind_the_last_piece_read: "' three four'",
         returns_what_is_read: "'one two '",
         joins_the_pieces: "to the end of the text, not of the last piece",

@@ -2,6 +2,9 @@
 
 import re
 
+from course_lib.store.writer import replace_document
+from tests.unit.teaching.edits import edits
+
 # --- 6.1 create_table_sql ---
 
 
@@ -242,10 +245,6 @@ def _delete(conn, table, document, rows, condition=None):
     return conn.execute(f"{stale} chunk_index <> ALL(%(kept)s)", kept).rowcount
 
 
-def has_no_transaction(conn, table, document, rows):
-    return _write(conn, table, document, rows), _delete(conn, table, document, rows)
-
-
 def deletes_first_without_transaction(conn, table, document, rows):
     deleted = _delete(conn, table, document, rows)
     return _write(conn, table, document, rows), deleted
@@ -257,71 +256,12 @@ def deletes_after_the_transaction(conn, table, document, rows):
     return written, _delete(conn, table, document, rows)
 
 
-def deletes_by_pattern(conn, table, document, rows):
-    condition = " AND ".join(f"{name}::text LIKE %({name})s::text" for name in document)
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows, condition)
-
-
-def deletes_in_any_case(conn, table, document, rows):
-    condition = " AND ".join(f"lower({name}::text) = lower(%({name})s::text)" for name in document)
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows, condition)
-
-
-def writes_the_values_into_the_statement(conn, table, document, rows):
-    condition = " AND ".join(f"{name} = '{value}'" for name, value in document.items())
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows, condition)
-
-
 def has_a_transaction_a_row(conn, table, document, rows):
     written = 0
     for row in rows:
         with conn.transaction():
             written += _write(conn, table, document, [row])
     return written, _delete(conn, table, document, rows)
-
-
-def never_deletes(conn, table, document, rows):
-    with conn.transaction():
-        return _write(conn, table, document, rows), 0
-
-
-def deletes_from_the_number_of_rows_on(conn, table, document, rows):
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        stale = f"DELETE FROM {table} WHERE {_is_of(document)} AND chunk_index >= {len(rows)}"
-        return written, conn.execute(stale, document).rowcount
-
-
-def deletes_of_every_document(conn, table, document, rows):
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows, "true")
-
-
-def looks_at_the_first_column_alone(conn, table, document, rows):
-    name = next(iter(document))
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows, f"{name} = %({name})s")
-
-
-def takes_any_column_that_fits(conn, table, document, rows):
-    condition = f"({_is_of(document).replace(' AND ', ' OR ')})"
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows, condition)
-
-
-def deletes_all_and_writes_again(conn, table, document, rows):
-    with conn.transaction():
-        deleted = _delete(conn, table, document, [])
-        return _write(conn, table, document, rows), deleted
 
 
 def swallows_the_error(conn, table, document, rows):
@@ -351,26 +291,6 @@ def commits_for_its_caller(conn, table, document, rows):
         raise
     conn.execute("COMMIT")
     return written, deleted
-
-
-def counts_the_rows(conn, table, document, rows):
-    with conn.transaction():
-        _write(conn, table, document, rows)
-        return len(rows), _delete(conn, table, document, rows)
-
-
-def breaks_on_an_empty_document(conn, table, document, rows):
-    if not rows:
-        return 0, 0
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows)
-
-
-def returns_none(conn, table, document, rows):
-    with conn.transaction():
-        _write(conn, table, document, rows)
-        _delete(conn, table, document, rows)
 
 
 # --- 6.4 partitioned_table_sql ---
@@ -529,26 +449,57 @@ MUTANTS = {
         takes_null_for_an_empty_text: "an empty text now",
         sets_the_day_before: "sets updated_at to now()",
     },
-    "6.3": {
-        has_no_transaction: "the second vector was refused",
+    "6.3": edits(
+        replace_document,
+        has_no_transaction=("conn.transaction(),  -> ", "the second vector was refused"),
+        deletes_by_pattern=(
+            '"{name} = %({name})s" -> "{name}::text LIKE %({name})s::text"',
+            "a name is not a pattern",
+        ),
+        deletes_in_any_case=(
+            '"{name} = %({name})s" -> "lower({name}::text) = lower(%({name})s::text)"',
+            "case counts",
+        ),
+        writes_the_values_into_the_statement=(
+            'f"{name} = %({name})s" for name in document'
+            " -> f\"{name} = '{value}'\" for name, value in document.items()",
+            "values are parameters",
+        ),
+        never_deletes=(
+            'cursor.execute(delete, {**document, "kept": kept}).rowcount -> 0',
+            "chunk 2 is stale",
+        ),
+        deletes_from_the_number_of_rows_on=(
+            "<> ALL(%(kept)s) -> >= {len(rows)}",
+            "chunk 1 is stale",
+        ),
+        deletes_of_every_document=("{condition} AND  -> ", "other documents keep their rows"),
+        looks_at_the_first_column_alone=(
+            "for name in document) -> for name in list(document)[:1])",
+            "shelf and page together",
+        ),
+        takes_any_column_that_fits=(
+            "{condition} AND -> ({condition.replace(' AND ', ' OR ')}) AND",
+            "shelf and page together",
+        ),
+        deletes_all_and_writes_again=(
+            " AND chunk_index <> ALL(%(kept)s) -> ",
+            "once more changes nothing",
+        ),
+        counts_the_rows=("return written -> return len(rows)", "once more changes nothing"),
+        breaks_on_an_empty_document=(
+            "    written = 0 ->     if not rows:\n        return 0, 0\n    written = 0",
+            "an empty document has no chunks",
+        ),
+        returns_none=("return written, deleted -> return None", "both rows are new"),
+    )
+    | {
         deletes_first_without_transaction: "the second vector was refused",
         deletes_after_the_transaction: "PostgreSQL refuses the DELETE: what was done",
-        deletes_by_pattern: "a name is not a pattern",
-        deletes_in_any_case: "case counts",
-        writes_the_values_into_the_statement: "values are parameters",
         has_a_transaction_a_row: "the second vector was refused",
-        never_deletes: "chunk 2 is stale",
-        deletes_from_the_number_of_rows_on: "chunk 1 is stale",
-        deletes_of_every_document: "other documents keep their rows",
-        looks_at_the_first_column_alone: "shelf and page together",
-        takes_any_column_that_fits: "shelf and page together",
-        deletes_all_and_writes_again: "once more changes nothing",
         swallows_the_error: "the caller has to get the exception",
         leaves_its_transaction_open: "a connection that can be used again",
         commits_for_its_caller: "its caller",
-        counts_the_rows: "once more changes nothing",
-        breaks_on_an_empty_document: "an empty document has no chunks",
-        returns_none: "both rows are new",
     },
     "6.4": {
         leaves_the_partition_out_of_the_key: "partition",

@@ -2,13 +2,14 @@
 
 import asyncio
 from dataclasses import asdict
-from http import HTTPStatus
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
 from course_lib.service.models import Filter, search_response
+from course_lib.service.probes import readiness
 from course_lib.service.problems import validation_problem
+from tests.unit.teaching.edits import edits
 
 # --- 8.1 request_model ---
 
@@ -165,251 +166,6 @@ def hands_on_all_it_has(query, results, embedding_seconds, search_seconds):
     return _response(query, results, embedding_seconds, search_seconds)
 
 
-def lets_the_sender_say_where_it_came_from(query, results, embedding_seconds, search_seconds):
-    found = [_result(one) for one in results]
-    for one, result in zip(found, results, strict=True):
-        one["metadata"] = {**one["metadata"], **result.metadata}
-    return _response(query, found, embedding_seconds, search_seconds)
-
-
-def takes_the_other_score(query, results, embedding_seconds, search_seconds):
-    results = [{**_result(one), "similarity_score": one.score} for one in results]
-    return _response(query, results, embedding_seconds, search_seconds)
-
-
-def leaves_numpys_numbers(query, results, embedding_seconds, search_seconds):
-    results = [{**_result(one), "similarity_score": one.similarity_score} for one in results]
-    return _response(query, results, embedding_seconds, search_seconds)
-
-
-def returns_seconds(query, results, embedding_seconds, search_seconds):
-    found = [_result(one) for one in results]
-    return _response(query, found, embedding_seconds / 1000, search_seconds / 1000)
-
-
-def sorts_the_results(query, results, embedding_seconds, search_seconds):
-    found = sorted(map(_result, results), key=lambda one: -one["similarity_score"])
-    return _response(query, found, embedding_seconds, search_seconds)
-
-
-def leaves_out_what_is_none(query, results, embedding_seconds, search_seconds):
-    found = [{k: v for k, v in _result(one).items() if v is not None} for one in results]
-    return _response(query, found, embedding_seconds, search_seconds)
-
-
-def spreads_the_metadata(query, results, embedding_seconds, search_seconds):
-    found = [_result(one) for one in results]
-    found = [{**one, **one.pop("metadata")} for one in found]
-    return _response(query, found, embedding_seconds, search_seconds)
-
-
-def rounds_one_time_of_two(query, results, embedding_seconds, search_seconds):
-    response = _response(query, [*map(_result, results)], embedding_seconds, search_seconds)
-    return response | {"search_time_ms": search_seconds * 1000}
-
-
-def rounds_the_similarity(query, results, embedding_seconds, search_seconds):
-    found = [_result(one) for one in results]
-    found = [{**one, "similarity_score": round(one["similarity_score"], 4)} for one in found]
-    return _response(query, found, embedding_seconds, search_seconds)
-
-
-def _linked(query, results, embedding_seconds, search_seconds, is_link):
-    found = [_result(one) for one in results]
-    for one, result in zip(found, results, strict=True):
-        one["citation_url"] = result.citation_url if is_link(result.citation_url or "") else None
-    return _response(query, found, embedding_seconds, search_seconds)
-
-
-def hands_on_every_address(*given):
-    return _linked(*given, is_link=lambda url: True)
-
-
-def minds_the_case_of_an_address(*given):
-    return _linked(*given, is_link=lambda url: url.startswith(("https://", "http://")))
-
-
-def finds_the_scheme_anywhere(*given):
-    return _linked(*given, is_link=lambda url: "://" in url and "http" in url.lower())
-
-
-def looks_at_four_letters(*given):
-    return _linked(*given, is_link=lambda url: url.lower().startswith("http"))
-
-
-def knows_https_alone(*given):
-    return _linked(*given, is_link=lambda url: url.lower().startswith("https://"))
-
-
-def keeps_an_empty_address(*given):
-    return _linked(*given, is_link=lambda url: not url or _is_link(url))
-
-
-def refuses_one_scheme(*given):
-    return _linked(*given, is_link=lambda url: not url.lower().startswith("javascript:"))
-
-
-def leaves_out_the_whole_result(query, results, embedding_seconds, search_seconds):
-    known = [one for one in results if one.citation_url is None or _is_link(one.citation_url)]
-    return _response(query, [*map(_result, known)], embedding_seconds, search_seconds)
-
-
-# --- 8.3 validation_problem ---
-
-
-def _field(error):
-    return ".".join(str(part) for part in error["loc"][1:]) or str(error["loc"][0])
-
-
-def _message(error):
-    return error["msg"].removeprefix("Value error, ")
-
-
-def _chosen(errors, key=lambda loc: loc[:2], better=lambda one, known: len(one) > len(known)):
-    found = {}
-    for error in errors:
-        known = found.setdefault(key(error["loc"]), error)
-        if better(error["loc"], known["loc"]):
-            found[key(error["loc"])] = error
-    return list(found.values())
-
-
-def _problem(errors, fields=None):
-    fields = fields or [{"field": _field(e), "message": _message(e)} for e in _chosen(errors)]
-    return {
-        "type": "about:blank",
-        "title": HTTPStatus(422).phrase,
-        "status": 422,
-        "detail": "; ".join(f"{one['field']}: {one['message']}" for one in fields[:3]),
-        "errors": fields,
-    }
-
-
-def repeats_what_was_sent(errors):
-    fields = [
-        {"field": _field(e), "message": f"{_message(e)} ({e['input']})"}
-        if "input" in e
-        else {"field": _field(e), "message": _message(e)}
-        for e in _chosen(errors)
-    ]
-    return _problem(errors, fields)
-
-
-def names_the_body(errors):
-    errors = _chosen(errors)
-    fields = [{"field": ".".join(map(str, e["loc"])), "message": _message(e)} for e in errors]
-    return _problem(errors, fields)
-
-
-def takes_the_last_part(errors):
-    errors = _chosen(errors)
-    return _problem(errors, [{"field": str(e["loc"][-1]), "message": _message(e)} for e in errors])
-
-
-def takes_numbers_for_text(errors):
-    fields = [{"field": ".".join(e["loc"][1:]), "message": _message(e)} for e in _chosen(errors)]
-    return _problem(errors, fields)
-
-
-def forgets_a_bare_location(errors):
-    fields = [
-        {"field": ".".join(str(part) for part in e["loc"][1:]), "message": _message(e)}
-        for e in _chosen(errors)
-    ]
-    return _problem(errors, fields)
-
-
-def keeps_pydantics_prefix(errors):
-    return _problem(errors, [{"field": _field(e), "message": e["msg"]} for e in _chosen(errors)])
-
-
-def tells_the_first_only(errors):
-    return _problem(errors[:1])
-
-
-def tells_all_in_the_detail(errors):
-    problem = _problem(errors)
-    problem["detail"] = "; ".join(f"{e['field']}: {e['message']}" for e in problem["errors"])
-    return problem
-
-
-def lists_three(errors):
-    return _problem(_chosen(errors)[:3])
-
-
-def strips_characters(errors):
-    prefix = "Value error, "
-    fields = [{"field": _field(e), "message": e["msg"].lstrip(prefix)} for e in _chosen(errors)]
-    return _problem(errors, fields)
-
-
-def takes_what_follows_a_comma(errors):
-    fields = [{"field": _field(e), "message": e["msg"].split(", ", 1)[-1]} for e in _chosen(errors)]
-    return _problem(errors, fields)
-
-
-def forgets_place_zero(errors):
-    fields = [
-        {
-            "field": ".".join(str(p) for p in e["loc"][1:] if p) or e["loc"][0],
-            "message": _message(e),
-        }
-        for e in _chosen(errors)
-    ]
-    return _problem(errors, fields)
-
-
-def knows_one_first_place(errors):
-    fields = [
-        {
-            "field": ".".join(str(p) for p in e["loc"] if p != "body") or "body",
-            "message": _message(e),
-        }
-        for e in _chosen(errors)
-    ]
-    return _problem(errors, fields)
-
-
-def _told(errors):
-    return _problem(errors, [{"field": _field(e), "message": _message(e)} for e in errors])
-
-
-def tells_every_error(errors):
-    return _told(errors)
-
-
-def keeps_the_first_of_a_field(errors):
-    return _told(_chosen(errors, better=lambda one, known: False))
-
-
-def keeps_the_last_of_a_field(errors):
-    return _told(_chosen(errors, better=lambda one, known: True))
-
-
-def keeps_the_last_of_the_longest(errors):
-    return _told(_chosen(errors, better=lambda one, known: len(one) >= len(known)))
-
-
-def keeps_the_shortest(errors):
-    return _told(_chosen(errors, better=lambda one, known: len(one) < len(known)))
-
-
-def merges_only_equal_places(errors):
-    return _told(_chosen(errors, key=lambda loc: loc))
-
-
-def merges_by_the_last_part(errors):
-    return _told(_chosen(errors, key=lambda loc: loc[-1]))
-
-
-def merges_query_and_body(errors):
-    return _told(_chosen(errors, key=lambda loc: loc[1:2]))
-
-
-def sorts_by_length(errors):
-    return _told(_chosen(sorted(errors, key=lambda one: -len(one["loc"]))))
-
-
 # --- 8.4 readiness ---
 
 
@@ -425,39 +181,6 @@ async def _state(check, timeout):
         return "missing"
 
 
-async def asks_one_after_the_other(checks, timeout=0.5):
-    return _verdict({name: await _state(check, timeout) for name, check in checks.items()})
-
-
-async def waits_for_ever(checks, timeout=0.5):
-    async def state(check):
-        try:
-            return await check()
-        except Exception:
-            return "missing"
-
-    return _verdict(
-        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
-    )
-
-
-async def lets_the_error_out(checks, timeout=0.5):
-    waits = (asyncio.wait_for(check(), timeout) for check in checks.values())
-    return _verdict(dict(zip(checks, await asyncio.gather(*waits), strict=True)))
-
-
-async def tells_the_error(checks, timeout=0.5):
-    async def state(check):
-        try:
-            return await asyncio.wait_for(check(), timeout)
-        except Exception as error:
-            return str(error)
-
-    return _verdict(
-        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
-    )
-
-
 async def stops_at_the_first(checks, timeout=0.5):
     states = {}
     for name, check in checks.items():
@@ -465,21 +188,6 @@ async def stops_at_the_first(checks, timeout=0.5):
         if states[name] != "ready":
             break
     return _verdict(states)
-
-
-async def always_answers_200(checks, timeout=0.5):
-    states = await asyncio.gather(*(_state(check, timeout) for check in checks.values()))
-    return 200, _verdict(dict(zip(checks, states, strict=True)))[1]
-
-
-async def forgets_to_await(checks, timeout=0.5):
-    async def state(check):
-        check().close()
-        return "ready"
-
-    return _verdict(
-        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
-    )
 
 
 async def leaves_checks_at_work(checks, timeout=0.5):
@@ -687,63 +395,152 @@ MUTANTS = {
         takes_names_of_any_length: "at most 500 characters",
         has_another_name: "shows this name",
     },
-    "8.2": {
+    "8.2": edits(
+        search_response,
+        lets_the_sender_say_where_it_came_from=(
+            "**one.metadata, -> ",
+            "float(one.score), -> float(one.score),\n                **one.metadata,",
+            "must not replace the result's own repo",
+        ),
+        takes_the_other_score=("float(one.similarity_score) -> one.score", "similarity_score"),
+        leaves_numpys_numbers=(
+            "float(one.similarity_score) -> one.similarity_score",
+            "import numpy as np; search_response('Why?'",
+        ),
+        returns_seconds=(" * 1000 -> ", "embedding_time_ms"),
+        sorts_the_results=(
+            "in results -> in sorted(results, key=lambda one: -one.similarity_score)",
+            "in the order of the search",
+        ),
+        leaves_out_what_is_none=(
+            '"results": found'
+            ' -> "results": [{k: v for k, v in one.items() if v is not None} for one in found]',
+            "citation_url",
+        ),
+        spreads_the_metadata=(
+            '"results": found -> "results": [{**one, **one.pop("metadata")} for one in found]',
+            "and no others",
+        ),
+        rounds_one_time_of_two=(
+            "round(search_seconds * 1000, 2) -> search_seconds * 1000",
+            "rounded to two decimals",
+        ),
+        rounds_the_similarity=(
+            "float(one.similarity_score) -> round(float(one.similarity_score), 4)",
+            "similarity_score",
+        ),
+        hands_on_every_address=(
+            '(url or "").lower().startswith(("https://", "http://")) -> True',
+            "a browser runs this address",
+        ),
+        minds_the_case_of_an_address=(".lower() -> ", "capital letters"),
+        finds_the_scheme_anywhere=(
+            '(url or "").lower().startswith(("https://", "http://"))'
+            ' -> "://" in (url or "") and "http" in url.lower()',
+            "not at its beginning",
+        ),
+        looks_at_four_letters=('("https://", "http://") -> "http"', "all of https://"),
+        knows_https_alone=('("https://", "http://") -> "https://"', "http is allowed"),
+        keeps_an_empty_address=('return (url or "") -> return not url or url', "an empty text"),
+        refuses_one_scheme=(
+            '(url or "").lower().startswith(("https://", "http://"))'
+            ' -> not (url or "").lower().startswith("javascript:")',
+            "all of https://",
+        ),
+        leaves_out_the_whole_result=(
+            "for one in results"
+            " -> for one in results\n"
+            "        if one.citation_url is None or is_link(one.citation_url)",
+            "a browser runs this address",
+        ),
+    )
+    | {
         hands_on_all_it_has: "and no others",
-        lets_the_sender_say_where_it_came_from: "must not replace the result's own repo",
-        takes_the_other_score: "similarity_score",
-        leaves_numpys_numbers: "import numpy as np; search_response('Why?'",
-        returns_seconds: "embedding_time_ms",
-        sorts_the_results: "in the order of the search",
-        leaves_out_what_is_none: "citation_url",
-        spreads_the_metadata: "and no others",
-        rounds_one_time_of_two: "rounded to two decimals",
-        rounds_the_similarity: "similarity_score",
-        hands_on_every_address: "a browser runs this address",
-        minds_the_case_of_an_address: "capital letters",
-        finds_the_scheme_anywhere: "not at its beginning",
-        looks_at_four_letters: "all of https://",
-        knows_https_alone: "http is allowed",
-        keeps_an_empty_address: "an empty text",
-        refuses_one_scheme: "all of https://",
-        leaves_out_the_whole_result: "a browser runs this address",
         strips_addresses: "it begins with a space",
         takes_the_senders_namespace: "`namespace` stays None",
         protects_repo_and_score_only: "forged all eight",
         knows_two_spellings: "only the first letter",
     },
-    "8.3": {
-        repeats_what_was_sent: "only `loc` and `msg` are used",
-        names_the_body: "without its first part",
-        takes_the_last_part: "are joined",
-        takes_numbers_for_text: "TypeError",
-        forgets_a_bare_location: "this part is the field",
-        keeps_pydantics_prefix: "pydantic added",
-        tells_the_first_only: "both are in the document",
-        tells_all_in_the_detail: "the detail has three",
-        lists_three: "the detail has three",
-        strips_characters: "pydantic added",
-        takes_what_follows_a_comma: "Input should be 1, 2 or 3",
-        forgets_place_zero: "partitions.0",
-        knows_one_first_place: "whatever it is",
-        tells_every_error: "the first is used",
-        keeps_the_first_of_a_field: "got furthest",
-        keeps_the_last_of_a_field: "the first is used",
-        keeps_the_last_of_the_longest: "the first is used",
-        keeps_the_shortest: "got furthest",
-        merges_only_equal_places: "got furthest",
-        merges_by_the_last_part: "got furthest",
-        merges_query_and_body: "in the query and one in the body",
-        sorts_by_length: "the order of their first errors",
+    "8.3": edits(
+        validation_problem,
+        repeats_what_was_sent=(
+            'removeprefix("Value error, ")'
+            ' -> removeprefix("Value error, ") + str(error.get("input", ""))',
+            "only `loc` and `msg` are used",
+        ),
+        names_the_body=(
+            'error["loc"][1:] or error["loc"][:1] -> error["loc"]',
+            "without its first part",
+        ),
+        takes_the_last_part=(
+            'error["loc"][1:] or error["loc"][:1] -> error["loc"][-1:]',
+            "are joined",
+        ),
+        takes_numbers_for_text=("str(part) for part in place -> place", "TypeError"),
+        forgets_a_bare_location=(' or error["loc"][:1] -> ', "this part is the field"),
+        keeps_pydantics_prefix=('.removeprefix("Value error, ") -> ', "pydantic added"),
+        tells_the_first_only=("in errors: -> in errors[:1]:", "both are in the document"),
+        tells_all_in_the_detail=("fields[:3] -> fields", "the detail has three"),
+        lists_three=('"errors": fields -> "errors": fields[:3]', "the detail has three"),
+        strips_characters=("removeprefix -> lstrip", "pydantic added"),
+        takes_what_follows_a_comma=(
+            'removeprefix("Value error, ") -> split(", ", 1)[-1]',
+            "Input should be 1, 2 or 3",
+        ),
+        forgets_place_zero=("for part in place -> for part in place if part", "partitions.0"),
+        knows_one_first_place=(
+            'error["loc"][1:] or error["loc"][:1]'
+            ' -> [part for part in error["loc"] if part != "body"] or ["body"]',
+            "whatever it is",
+        ),
+        tells_every_error=("furthest.values() -> errors", "the first is used"),
+        keeps_the_first_of_a_field=(
+            'len(error["loc"]) > len(known["loc"]) -> False',
+            "got furthest",
+        ),
+        keeps_the_last_of_a_field=(
+            'len(error["loc"]) > len(known["loc"]) -> True',
+            "the first is used",
+        ),
+        keeps_the_last_of_the_longest=(" > len(known ->  >= len(known", "the first is used"),
+        keeps_the_shortest=(" > len(known ->  < len(known", "got furthest"),
+        merges_only_equal_places=('error["loc"][:2] -> error["loc"]', "got furthest"),
+        merges_by_the_last_part=('error["loc"][:2] -> error["loc"][-1]', "got furthest"),
+        merges_query_and_body=(
+            'error["loc"][:2] -> error["loc"][1:2]',
+            "in the query and one in the body",
+        ),
+        sorts_by_length=(
+            'in errors: -> in sorted(errors, key=lambda one: -len(one["loc"])):',
+            "the order of their first errors",
+        ),
+    )
+    | {
         removes_the_prefix_everywhere: "is left out only at the beginning",
     },
-    "8.4": {
-        asks_one_after_the_other: "all at the same time",
-        waits_for_ever: "a wait that never ends",
-        lets_the_error_out: "raises any exception",
-        tells_the_error: "raises any exception",
+    "8.4": edits(
+        readiness,
+        asks_one_after_the_other=(
+            "await asyncio.gather(*(state(check) for check in checks.values()))"
+            " -> [await state(check) for check in checks.values()]",
+            "all at the same time",
+        ),
+        waits_for_ever=("asyncio.wait_for(check(), timeout) -> check()", "a wait that never ends"),
+        lets_the_error_out=("except Exception -> except ZeroDivisionError", "raises any exception"),
+        tells_the_error=(
+            'except Exception:\n            return "missing"'
+            " -> except Exception as error:\n            return str(error)",
+            "raises any exception",
+        ),
+        always_answers_200=("(200 if is_ready else 503) -> 200", "the status is 503"),
+        forgets_to_await=(
+            "return await asyncio.wait_for(check(), timeout)"
+            ' -> check().close()\n            return "ready"',
+            "under its own name",
+        ),
+    )
+    | {
         stops_at_the_first: "raises any exception",
-        always_answers_200: "the status is 503",
-        forgets_to_await: "under its own name",
         leaves_checks_at_work: "still running",
         is_no_coroutine: "something to await",
         blocks_the_loop: "no result after",

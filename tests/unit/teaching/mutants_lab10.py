@@ -6,11 +6,10 @@ from hashlib import sha256
 from kfp import dsl
 from kfp.dsl import Dataset
 
+from course_lib.pipeline.corpus import shard_of
+from tests.unit.teaching.edits import edits
+
 # --- 10.1 shard_of ---
-
-
-def _number(name, order="big"):
-    return int.from_bytes(sha256(name.encode("utf-8")).digest()[:8], order)
 
 
 def hashes_with_a_secret(name, shards):
@@ -19,40 +18,8 @@ def hashes_with_a_secret(name, shards):
     return hash(name) % shards
 
 
-def takes_all_32_bytes(name, shards):
-    return int.from_bytes(sha256(name.encode()).digest(), "big") % shards
-
-
-def reads_from_the_small_end(name, shards):
-    return _number(name, "little") % shards
-
-
 def takes_8_hexadecimal_digits(name, shards):
     return int(sha256(name.encode()).hexdigest()[:8], 16) % shards
-
-
-def leaves_out_other_letters(name, shards):
-    return _number(name.encode("ascii", "ignore").decode()) % shards
-
-
-def ignores_case(name, shards):
-    if shards < 1:
-        raise ValueError(shards)
-    return _number(name.lower()) % shards
-
-
-def counts_from_one(name, shards):
-    return _number(name) % shards + 1
-
-
-def divides_by_nothing(name, shards):
-    return _number(name) % shards
-
-
-def takes_a_negative_number(name, shards):
-    if shards == 0:
-        raise ValueError(shards)
-    return _number(name) % shards
 
 
 # --- 10.2 split_part ---
@@ -449,20 +416,6 @@ def takes_a_component_from_the_notebook(read_folder, split_part, collect):
 # --- found by playing learners ---
 
 
-def forgets_the_folder(name, shards):
-    return _divided(sha256(name.split("/")[-1].encode()), shards)
-
-
-def strips_the_name(name, shards):
-    return _divided(sha256(name.strip().encode()), shards)
-
-
-def _divided(digest, shards):
-    if shards < 1:
-        raise ValueError
-    return int.from_bytes(digest.digest()[:8], "big") % shards
-
-
 def forgets_folders_of_documents(documents, chunks, shard, split=_split):
     mine, lines = split(documents, chunks, shard)
     with open(chunks.path, encoding="utf-8") as file:
@@ -514,18 +467,27 @@ def calls_the_pipeline(read_folder, split_part, collect):
 
 
 MUTANTS = {
-    "10.1": {
+    "10.1": edits(
+        shard_of,
+        takes_all_32_bytes=("digest[:8] -> digest", "the first 8 bytes of the digest"),
+        reads_from_the_small_end=('"big" -> "little"', "the most significant first"),
+        leaves_out_other_letters=(
+            'encode("utf-8") -> encode("ascii", "ignore")',
+            "in UTF-8 the name is the bytes",
+        ),
+        ignores_case=("name.encode -> name.lower().encode", "A.md and a.md are different names"),
+        counts_from_one=("% shards -> % shards + 1", "shards are counted from 0"),
+        divides_by_nothing=("if shards < 1 -> if False", "there has to be at least 1 shard"),
+        takes_a_negative_number=("shards < 1 -> shards == 0", "shard_of('a.md', -2)"),
+        forgets_the_folder=('name.encode -> name.split("/")[-1].encode', "its folder counts"),
+        strips_the_name=(
+            "name.encode -> name.strip().encode",
+            "a blank is a character of the name",
+        ),
+    )
+    | {
         hashes_with_a_secret: "the first 8 bytes of the digest",
-        takes_all_32_bytes: "the first 8 bytes of the digest",
-        reads_from_the_small_end: "the most significant first",
         takes_8_hexadecimal_digits: "the first 8 bytes of the digest",
-        leaves_out_other_letters: "in UTF-8 the name is the bytes",
-        ignores_case: "A.md and a.md are different names",
-        counts_from_one: "shards are counted from 0",
-        divides_by_nothing: "there has to be at least 1 shard",
-        takes_a_negative_number: "shard_of('a.md', -2)",
-        forgets_the_folder: "its folder counts",
-        strips_the_name: "a blank is a character of the name",
     },
     "10.2": {
         takes_json_from_the_notebook: "takes json from the notebook",

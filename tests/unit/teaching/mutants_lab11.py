@@ -4,8 +4,9 @@ import json
 import re
 
 from course_lib.indexing.plan import Plan, make_plan
-from course_lib.xray.catalogue import names_to_embed
-from course_lib.xray.suggestions import COLUMNS
+from course_lib.xray.catalogue import delete_orphans, names_to_embed
+from course_lib.xray.suggestions import COLUMNS, nearest_packages_query
+from tests.unit.teaching.edits import edits
 
 # --- 11.1 make_plan ---
 
@@ -32,43 +33,6 @@ def removes_what_changed(current, stored):
     return plan
 
 
-def forgets_to_remove(current, stored):
-    plan = make_plan(current, stored)
-    plan.remove.clear()
-    return plan
-
-
-def asks_whether_the_state_is_true(current, stored):
-    plan = Plan()
-    for key, state in current.items():
-        if stored.get(key) in (None, ""):
-            plan.add.append(key)
-        elif stored[key] == state:
-            plan.skip.append(key)
-        else:
-            plan.change.append(key)
-    plan.remove.extend(key for key in stored if key not in current)
-    return plan
-
-
-def compares_states_with_all_others(current, stored):
-    plan = Plan()
-    for key, state in current.items():
-        if state in stored.values():
-            plan.skip.append(key)
-        else:
-            (plan.change if key in stored else plan.add).append(key)
-    plan.remove.extend(key for key in stored if key not in current)
-    return plan
-
-
-def compares_objects(current, stored):
-    plan = make_plan(current, stored)
-    other = [key for key in plan.skip if stored[key] is not current[key]]
-    return Plan([key for key in plan.skip if key not in other], plan.add, [*plan.change, *other],
-                plan.remove)  # fmt: skip
-
-
 def compares_by_position(current, stored):
     plan = make_plan(current, stored)
     if list(current) == list(stored):
@@ -85,58 +49,11 @@ def takes_sets_of_pairs(current, stored):
     return Plan([key for key, _ in same], plan.add, plan.change, plan.remove)
 
 
-def takes_none_for_not_stored(current, stored):
-    plan = Plan()
-    for key, state in current.items():
-        if stored.get(key) is None:
-            plan.add.append(key)
-        elif stored[key] == state:
-            plan.skip.append(key)
-        else:
-            plan.change.append(key)
-    plan.remove.extend(key for key in stored if key not in current)
-    return plan
-
-
-def finds_equal_what_was_not_stored(current, stored):
-    plan = Plan()
-    for key, state in current.items():
-        if stored.get(key) == state:
-            plan.skip.append(key)
-        else:
-            (plan.change if key in stored else plan.add).append(key)
-    plan.remove.extend(key for key in stored if key not in current)
-    return plan
-
-
-def compares_texts_of_states(current, stored):
-    return make_plan({key: str(state) for key, state in current.items()},
-                 {key: str(state) for key, state in stored.items()})  # fmt: skip
-
-
-def takes_smaller_states_for_old(current, stored):
-    plan = make_plan(current, stored)
-    for key in [key for key in plan.change if repr(current[key]) < repr(stored[key])]:
-        plan.change.remove(key)
-        plan.skip.append(key)
-    return plan
-
-
 def compares_what_is_written(current, stored):
     def written(states):
         return {key: json.dumps(state, sort_keys=True) for key, state in states.items()}
 
     return make_plan(written(current), written(stored))
-
-
-def compares_reprs(current, stored):
-    return make_plan({key: repr(state) for key, state in current.items()},
-                 {key: repr(state) for key, state in stored.items()})  # fmt: skip
-
-
-def compares_types(current, stored):
-    return make_plan({key: (type(state), state) for key, state in current.items()},
-                 {key: (type(state), state) for key, state in stored.items()})  # fmt: skip
 
 
 def ignores_capitals_of_states(current, stored):
@@ -155,22 +72,6 @@ def returns_a_dictionary(current, stored):
 
 
 # --- 11.2 names_to_embed ---
-
-
-def embeds_everything(texts, made_of, model):
-    return list(texts)
-
-
-def embeds_what_is_new(texts, made_of, model):
-    return [name for name in texts if name not in made_of]
-
-
-def ignores_the_model(texts, made_of, model):
-    return [name for name, text in texts.items() if made_of.get(name, ("", ""))[0] != text]
-
-
-def ignores_the_text(texts, made_of, model):
-    return [name for name in texts if made_of.get(name, ("", ""))[1] != model]
 
 
 def ignores_case_and_blanks(texts, made_of, model):
@@ -205,14 +106,6 @@ def names_it_for_each_reason(texts, made_of, model):
     return found
 
 
-def looks_for_the_text_anywhere(texts, made_of, model):
-    return [name for name, text in texts.items() if (text, model) not in made_of.values()]
-
-
-def sorts_the_names(texts, made_of, model):
-    return sorted(name for name, text in texts.items() if made_of.get(name) != (text, model))
-
-
 # --- 11.3 delete_orphans ---
 
 
@@ -233,34 +126,6 @@ def deletes_all_of_them(conn, language, names):
     return _delete(conn, "language = %s AND name = ANY(%s)", [language, list(names)])
 
 
-def deletes_every_orphan(conn, language, names):
-    return _delete(conn, f"language = %s AND {UNUSED}", [language])
-
-
-def forgets_the_language(conn, language, names):
-    return _delete(conn, f"name = ANY(%s) AND {UNUSED}", [list(names)])
-
-
-def counts_uses_in_other_languages(conn, language, names):
-    unused = "NOT EXISTS (SELECT FROM xray_used AS used WHERE used.name = package.name)"
-    return _delete(conn, f"language = %s AND name = ANY(%s) AND {unused}", [language, list(names)])
-
-
-def knows_python_alone(conn, language, names):
-    return _delete(conn, f"language = 'python' AND name = ANY(%s) AND {UNUSED}", [list(names)])
-
-
-def counts_the_uses_of_one_tenant(conn, language, names):
-    unused = UNUSED.replace("xray_used AS used WHERE", "xray_report_packages AS used WHERE")
-    unused = unused.replace("WHERE", "WHERE tenant_id = 'local' AND")
-    return _delete(conn, f"language = %s AND name = ANY(%s) AND {unused}", [language, list(names)])
-
-
-def counts_any_use_of_the_language(conn, language, names):
-    unused = "NOT EXISTS (SELECT FROM xray_used AS used WHERE used.language = package.language)"
-    return _delete(conn, f"language = %s AND name = ANY(%s) AND {unused}", [language, list(names)])
-
-
 def puts_names_into_the_statement(conn, language, names):
     some = ", ".join(f"'{name}'" for name in names) or "NULL"
     return _delete(conn, f"language = %s AND name IN ({some}) AND {UNUSED}", [language])
@@ -271,67 +136,12 @@ def cannot_take_no_names(conn, language, names):
     return _delete(conn, f"language = %s AND name IN ({marks}) AND {UNUSED}", [language, *names])
 
 
-def takes_names_for_patterns(conn, language, names):
-    return _delete(
-        conn, f"language = %s AND name ILIKE ANY(%s) AND {UNUSED}", [language, list(names)]
-    )
-
-
-def leaves_them_unsorted(conn, language, names):
-    rows = conn.execute(
-        "DELETE FROM xray_packages AS package WHERE language = %s AND name = ANY(%s) "
-        f"AND {UNUSED} RETURNING name",
-        [language, list(names)],
-    ).fetchall()
-    return [name for (name,) in rows]
-
-
-def returns_what_it_was_given(conn, language, names):
-    _right(conn, language, names)
-    return sorted(names)
-
-
-def returns_how_many(conn, language, names):
-    return len(_right(conn, language, names))
-
-
-def leaves_tuples(conn, language, names):
-    return [(name,) for name in _right(conn, language, names)]
-
-
-def commits_for_its_caller(conn, language, names):
-    found = _right(conn, language, names)
-    conn.execute("COMMIT")
-    return found
-
-
-def _right(conn, language, names):
-    where = f"language = %s AND name = ANY(%s) AND {UNUSED}"
-    return _delete(conn, where, [language, list(names)])
-
-
 # --- 11.4 nearest_packages_query ---
 
 
 SIMILARITY = "1 - (package.embedding <=> %(vector)s) AS similarity"
 OURS = "mine.tenant_id = %(tenant)s AND mine.project = %(project)s AND mine.language = %(language)s"
 NEAREST_FIRST = "package.embedding <=> %(vector)s, mine.name"
-
-
-def _query(
-    values,
-    columns=f"{COLUMNS}, {SIMILARITY}",
-    where=f"{OURS} AND package.model = %(model)s",
-    order=NEAREST_FIRST,
-    using="language, name",
-    limit="%(k)s",
-):
-    return (
-        f"SELECT {columns} FROM xray_report_packages AS mine "
-        f"JOIN xray_packages AS package USING ({using}) WHERE {where} "
-        f"ORDER BY {order} LIMIT {limit}",
-        values,
-    )
 
 
 def filters_what_was_found(vector, project, language, model, k=5, tenant="local"):
@@ -344,112 +154,10 @@ def filters_what_was_found(vector, project, language, model, k=5, tenant="local"
     return query, locals()
 
 
-def takes_every_project(vector, project, language, model, k=5, tenant="local"):
-    where = (
-        "mine.tenant_id = %(tenant)s AND mine.language = %(language)s AND package.model = %(model)s"
-    )
-    return _query(locals(), where=where)
-
-
-def takes_every_language(vector, project, language, model, k=5, tenant="local"):
-    where = (
-        "mine.tenant_id = %(tenant)s AND mine.project = %(project)s AND package.model = %(model)s"
-    )
-    return _query(locals(), where=where)
-
-
-def takes_every_tenant(vector, project, language, model, k=5, tenant="local"):
-    where = (
-        "mine.project = %(project)s AND mine.language = %(language)s AND package.model = %(model)s"
-    )
-    return _query(locals(), where=where)
-
-
-def takes_the_local_tenant(vector, project, language, model, k=5, tenant="local"):
-    tenant = "local"
-    return _query(locals())
-
-
-def takes_every_model(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), where=f"{OURS} AND package.embedding IS NOT NULL")
-
-
-def joins_by_name_alone(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), using="name")
-
-
-def keeps_what_has_no_vector(vector, project, language, model, k=5, tenant="local"):
-    where = f"{OURS} AND (package.model = %(model)s OR package.model IS NULL)"
-    return _query(locals(), where=where)
-
-
-def returns_the_distance(vector, project, language, model, k=5, tenant="local"):
-    columns = f"{COLUMNS}, package.embedding <=> %(vector)s AS similarity"
-    return _query(locals(), columns=columns)
-
-
-def takes_the_euclidean_distance(vector, project, language, model, k=5, tenant="local"):
-    return _query(
-        locals(),
-        columns=f"{COLUMNS}, 1 - (package.embedding <-> %(vector)s) AS similarity",
-        order="package.embedding <-> %(vector)s, mine.name",
-    )
-
-
-def sorts_by_name(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), order="mine.name")
-
-
-def puts_the_farthest_first(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), order="package.embedding <=> %(vector)s DESC, mine.name")
-
-
-def has_no_order_for_equals(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), order="package.embedding <=> %(vector)s")
-
-
 def takes_values_by_position(vector, project, language, model, k=5, tenant="local"):
-    query, _ = _query({})
+    query, _ = nearest_packages_query(vector, project, language, model, k, tenant)
     values = [vector, tenant, project, language, model, vector, k]
     return re.sub(r"%\(\w+\)s", "%s", query), values
-
-
-def leaves_equals_to_chance(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), order="package.embedding <=> %(vector)s, mine.name DESC")
-
-
-def returns_names_only(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), columns="mine.name")
-
-
-def takes_ten(vector, project, language, model, k=10, tenant="local"):
-    return _query(locals())
-
-
-def sorts_rounded_similarities(vector, project, language, model, k=5, tenant="local"):
-    order = "round((package.embedding <=> %(vector)s)::numeric, 2), mine.name"
-    return _query(locals(), order=order)
-
-
-def leaves_out_the_opposite(vector, project, language, model, k=5, tenant="local"):
-    where = f"{OURS} AND package.model = %(model)s AND package.embedding <=> %(vector)s <= 1"
-    return _query(locals(), where=where)
-
-
-def ignores_capitals(vector, project, language, model, k=5, tenant="local"):
-    where = (
-        "mine.tenant_id = %(tenant)s AND mine.project ILIKE %(project)s "
-        "AND mine.language = %(language)s AND package.model = %(model)s"
-    )
-    return _query(locals(), where=where)
-
-
-def ignores_k(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), limit="5")
-
-
-def forgets_the_values(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals())[0]
 
 
 # --- found by playing learners ---
@@ -480,10 +188,6 @@ def ignores_blanks_of_texts(texts, made_of, model):
     return names_to_embed(texts, kept, model)
 
 
-def leaves_empty_texts_out(texts, made_of, model):
-    return [name for name in names_to_embed(texts, made_of, model) if texts[name]]
-
-
 def embeds_equal_texts_once(texts, made_of, model):
     first = {}
     for name in names_to_embed(texts, made_of, model):
@@ -502,96 +206,220 @@ def begins_with_what_has_a_vector(texts, made_of, model):
 
 
 def gives_a_list_of_values(vector, project, language, model, k=5, tenant="local"):
-    query, values = _query(locals())
+    query, values = nearest_packages_query(vector, project, language, model, k, tenant)
     names = re.findall(r"%\((\w+)\)s", query)
     return re.sub(r"%\(\w+\)s", "%s", query), [values[name] for name in names]
 
 
-def settles_equals_by_description(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), order="package.embedding <=> %(vector)s, 3, 1")
-
-
 MUTANTS = {
-    "11.1": {
+    "11.1": edits(
+        make_plan,
+        forgets_to_remove=(
+            "plan.remove.extend(key for key in stored if key not in current) -> pass",
+            "it is not there any more",
+        ),
+        asks_whether_the_state_is_true=(
+            'key not in stored -> stored.get(key) in (None, "")',
+            "an empty text is a state, too",
+        ),
+        takes_none_for_not_stored=(
+            "key not in stored -> stored.get(key) is None",
+            "it was stored, and its state was None",
+        ),
+        finds_equal_what_was_not_stored=(
+            "key not in stored: -> key not in stored and state is not None:",
+            "stored[key] -> stored.get(key)",
+            "it was not stored, and its state is None now",
+        ),
+        compares_texts_of_states=(
+            "stored[key] == state -> str(stored[key]) == str(state)",
+            "1 and '1' are not equal",
+        ),
+        compares_states_with_all_others=(
+            "if key not in stored -> if key not in stored and state not in stored.values()",
+            "stored[key] == state -> state in stored.values()",
+            "a and b are two keys",
+        ),
+        compares_objects=(
+            "stored[key] == state -> stored[key] is state",
+            "although they are two objects",
+        ),
+        takes_smaller_states_for_old=(
+            "stored[key] == state -> stored[key] == state or repr(state) < repr(stored[key])",
+            "a smaller state is another state",
+        ),
+        compares_types=(
+            "stored[key] == state -> type(stored[key]) is type(state) and stored[key] == state",
+            "1 and 1.0 are equal",
+        ),
+        compares_reprs=(
+            "stored[key] == state -> repr(stored[key]) == repr(state)",
+            "in any order of their keys",
+        ),
+    )
+    | {
         compares_names_only: "the same key has another state",
         adds_what_changed: "the same key has another state",
         removes_what_changed: "the same key has another state",
-        forgets_to_remove: "it is not there any more",
         compares_by_position: "only the order is different",
         takes_sets_of_pairs: "which cannot be in a set",
-        asks_whether_the_state_is_true: "an empty text is a state, too",
-        takes_none_for_not_stored: "it was stored, and its state was None",
-        finds_equal_what_was_not_stored: "it was not stored, and its state is None now",
-        compares_texts_of_states: "1 and '1' are not equal",
-        compares_states_with_all_others: "a and b are two keys",
-        compares_objects: "although they are two objects",
-        takes_smaller_states_for_old: "a smaller state is another state",
         compares_what_is_written: "1 and 1.0 are equal",
-        compares_types: "1 and 1.0 are equal",
-        compares_reprs: "in any order of their keys",
         ignores_capitals_of_states: "'A' and 'a' are not equal",
         returns_a_dictionary: "Plan",
         sorts_the_keys: "are in no order",
         takes_keys_out_of_what_was_stored: "its caller still needs it",
     },
-    "11.2": {
-        embeds_everything: "this text and this model made the vector",
-        embeds_what_is_new: "another text made the vector",
-        ignores_the_model: "another model",
-        ignores_the_text: "another text made the vector",
+    "11.2": edits(
+        names_to_embed,
+        embeds_everything=(
+            " if made_of.get(name) != (text, model) -> ",
+            "this text and this model made the vector",
+        ),
+        embeds_what_is_new=(
+            "made_of.get(name) != (text, model) -> name not in made_of",
+            "another text made the vector",
+        ),
+        ignores_the_model=(
+            'made_of.get(name) != (text, model) -> made_of.get(name, ("", ""))[0] != text',
+            "another model",
+        ),
+        ignores_the_text=(
+            'made_of.get(name) != (text, model) -> made_of.get(name, ("", ""))[1] != model',
+            "another text made the vector",
+        ),
+        looks_for_the_text_anywhere=(
+            "made_of.get(name) != (text, model) -> (text, model) not in made_of.values()",
+            "typer has a vector of the same text",
+        ),
+        sorts_the_names=(
+            "in texts -> in sorted(texts",
+            ".items() -> .items())",
+            "in the order of `texts`",
+        ),
+        leaves_empty_texts_out=(
+            "made_of.get(name) != (text, model) -> made_of.get(name) != (text, model) and text",
+            "an empty text is a text",
+        ),
+    )
+    | {
         ignores_case_and_blanks: "another capital or blank",
         looks_for_the_model_within_a_name: "another model, mini-2, made the vector",
         names_it_for_each_reason: "each name is returned once",
-        looks_for_the_text_anywhere: "typer has a vector of the same text",
-        sorts_the_names: "in the order of `texts`",
         ignores_capitals_of_texts: "another capital or blank",
         ignores_blanks_of_texts: "another capital or blank",
-        leaves_empty_texts_out: "an empty text is a text",
         embeds_equal_texts_once: "although their texts are equal",
         embeds_all_where_a_model_is_another: "only typer's vector",
         begins_with_what_has_a_vector: "whatever has a vector already",
     },
-    "11.3": {
+    "11.3": edits(
+        delete_orphans,
+        deletes_every_orphan=(
+            " AND package.name = ANY(%s) -> ",
+            ", list(names) -> ",
+            "it is not in `names`",
+        ),
+        forgets_the_language=(
+            "package.language = %s AND  -> ",
+            "[language,  -> [",
+            "only Python's rich was removed",
+        ),
+        counts_uses_in_other_languages=(
+            "used.language = package.language AND  -> ",
+            "only Go's package of this name is in use",
+        ),
+        knows_python_alone=(
+            "package.language = %s -> package.language = 'python'",
+            "[language,  -> [",
+            "only Go's rich was removed",
+        ),
+        counts_the_uses_of_one_tenant=(
+            "xray_used AS used\n            WHERE"
+            " -> xray_report_packages AS used\n            WHERE tenant_id = 'local' AND",
+            "ForeignKeyViolation",
+        ),
+        counts_any_use_of_the_language=(
+            " AND used.name = package.name -> ",
+            "another project uses pillow",
+        ),
+        takes_names_for_patterns=("name = ANY -> name ILIKE ANY", "A_B and axb are not a_b"),
+        leaves_them_unsorted=(
+            "sorted(name for (name,) in rows) -> [name for (name,) in rows]",
+            "the names come back sorted",
+        ),
+        returns_what_it_was_given=(
+            "name for (name,) in rows -> names",
+            "no project uses bleach, and another project uses pillow",
+        ),
+        returns_how_many=("sorted(name for (name,) in rows) -> len(rows)", "['bleach']"),
+        leaves_tuples=("name for (name,) in rows -> rows", "no project uses bleach"),
+        commits_for_its_caller=(
+            '    return ->     conn.execute("COMMIT")\n    return',
+            "only the caller commits or rolls back",
+        ),
+    )
+    | {
         deletes_all_of_them: "ForeignKeyViolation",
-        deletes_every_orphan: "it is not in `names`",
-        forgets_the_language: "only Python's rich was removed",
-        counts_uses_in_other_languages: "only Go's package of this name is in use",
-        knows_python_alone: "only Go's rich was removed",
-        counts_the_uses_of_one_tenant: "ForeignKeyViolation",
-        counts_any_use_of_the_language: "another project uses pillow",
         puts_names_into_the_statement: "pass names as parameters",
-        takes_names_for_patterns: "A_B and axb are not a_b",
         cannot_take_no_names: "SyntaxError",
-        leaves_them_unsorted: "the names come back sorted",
-        returns_what_it_was_given: "no project uses bleach, and another project uses pillow",
-        returns_how_many: "['bleach']",
-        leaves_tuples: "no project uses bleach",
-        commits_for_its_caller: "only the caller commits or rolls back",
     },
-    "11.4": {
+    "11.4": edits(
+        nearest_packages_query,
+        takes_every_project=(" AND mine.project = %(project)s -> ", "filter before you choose"),
+        takes_every_language=(
+            "mine.language = %(language)s AND  -> ",
+            "rspotify is a Ruby package",
+        ),
+        joins_by_name_alone=(
+            "USING (language, name) -> USING (name)",
+            "Ruby's spotipy is another package",
+        ),
+        keeps_what_has_no_vector=(
+            "package.model = %(model)s -> (package.model = %(model)s OR package.model IS NULL)",
+            "unknown has no vector",
+        ),
+        returns_the_distance=(
+            "1 - (package.embedding <=> %(vector)s) AS -> package.embedding <=> %(vector)s AS",
+            "1 - the cosine distance",
+        ),
+        takes_the_euclidean_distance=("<=> -> <->", "1 - the cosine distance"),
+        sorts_by_name=("BY package.embedding <=> %(vector)s, -> BY", "the nearest comes first"),
+        puts_the_farthest_first=(
+            "%(vector)s, mine -> %(vector)s DESC, mine",
+            "the nearest comes first",
+        ),
+        has_no_order_for_equals=(", mine.name\n -> \n", "sorted by name; rows have no order"),
+        leaves_equals_to_chance=("mine.name\n -> mine.name DESC\n", "of equal similarity, by name"),
+        sorts_rounded_similarities=(
+            "BY package.embedding <=> %(vector)s"
+            " -> BY round((package.embedding <=> %(vector)s)::numeric, 2)",
+            "only rounded are they equal",
+        ),
+        leaves_out_the_opposite=(
+            "%(model)s\n -> %(model)s AND package.embedding <=> %(vector)s <= 1\n",
+            "still the nearest that the project has",
+        ),
+        ignores_capitals=("mine.project = -> mine.project ILIKE", "Rider-App is another project"),
+        takes_every_tenant=(
+            "mine.tenant_id = %(tenant)s AND  -> ",
+            "acme has a project of the same name",
+        ),
+        takes_the_local_tenant=('"tenant": tenant -> "tenant": "local"', "tenant is acme"),
+        takes_every_model=(
+            "package.model = %(model)s -> package.embedding IS NOT NULL",
+            "from another model, mini-2",
+        ),
+        forgets_the_values=(', {**values, "vector": vector, "k": k} -> ', "tuple"),
+        returns_names_only=(
+            "{COLUMNS}, 1 - (package.embedding <=> %(vector)s) AS similarity -> mine.name",
+            "the columns ['name', 'version', 'description', 'similarity']",
+        ),
+        ignores_k=("%(k)s -> 5", "k is 1"),
+        takes_ten=("k: int = 5 -> k: int = 10", "the default of k is 5"),
+        settles_equals_by_description=("mine.name\n -> 3, 1\n", "whatever the descriptions are"),
+    )
+    | {
         filters_what_was_found: "filter before you choose",
-        takes_every_project: "filter before you choose",
-        takes_every_language: "rspotify is a Ruby package",
-        joins_by_name_alone: "Ruby's spotipy is another package",
-        keeps_what_has_no_vector: "unknown has no vector",
-        returns_the_distance: "1 - the cosine distance",
-        takes_the_euclidean_distance: "1 - the cosine distance",
-        sorts_by_name: "the nearest comes first",
-        puts_the_farthest_first: "the nearest comes first",
-        has_no_order_for_equals: "sorted by name; rows have no order",
         takes_values_by_position: "placeholders have names",
-        leaves_equals_to_chance: "of equal similarity, by name",
-        sorts_rounded_similarities: "only rounded are they equal",
-        leaves_out_the_opposite: "still the nearest that the project has",
-        ignores_capitals: "Rider-App is another project",
-        takes_every_tenant: "acme has a project of the same name",
-        takes_the_local_tenant: "tenant is acme",
-        takes_every_model: "from another model, mini-2",
-        forgets_the_values: "tuple",
-        returns_names_only: "the columns ['name', 'version', 'description', 'similarity']",
-        ignores_k: "k is 1",
-        takes_ten: "the default of k is 5",
         gives_a_list_of_values: "the query's placeholders have names",
-        settles_equals_by_description: "whatever the descriptions are",
     },
 }

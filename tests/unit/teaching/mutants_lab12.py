@@ -11,6 +11,7 @@ from course_lib.answers.confidence import stems
 from course_lib.answers.faithfulness import NUMBER, support
 from course_lib.answers.hints import find_hinted
 from course_lib.answers.selection import maximal_marginal_relevance
+from tests.unit.teaching.edits import edits
 
 # --- 12.1 find_hinted ---
 
@@ -92,14 +93,6 @@ def chosen(relevance, vectors, count, diversity, taken, update):
     return order
 
 
-def forgets_what_is_taken(relevance, vectors, count, *, diversity=0.3, taken=None):
-    return chosen(relevance, vectors, count, diversity, None, np.maximum)
-
-
-def looks_at_the_last_one_only(relevance, vectors, count, *, diversity=0.3, taken=None):
-    return chosen(relevance, vectors, count, diversity, taken, lambda old, new: new)
-
-
 def weighed(relevance, vectors, count, gain, taken):
     """Take one after the other by gain(relevance, likenesses to all that was taken)."""
     chosen = [] if taken is None else list(taken)
@@ -112,27 +105,11 @@ def weighed(relevance, vectors, count, gain, taken):
     return order
 
 
-def adds_likenesses_up(relevance, vectors, count, *, diversity=0.3, taken=None):
-    return weighed(
-        relevance,
-        vectors,
-        count,
-        lambda r, like: (1 - diversity) * r - diversity * sum(like),
-        taken,
-    )
-
-
 def takes_the_mean_likeness(relevance, vectors, count, *, diversity=0.3, taken=None):
     def gain(worth, like):
         return (1 - diversity) * worth - diversity * (sum(like) / len(like) if like else 0)
 
     return weighed(relevance, vectors, count, gain, taken)
-
-
-def does_not_weigh_the_relevance(relevance, vectors, count, *, diversity=0.3, taken=None):
-    return weighed(
-        relevance, vectors, count, lambda r, like: r - diversity * max(like, default=0), taken
-    )
 
 
 def forgets_the_context_after_the_first(relevance, vectors, count, *, diversity=0.3, taken=None):
@@ -142,23 +119,6 @@ def forgets_the_context_after_the_first(relevance, vectors, count, *, diversity=
         return (1 - diversity) * worth - diversity * max(like[known:] or like, default=0)
 
     return weighed(relevance, vectors, count, gain, taken)
-
-
-def takes_opposites_for_likes(relevance, vectors, count, *, diversity=0.3, taken=None):
-    def gain(worth, like):
-        return (1 - diversity) * worth - diversity * max(map(abs, like), default=0)
-
-    return weighed(relevance, vectors, count, gain, taken)
-
-
-def swaps_the_weights(relevance, vectors, count, *, diversity=0.3, taken=None):
-    return chosen(relevance, vectors, count, 1 - diversity, taken, np.maximum)
-
-
-def takes_the_last_of_equals(relevance, vectors, count, *, diversity=0.3, taken=None):
-    turned = list(relevance)[::-1], vectors[::-1]
-    order = maximal_marginal_relevance(*turned, count, diversity=diversity, taken=taken)
-    return [len(relevance) - 1 - place for place in order]
 
 
 def lets_opposites_add(relevance, vectors, count, *, diversity=0.3, taken=None):
@@ -179,49 +139,6 @@ def lets_opposites_add(relevance, vectors, count, *, diversity=0.3, taken=None):
 # --- 12.3 fit_passages ---
 
 
-def drops_the_last(fixed, costs, scores, room):
-    if fixed > room:
-        raise ValueError("the question does not fit")
-    kept = list(range(len(costs)))
-    while fixed + sum(costs[place] for place in kept) > room:
-        kept.pop()
-    return kept
-
-
-def drops_the_longest(fixed, costs, scores, room):
-    if fixed > room:
-        raise ValueError("the question does not fit")
-    kept = list(range(len(costs)))
-    while fixed + sum(costs[place] for place in kept) > room:
-        kept.remove(max(kept, key=lambda place: costs[place]))
-    return kept
-
-
-def sorts_by_score(fixed, costs, scores, room):
-    if fixed > room:
-        raise ValueError("the question does not fit")
-    kept = sorted(range(len(costs)), key=lambda place: -scores[place])
-    while fixed + sum(costs[place] for place in kept) > room:
-        kept.pop()
-    return kept
-
-
-def takes_exactly_full_for_too_full(fixed, costs, scores, room):
-    if fixed > room:
-        raise ValueError("the question does not fit")
-    kept = list(range(len(costs)))
-    while kept and fixed + sum(costs[place] for place in kept) >= room:
-        kept.remove(min(reversed(kept), key=lambda place: scores[place]))
-    return kept
-
-
-def never_refuses(fixed, costs, scores, room):
-    kept = list(range(len(costs)))
-    while kept and fixed + sum(costs[place] for place in kept) > room:
-        kept.remove(min(reversed(kept), key=lambda place: scores[place]))
-    return kept
-
-
 def packs_as_much_as_possible(fixed, costs, scores, room):
     if fixed > room:
         raise ValueError("the question does not fit")
@@ -230,13 +147,6 @@ def packs_as_much_as_possible(fixed, costs, scores, room):
         if fixed + costs[place] + sum(costs[other] for other in kept) <= room:
             kept.append(place)
     return sorted(kept)
-
-
-def lets_min_complain(fixed, costs, scores, room):
-    kept = list(range(len(costs)))
-    while fixed + sum(costs[place] for place in kept) > room:
-        kept.remove(min(reversed(kept), key=lambda place: scores[place]))
-    return kept
 
 
 # --- 12.4 check_citations ---
@@ -404,16 +314,6 @@ def counts_capitals_further_down(hint, manifest):
     return [path for path in found if len(path) >= len(hint) or hint.endswith(path)]
 
 
-def takes_half_the_likeness(relevance, vectors, count, *, diversity=0.5, taken=None):
-    return maximal_marginal_relevance(relevance, vectors, count, diversity=diversity, taken=taken)
-
-
-def expects_a_row_of_what_is_taken(relevance, vectors, count, *, diversity=0.3, taken=None):
-    if taken is not None:
-        (vectors @ taken.T).max(axis=1)
-    return maximal_marginal_relevance(relevance, vectors, count, diversity=diversity, taken=taken)
-
-
 def strikes_scores_out(fixed, costs, scores, room):
     kept = fit_passages(fixed, costs, scores, room)
     scores[:] = [score if place in kept else -1 for place, score in enumerate(scores)]
@@ -453,29 +353,83 @@ MUTANTS = {
         takes_the_exact_path_in_any_case: "differs in capitals",
         counts_capitals_further_down: "where the hint ends in the path",
     },
-    "12.2": {
+    "12.2": edits(
+        maximal_marginal_relevance,
+        forgets_what_is_taken=("taken is not None -> False", "a copy of the first two"),
+        looks_at_the_last_one_only=(
+            "np.maximum(similarity, vectors @ vectors[best]) -> vectors @ vectors[best]",
+            "two rounds before",
+        ),
+        adds_likenesses_up=(
+            "max(axis=1) -> sum(axis=1)",
+            "np.maximum(similarity, vectors @ vectors[best])"
+            " -> similarity + vectors @ vectors[best]",
+            "only the most similar one counts",
+        ),
+        takes_opposites_for_likes=(
+            "vectors @ vectors[best] -> abs(vectors @ vectors[best])",
+            "(vectors @ taken.T) -> abs(vectors @ taken.T)",
+            "below 0",
+        ),
+        does_not_weigh_the_relevance=(
+            "(1 - diversity) * worth -> worth",
+            "the second adds 0.4 - 0.25",
+        ),
+        swaps_the_weights=(
+            "(1 - diversity) * worth - diversity * -> diversity * worth - (1 - diversity) *",
+            "only relevance counts",
+        ),
+        takes_half_the_likeness=(
+            "diversity: float = 0.3 -> diversity: float = 0.5",
+            "without a diversity it is 0.3",
+        ),
+        takes_the_last_of_equals=(
+            "int(np.argmax(np.where(left, gain, -np.inf)))"
+            " -> len(worth) - 1 - int(np.argmax(np.where(left, gain, -np.inf)[::-1]))",
+            "the first candidate is taken",
+        ),
+        expects_a_row_of_what_is_taken=(
+            " and len(taken) and len(worth) -> ",
+            "`taken` has no rows",
+        ),
+    )
+    | {
         sorts_by_relevance: "adds more",
-        forgets_what_is_taken: "a copy of the first two",
         forgets_the_context_after_the_first: "what the context had",
-        looks_at_the_last_one_only: "two rounds before",
         takes_the_mean_likeness: "two rounds before",
-        adds_likenesses_up: "only the most similar one counts",
-        takes_opposites_for_likes: "below 0",
-        does_not_weigh_the_relevance: "the second adds 0.4 - 0.25",
-        swaps_the_weights: "only relevance counts",
         lets_opposites_add: "counts as 0: the second adds 0.15",
-        takes_half_the_likeness: "without a diversity it is 0.3",
-        takes_the_last_of_equals: "the first candidate is taken",
-        expects_a_row_of_what_is_taken: "`taken` has no rows",
     },
-    "12.3": {
-        drops_the_last: "the weakest goes",
-        drops_the_longest: "the weakest goes",
-        sorts_by_score: "keep their order",
-        takes_exactly_full_for_too_full: "tokens still fit",
+    "12.3": edits(
+        fit_passages,
+        drops_the_last=(
+            "remove(min(reversed(kept), key=lambda place: scores[place])) -> pop()",
+            "the weakest goes",
+        ),
+        drops_the_longest=(
+            "min(reversed(kept), key=lambda place: scores[place])"
+            " -> max(kept, key=lambda place: costs[place])",
+            "the weakest goes",
+        ),
+        sorts_by_score=(
+            "list(range(len(costs)))"
+            " -> sorted(range(len(costs)), key=lambda place: -scores[place])",
+            "remove(min(reversed(kept), key=lambda place: scores[place])) -> pop()",
+            "keep their order",
+        ),
+        takes_exactly_full_for_too_full=(
+            "while fixed -> while kept and fixed",
+            "kept) > room -> kept) >= room",
+            "tokens still fit",
+        ),
+        never_refuses=(
+            "if fixed > room -> if False",
+            "while fixed -> while kept and fixed",
+            "still too long",
+        ),
+        lets_min_complain=("if fixed > room -> if False", "still too long"),
+    )
+    | {
         packs_as_much_as_possible: "does not come back",
-        never_refuses: "still too long",
-        lets_min_complain: "still too long",
         strikes_scores_out: "its caller still needs it",
     },
     "12.4": {
