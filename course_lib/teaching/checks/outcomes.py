@@ -34,7 +34,7 @@ class CheckFailed(_ShownShort):
         The case that broke it, as text; empty where there is nothing to say. `called` is whole: it
         can be pasted into a cell.
     hint
-        What helps next; empty for none.
+        What helps next; empty for none. Whoever knows it sets it.
 
     Examples
     --------
@@ -54,7 +54,6 @@ class CheckFailed(_ShownShort):
         got: str = "",
         expected: str = "",
         because: str = "",
-        hint: str = "",
     ) -> None:
         super().__init__(headline)
         self.exercise = exercise
@@ -63,7 +62,7 @@ class CheckFailed(_ShownShort):
         self.got = got
         self.expected = expected
         self.because = because
-        self.hint = hint
+        self.hint = ""
 
     def __str__(self) -> str:
         lines = [f"{self.exercise} {self.headline}"]

@@ -26,7 +26,6 @@ from course_lib.teaching.checks.origin import named, stub_in, where_in_given
 from course_lib.teaching.checks.outcomes import CheckFailed
 from course_lib.teaching.checks.values import (
     LIST_ITERATOR,
-    TOLERANCE,
     describe,
     difference,
     mismatch,
@@ -171,12 +170,11 @@ class Probe:
         got: str = "",
         expected: str = "",
         because: str = "",
-        headline: str = WRONG,
     ) -> NoReturn:
         """Fail the check with a message made of these parts."""
         raise CheckFailed(
             self.exercise.id,
-            f"{self.exercise.name} {headline}",
+            f"{self.exercise.name} {WRONG}",
             called=called,
             got=got,
             expected=expected,
@@ -238,7 +236,7 @@ class Case:
             return ""
         return f"{named(self.error)}{where_in_given(self.error, self.probe.given)}"
 
-    def gives(self, expected: Any, *, because: str = "", tolerance: float = TOLERANCE) -> Case:
+    def gives(self, expected: Any, *, because: str = "") -> Case:
         """Expect this value, of this type.
 
         Parameters
@@ -247,12 +245,10 @@ class Case:
             Compared as `difference` does.
         because
             Why, as half a sentence.
-        tolerance
-            For numbers that are not whole.
         """
         if self.error is not None:
             self._fail(self.raised, shown(expected), because)
-        if found := difference(self._value, expected, tolerance=tolerance):
+        if found := difference(self._value, expected):
             place, got, wanted = found
             at = f"  (at {place})" if place else ""
             self._fail(f"{got}{at}", f"{wanted}{at}", because)

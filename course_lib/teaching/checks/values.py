@@ -25,13 +25,11 @@ STRICT = frozenset((bool, int, float, str, bytes, list, tuple, dict, set))
 """Types whose subclasses do not pass for them: True does not pass for 1."""
 
 
-def difference(
-    got: object, expected: object, *, tolerance: float = TOLERANCE
-) -> tuple[str, str, str] | None:
+def difference(got: object, expected: object) -> tuple[str, str, str] | None:
     """Return the first place where two values differ, or None.
 
     Types count: ``True`` is not ``1`` and a tuple is not a list. NumPy's scalars pass for Python's,
-    and numbers that are not whole may differ by `tolerance` (absolute or relative).
+    and numbers that are not whole may differ by `TOLERANCE` (absolute or relative).
 
     Returns
     -------
@@ -52,28 +50,26 @@ def difference(
     got = _python_scalar(got)
     expected = _python_scalar(expected)
     if isinstance(expected, float) and isinstance(got, float | int) and type(got) is not bool:
-        return (
-            None if _close(float(got), expected, tolerance) else ("", shown(got), shown(expected))
-        )
+        return None if _close(float(got), expected) else ("", shown(got), shown(expected))
     if type(expected).__module__ == "numpy":
-        return _array_difference(got, expected, tolerance)
+        return _array_difference(got, expected)
     if type(got) is not type(expected) and not (type(got) in DICTS and type(expected) in DICTS):
         return "", _with_type(got), _with_type(expected)
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
-        return _dict_difference(got, expected, tolerance)
+        return _dict_difference(got, expected)
     if isinstance(expected, tuple) and hasattr(expected, "_fields"):
-        return _field_difference(got, expected, list(expected._fields), tolerance)
+        return _field_difference(got, expected, list(expected._fields))
     if isinstance(expected, list | tuple) and isinstance(got, list | tuple):
-        return _sequence_difference(got, expected, tolerance)
+        return _sequence_difference(got, expected)
     if isinstance(expected, set | frozenset) and isinstance(got, set | frozenset):
         if {(type(item), item) for item in got} != {(type(item), item) for item in expected}:
             return "", shown(got), shown(expected)
         return None
     if dataclasses.is_dataclass(expected):
         names = [field.name for field in dataclasses.fields(expected)]
-        return _field_difference(got, expected, names, tolerance)
+        return _field_difference(got, expected, names)
     if fields := getattr(type(expected), "model_fields", None):  # a pydantic model
-        return _field_difference(got, expected, list(fields), tolerance)
+        return _field_difference(got, expected, list(fields))
     return None if got == expected else ("", shown(got), shown(expected))
 
 
@@ -195,13 +191,13 @@ def _python_scalar(value: object) -> object:
     return value
 
 
-def _close(got: float, expected: float, tolerance: float) -> bool:
+def _close(got: float, expected: float) -> bool:
     if math.isnan(expected):
         return math.isnan(got)
-    return math.isclose(got, expected, rel_tol=tolerance, abs_tol=tolerance)
+    return math.isclose(got, expected, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 
-def _array_difference(got: object, expected: Any, tolerance: float) -> tuple[str, str, str] | None:
+def _array_difference(got: object, expected: Any) -> tuple[str, str, str] | None:
     import numpy as np
 
     if type(got) is not np.ndarray:
@@ -211,7 +207,7 @@ def _array_difference(got: object, expected: Any, tolerance: float) -> tuple[str
     if got.dtype.kind != expected.dtype.kind:
         return "", f"an array of {got.dtype}", f"{expected.dtype}"
     if expected.dtype.kind in "fc":
-        unequal = ~np.isclose(got, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+        unequal = ~np.isclose(got, expected, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
     else:
         unequal = got != expected
     if not unequal.any():
@@ -222,12 +218,12 @@ def _array_difference(got: object, expected: Any, tolerance: float) -> tuple[str
 
 
 def _dict_difference(
-    got: Mapping[Any, Any], expected: Mapping[Any, Any], tolerance: float
+    got: Mapping[Any, Any], expected: Mapping[Any, Any]
 ) -> tuple[str, str, str] | None:
     for key in expected:
         if key not in got:
             return f"[{key!r}]", "no such key", shown(expected[key])
-        if found := difference(got[key], expected[key], tolerance=tolerance):
+        if found := difference(got[key], expected[key]):
             return f"[{key!r}]{found[0]}", found[1], found[2]
     for key in got:
         if key not in expected:
@@ -236,10 +232,10 @@ def _dict_difference(
 
 
 def _sequence_difference(
-    got: Sequence[Any], expected: Sequence[Any], tolerance: float
+    got: Sequence[Any], expected: Sequence[Any]
 ) -> tuple[str, str, str] | None:
     for index, (one, other) in enumerate(zip(got, expected, strict=False)):
-        if found := difference(one, other, tolerance=tolerance):
+        if found := difference(one, other):
             if len(expected) <= 3 and len(got) <= 3 and not found[0]:
                 return "", shown(got), shown(expected)
             return f"[{index}]{found[0]}", found[1], found[2]
@@ -250,12 +246,10 @@ def _sequence_difference(
 
 
 def _field_difference(
-    got: object, expected: object, names: list[str], tolerance: float
+    got: object, expected: object, names: list[str]
 ) -> tuple[str, str, str] | None:
     for name in names:
-        found = difference(
-            getattr(got, name, None), getattr(expected, name, None), tolerance=tolerance
-        )
+        found = difference(getattr(got, name, None), getattr(expected, name, None))
         if found:
             return f".{name}{found[0]}", found[1], found[2]
     return None

@@ -182,10 +182,8 @@ def until_ready(api: Api, path: str = "/ready") -> None:
     raise CourseError(f"{path} does not become 200", hint=hint)
 
 
-def crowd(
-    api: Api, bodies: Sequence[dict[str, Any]], *, clients: int = 16, path: str = "/search"
-) -> list[float]:
-    """Post requests from many clients at once and return the milliseconds that each took.
+def crowd(api: Api, bodies: Sequence[dict[str, Any]], *, clients: int = 16) -> list[float]:
+    """Post searches from many clients at once and return the milliseconds that each took.
 
     Parameters
     ----------
@@ -196,8 +194,6 @@ def crowd(
         answered with 503 again after the pause that the answer names; the time counts.
     clients
         How many there are.
-    path
-        Where to.
 
     Raises
     ------
@@ -209,14 +205,14 @@ def crowd(
         times = []
         for body in share:
             begun = time.perf_counter()
-            answer = client.post(path, json=body)
+            answer = client.post("/search", json=body)
             # A pool on a slow machine may be busy for longer than its clients may wait for it.
             while answer.status_code == 503 and time.perf_counter() - begun < TIMEOUT_SECONDS:
                 time.sleep(float(answer.headers.get("Retry-After", 1)))
-                answer = client.post(path, json=body)
+                answer = client.post("/search", json=body)
             times.append((time.perf_counter() - begun) * 1000)
             if not answer.is_success:
-                raise CourseError(f"POST {path} was answered with {answer.status_code}")
+                raise CourseError(f"POST /search was answered with {answer.status_code}")
         return times
 
     made = [httpx.Client(base_url=api.url, timeout=60, verify=False) for _ in range(clients)]

@@ -16,12 +16,10 @@ from course_lib.teaching.build.project import LabSource, Project
 from course_lib.teaching.build.source import first_line
 from course_lib.teaching.build.workers import CELL_TIMEOUT, KERNEL, OnCell
 from course_lib.teaching.claims import broken
+from course_lib.teaching.lab.scorecard import MIME
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
-
-SCORECARD = "application/vnd.course.scorecard+json"
-"""The output that holds a lab's figures: a mapping of metric to value."""
 
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 _OFFLINE = """
@@ -158,7 +156,7 @@ def scorecard(notebook: NotebookNode) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
-            card = output.get("data", {}).get(SCORECARD)
+            card = output.get("data", {}).get(MIME)
             if isinstance(card, dict):
                 found.update(card)
     return found

@@ -24,89 +24,41 @@ PLAIN = [pytest.param(audit, id=audit.id) for audit in ALL if audit.needs is Non
 SKETCHES = {"1.4", "4.3", "10.2", "10.3", "10.4"}
 
 NOT_TOLD_APART = {
-    "has_a_timeout_of_its_own": "differs for a timeout that is longer than an audit may take",
-    "steps_back_to_the_floor": "differs only where several answers are right",
-    "copies_what_is_left": "gives the right values, and takes long",
-    "takes_keys_out_of_what_was_stored": "gives the right values, and changes its arguments",
-    "takes_the_innermost_off": "gives the right values, and changes its arguments",
-    "lets_min_complain": "raises the right exception with another message",
-    **dict.fromkeys(
-        (
-            "asks_twice",
-            "checks_the_default_separators",
-            "counts_the_header_s_bytes",
-            "drops_a_table",
-            "empties_the_offsets",
-            "ends_comments_at_other_characters",
-            "ends_documents_at_dots",
-            "ends_with_the_text_at_last",
-            "expects_a_row_of_what_is_taken",
-            "finds_both_words",
-            "finds_ready_in_a_text",
-            "gives_the_error_s_own_words",
-            "goes_two_ways_at_most",
-            "has_another_name",
-            "ignores_capitals_of_texts",
-            "is_content_with_five",
-            "keeps_the_first_column",
-            "knows_only_spaces_before_a_comment",
-            "knows_two_spellings",
-            "leaves_empty_texts_out",
-            "lets_a_separator_begin_before",
-            "looks_at_the_extension",
-            "makes_the_letters_small",
-            "names_by_the_first_group",
-            "overlooks_a_line_feed",
-            "passes_over_a_table",
-            "passes_over_what_is_broken",
-            "removes_the_prefix_everywhere",
-            "sets_the_day_before",
-            "settles_equals_by_description",
-            "settles_ties_by_digits",
-            "sorts_by_the_first_of_the_key",
-            "stops_at_the_end_of_the_text",
-            "strikes_scores_out",
-            "takes_a_line_with_a_hash_for_a_comment",
-            "takes_children_further_left",
-            "takes_false_for_none",
-            "takes_names_that_are_generated",
-            "takes_null_for_an_empty_text",
-            "takes_short_vectors_for_zeros",
-            "takes_the_beginning_of_a_path",
-            "takes_the_values_for_its_own",
-            "unifies_line_ends",
-            "waits_for_one_after_the_other",
-        ),
-        "differs for input that no audit draws; the check has a case for it",
-    ),
-    **dict.fromkeys(
-        (
-            "always_goes_both_ways",
-            "drops_before_it_counts",
-            "forgets_the_iterative_scan",
-            "knows_two_ways_only",
-            "looks_at_all_after_an_empty_walk",
-            "looks_at_all_in_any_case",
-            "never_walks",
-            "prepares_the_statement",
-            "relaxes_the_order",
-            "restores_it_where_nothing_fails",
-            "sets_it_outside_a_transaction",
-            "trusts_the_iterative_scan",
-            "walks_only",
-        ),
-        "differs in how it walks through the index; the rows are those of a small table",
-    ),
-    **dict.fromkeys(
-        (
-            "puts_the_threshold_inside_without_nan",
-            "rounds_what_it_compares",
-            "wants_more_than_the_threshold",
-        ),
-        "differs for a similarity that is the threshold, or is NaN; drawn ones are neither",
-    ),
+    "differs for a timeout that is longer than an audit may take": "has_a_timeout_of_its_own",
+    "differs only where several answers are right": "steps_back_to_the_floor",
+    "gives the right values, and takes long": "copies_what_is_left",
+    "gives the right values, and changes its arguments": """
+        takes_keys_out_of_what_was_stored takes_the_innermost_off
+    """,
+    "raises the right exception with another message": "lets_min_complain",
+    "differs for input that no audit draws; the check has a case for it": """
+        asks_twice checks_the_default_separators counts_the_header_s_bytes drops_a_table
+        empties_the_offsets ends_comments_at_other_characters ends_documents_at_dots
+        ends_with_the_text_at_last expects_a_row_of_what_is_taken finds_both_words
+        finds_ready_in_a_text gives_the_error_s_own_words goes_two_ways_at_most has_another_name
+        ignores_capitals_of_texts is_content_with_five keeps_the_first_column
+        knows_only_spaces_before_a_comment knows_two_spellings leaves_empty_texts_out
+        lets_a_separator_begin_before looks_at_the_extension makes_the_letters_small
+        names_by_the_first_group overlooks_a_line_feed passes_over_a_table
+        passes_over_what_is_broken removes_the_prefix_everywhere sets_the_day_before
+        settles_equals_by_description settles_ties_by_digits sorts_by_the_first_of_the_key
+        stops_at_the_end_of_the_text strikes_scores_out takes_a_line_with_a_hash_for_a_comment
+        takes_children_further_left takes_false_for_none takes_names_that_are_generated
+        takes_null_for_an_empty_text takes_short_vectors_for_zeros takes_the_beginning_of_a_path
+        takes_the_values_for_its_own unifies_line_ends waits_for_one_after_the_other
+    """,
+    "differs in how it walks through the index; the rows are those of a small table": """
+        always_goes_both_ways drops_before_it_counts forgets_the_iterative_scan
+        knows_two_ways_only looks_at_all_after_an_empty_walk looks_at_all_in_any_case never_walks
+        prepares_the_statement relaxes_the_order restores_it_where_nothing_fails
+        sets_it_outside_a_transaction trusts_the_iterative_scan walks_only
+    """,
+    "differs for a similarity that is the threshold, or is NaN; drawn ones are neither": """
+        puts_the_threshold_inside_without_nan rounds_what_it_compares
+        wants_more_than_the_threshold
+    """,
 }
-"""Known-wrong versions whose values are right, and why."""
+"""Why the values of known-wrong versions are right, and which these are."""
 
 
 def failures(
@@ -165,7 +117,7 @@ def test_wrong_versions_are_told_apart_in_one_of_three_runs(
         for wrong in wrong_versions(lab)[audit.id]
         if not any(failures(audit, wrong, seed, worker_database, 3) for seed in (1, 2, 3))
     }
-    assert missed <= NOT_TOLD_APART.keys()
+    assert missed <= set(" ".join(NOT_TOLD_APART.values()).split())
 
 
 @pytest.mark.parametrize("audit", PLAIN)

@@ -24,6 +24,7 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4
 """Okabe and Ito's colours, which the colour-blind tell apart."""
 
 HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo")
+DPI = 140
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 BOX = (
@@ -103,13 +104,13 @@ def chart(
     return figure, axes
 
 
-def picture(figure: Chart, alt: str, *, dpi: int = 140) -> Figure:
+def picture(figure: Chart, alt: str) -> Figure:
     """Return a matplotlib figure as a picture with its description."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi, bbox_inches="tight", metadata={"Software": None})
+    figure.savefig(buffer, format="png", dpi=DPI, bbox_inches="tight", metadata={"Software": None})
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
     pixels = int.from_bytes(buffer.getvalue()[16:20], "big")  # the width in a PNG's header
-    width = round(pixels / dpi * 100)
+    width = round(pixels / DPI * 100)
     return Figure(
         f'<img src="data:image/png;base64,{data}" alt="{escape(alt)}" width="{width}">', alt
     )

@@ -36,7 +36,7 @@ def bars(
     unit
         Below the axis, as in ``"ms"``.
     log
-        Whether ten times as much is always as far, for numbers of very different size.
+        Whether ten times as much is always as far, for numbers above 0 of very different size.
     """
     import pandas as pd
 
@@ -61,16 +61,8 @@ def bars(
     if not log and all(value.is_integer() for value in numbers):
         axes.locator_params(axis="x", integer=True)
     if log:
-        # The shortest bar has a length, too; that of a 0 has none.
-        left = min((value for value in numbers if value > 0), default=1) / 2
-        axes.set_xlim(left=left)
+        axes.set_xlim(left=min(numbers) / 2)  # the shortest bar has a length, too
         axes.xaxis.set_major_formatter(lambda value, _: number(value))
-        flat: Any = [one for one in axes.patches if getattr(one, "get_width", int)() == 0]
-        for bar in flat:
-            axes.annotate(
-                "0", (left, bar.get_y() + bar.get_height() / 2), xytext=(4, 0),
-                textcoords="offset points", va="center",
-            )  # fmt: skip
     if is_grouped:
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
     told = ", ".join(

@@ -30,15 +30,13 @@ LOOKS = {
 Places = Mapping[str, tuple[float, float]]
 
 
-def dag(spec: Mapping[str, Any], title: str = "") -> Figure:
+def dag(spec: Mapping[str, Any]) -> Figure:
     """Draw a compiled pipeline from left to right, with what is handed on along the arrows.
 
     Parameters
     ----------
     spec
         The first document of what kfp's compiler writes, as a dictionary.
-    title
-        Above the graph; the pipeline's name without it.
     """
     read = read_dag(spec)
     places = _places(read)
@@ -49,9 +47,7 @@ def dag(spec: Mapping[str, Any], title: str = "") -> Figure:
     below = max(0.6 + 0.3 * deep, 0.15 * longest + 0.2)
     high = max(ys) - min(ys) + below + 0.6 + 0.45 * deep
     wide = min(1.75 * columns + 0.2, 11.5)
-    figure, axes = chart(
-        title or read.name, width=wide, height=high * wide / (ACROSS * columns) + 0.5
-    )
+    figure, axes = chart(read.name, width=wide, height=high * wide / (ACROSS * columns) + 0.5)
     axes.set_axis_off()
     _draw_groups(axes, read, places)
     told = [_draw_edge(axes, places, *pair) for pair in _joined(read.edges)]
