@@ -46,7 +46,7 @@ def measure() -> list[Row]:
         theirs = _nbgrader(path, folder)
     note = f"{60 / ours:.0f} a minute with {os.cpu_count()} cores"
     return [
-        _limit("a submission, light", ours, 60 / 300, note),
+        _limit("a submission, light", ours, 60 / 250, note),
         _limit(
             "a submission, torch", heavy, 60 / 100, f"{60 / heavy:.0f} a minute after the first"
         ),

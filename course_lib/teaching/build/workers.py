@@ -26,8 +26,9 @@ CELL_TIMEOUT = 900
 
 KERNEL: dict[str, Any] = {
     "kernel_name": "python3",
-    # Its warnings about sockets are of no use to who waits for a notebook.
-    "extra_arguments": ["--IPKernelApp.log_level=ERROR"],
+    # Whoever waits for a notebook has no use for its warnings about sockets, nor for its complaint
+    # that it was interrupted: Jupyter does that to every kernel that it ends.
+    "extra_arguments": ["--IPKernelApp.log_level=CRITICAL"],
     "store_widget_state": False,
     "coalesce_streams": True,
 }
