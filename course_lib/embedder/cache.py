@@ -10,6 +10,7 @@ import hashlib
 import logging
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -102,7 +103,10 @@ class VectorCache:
             try:
                 make_folder(self.path.parent)
                 connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
-                connection.execute("PRAGMA journal_mode = WAL")
+                # Who is late while another process makes the file is refused at once, without
+                # the timeout; it goes on in the mode of that one.
+                with suppress(sqlite3.OperationalError):
+                    connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute(
                     "CREATE TABLE IF NOT EXISTS vectors (key BLOB UNIQUE, vector BLOB)"

@@ -21,7 +21,7 @@ from course_lib.store.server import Server
 START = "import sys; from pathlib import Path; from course_lib.store.server import ensure_server\n"
 
 
-def until(holds: Callable[[], bool]) -> None:
+def until(holds: Callable[[], object]) -> None:
     """Wait until something holds."""
     turn, deadline = threading.Event(), time.monotonic() + 60
     while not holds():

@@ -63,11 +63,12 @@ def test_a_postmaster_killed_under_load_is_recovered_with_every_committed_row(st
             encoding="utf-8",
         )
         # A backend that computes does not notice that its postmaster is gone.
-        reader = subprocess.Popen([*command, COMPUTER, server.url()], stderr=subprocess.DEVNULL)
+        reader = subprocess.Popen([*command, COMPUTER, server.url()], stderr=subprocess.PIPE)
         busy = (
             "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%10^10%' AND pid <> pg_backend_pid()"
         )
-        until(lambda: conn.execute(busy.encode()).fetchone() is not None)
+        until(lambda: reader.poll() is not None or conn.execute(busy.encode()).fetchone())
+        assert reader.poll() is None, reader.communicate()
     assert writer.stdout is not None
     seen = [writer.stdout.readline() for _ in range(50)]
     kill_postmaster(server)
@@ -77,7 +78,7 @@ def test_a_postmaster_killed_under_load_is_recovered_with_every_committed_row(st
     assert [starter.wait(120) for starter in starters] == [0, 0]
     committed = int([*seen, *writer.stdout][-1])
     writer.wait()
-    reader.wait()
+    reader.communicate()
     assert again.port == server.port
     with psycopg.connect(again.url()) as conn:
         row = conn.execute("SELECT count(*), count(DISTINCT n), max(n) FROM t").fetchone()
