@@ -538,9 +538,9 @@ print("found by words alone:", len(missed["cosine"] - missed["shared words"]))
 # %% [markdown]
 # The questions found by words alone are a reason to combine both methods. A later lab does this.
 #
-# Now speed. The course's `EmbeddingClient` calls `mean_pool`, `encode_in_batches` and `unread` as you have written them, scales each
-# vector to length 1, and adds a [cache](../labs/GLOSSARY.md#cache). It runs the model's layers on OpenVINO instead of torch. The
-# course has converted them once for this. How much faster is it, and how similar are the results?
+# Now speed. The course's `EmbeddingClient` calls its own `mean_pool`, `encode_in_batches` and `unread`, scales each vector to length
+# 1, and adds a [cache](../labs/GLOSSARY.md#cache). It runs the model's layers on OpenVINO instead of torch. The course has converted
+# them once for this. How much faster is it, and how similar are the results?
 
 # %%
 from course_lib.embedder import EmbeddingClient
@@ -564,8 +564,8 @@ lab.score(recall_at_5=best.recall, mrr=best.mrr, note="vectors by hand; chunks u
 
 # %% [markdown]
 # OpenVINO uses the same precision, so the vectors are equal except for rounding. It also saves the seconds for importing torch. All other
-# labs use this client: your functions are in `course_lib/embedder/vectors.py`, and `model.py` and `openvino_backend.py` beside it call
-# them.
+# labs use this client. The functions that you wrote are, in the course's version, in `course_lib/embedder/vectors.py`; `model.py` and
+# `openvino_backend.py` beside it call them.
 #
 # ## In the field
 #

@@ -613,11 +613,11 @@ else:
 #
 # ## Measure
 #
-# The library's two tables are made by your `partitioned_table_sql`, in `course_lib/store/schema.py`, from the lists of columns in
-# `course_lib/store/columns.py`. A new column is one line there: new tables, existing tables and the upsert take it from the list. The
-# library's `write_chunks`, in `course_lib/store/writer.py`, calls your `replace_document` for one document after the other, in one transaction.
+# The library has its own versions of your functions. `partitioned_table_sql`, in `course_lib/store/schema.py`, makes its two tables from
+# the lists of columns in `course_lib/store/columns.py`. A new column is one line there: new tables, existing tables and the upsert take it
+# from the list. `write_chunks`, in `course_lib/store/writer.py`, calls `replace_document` for one document after the other, in one transaction.
 # Its key has more columns: each tenant, repository and branch has its own documents. The top of `write_chunks` shows what it adds to
-# your functions. It checks vectors and texts. And jobs that write to the same partition, tenant, repository and branch run one after the other.
+# these functions. It checks vectors and texts. And jobs that write to the same partition, tenant, repository and branch run one after the other.
 #
 # The second table, `documents`, keeps the text of each document and the settings of its indexing, so the next run can skip what has not
 # changed. Read the three files now; collections, tenants and the search for words belong to later labs. The search below is an exact scan in

@@ -48,19 +48,20 @@ crowd = (crowd / np.linalg.norm(crowd, axis=1, keepdims=True)).astype(np.float32
 
 
 def made_up(n):
-    is_section = n % 10 == 0  # the others are comments
-    is_old = n % 1000 == 0 if is_section else n % 2 == 1
+    document, place = divmod(n, 10)  # a section, then its nine comments
+    is_section = place == 0
+    is_old = document % 100 == 0 if is_section else n % 2 == 1
     fields = {
-        "repo_slug": "forum" if n % 9 else "handbook",
-        "source_path": f"{n:05}-{'section' if is_section else 'comment'}",
+        "repo_slug": "forum" if document % 9 else "handbook",
+        "source_path": f"{document:04}.md",
         "kind": "doc-section" if is_section else "comment",
         "content": f"Something about {chunks[anchor[n]].name}.",
-        "custom_meta": {"chunkIndex": 0, "namespace": "archive" if is_old else "current"},
+        "custom_meta": {"chunkIndex": place, "namespace": "archive" if is_old else "current"},
     }
     return chunks[anchor[n]].model_copy(update=fields)
 
 
-# Writing the rows and building the index takes about a minute.
+# Writing the rows and building the index takes a few seconds.
 drop_schema(conn)  # so that you can run a cell again
 create_schema(conn, vectors.shape[1])  # lab 06's tables, with a B-tree index on each column that filters use
 write_chunks(conn, chunks, vectors)
@@ -519,9 +520,9 @@ except InputError as error:
 #
 # ## Measure
 #
-# The library's `search` calls your functions. Around them, it checks its arguments, sets `ef_search` by the size of the table, and
-# explains errors in words. Read `course_lib/retriever/query.py`: you know its parts now. We ask both searches about our own
-# documents. For comparison, a search in memory sees nothing but our documents.
+# The library's `search` is made of the same functions, in the course's version. Around them, it checks its arguments, sets `ef_search`
+# by the size of the table, and explains errors in words. Read `course_lib/retriever/query.py`: you know its parts now. We ask both
+# searches about our own documents. For comparison, a search in memory sees nothing but our documents.
 
 # %%
 encoded = {each.question: query for each, query in zip(questions, queries, strict=True)}
@@ -608,7 +609,7 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid: meaning and wor
 # and code are full of names that a model has never read. There, words help much more. Lab 13 measures this.
 #
 # In the last cell, the library's `search` also got the words of the question. It finds them with an index of its own, and fuses the two
-# lists with your function.
+# lists with its own `fuse`. The scorecard's column of your system runs yours.
 #
 # ## In the field
 #

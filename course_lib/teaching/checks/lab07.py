@@ -57,6 +57,12 @@ def check_nearest(call: Probe) -> None:
             because="the index gives rows in the order of embedding <=> %(query)s, and ORDER "
             "BY does not begin with this expression as it is",
         )
+    _nearest(
+        call, {}, [("zero.md", 0, [0, 0, 0, 0]), ("up.md", 0, [0, 0, 2, 0])],
+        {"query": EAST, "top_k": 2}, [("up.md", 0, 0.0), ("zero.md", 0, float("nan"))],
+        "a vector of zeros has no direction, so its similarity is not a number: PostgreSQL puts "
+        "that above all numbers, and the row last by distance",
+    )  # fmt: skip
     for gaps, expected, because in GAPS:
         _nearest(call, gaps, [NEAR, FAR, MIDDLE], {"query": EAST, "top_k": 5}, expected, because)
 
@@ -130,10 +136,6 @@ NEAREST: tuple[tuple[list[Any], Any, int, list[Any], str], ...] = (
     ([("a.md", 10, SIDE), ("a.md", 9, SIDE)], EAST, 2,
      [("a.md", 9, 0.6), ("a.md", 10, 0.6)],
      "both are equally near: chunk 9 comes before chunk 10, as numbers do"),
-    ([("zero.md", 0, [0, 0, 0, 0]), ("up.md", 0, [0, 0, 2, 0])], EAST, 2,
-     [("up.md", 0, 0.0), ("zero.md", 0, float("nan"))],
-     "a vector of zeros has no direction, so its similarity is not a number: PostgreSQL puts "
-     "that above all numbers, and the row last by distance"),
 )  # fmt: skip
 """Rows, query, how many are asked for, what comes, and why."""
 

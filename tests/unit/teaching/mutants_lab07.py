@@ -28,7 +28,7 @@ MUTANTS = {
         nearest_sql,
         sorts_by_similarity=(
             "BY {distance} -> BY similarity_score DESC",
-            "PostgreSQL puts that above all numbers",
+            "expected  a plan that uses the HNSW index",
         ),
         keeps_the_index_away=(
             "BY {distance} -> BY ({distance}) + 0",

@@ -206,6 +206,7 @@ cites_twice = judged(tidy=list)
 sorts_the_numbers = judged(tidy=lambda numbers: sorted(set(numbers)))
 gives_nothing_without_a_citation = judged(without=lambda together, before: [])
 takes_what_came_before = judged(without=lambda together, before: once(before))
+sorts_all_of_them = judged(without=lambda together, before: sorted(together))
 takes_the_last_citation = judged(without=lambda together, before: before[-1:])
 forgives_wrong_citations = judged(wrong=lambda together: together)
 
@@ -254,6 +255,10 @@ def judged_by(
 takes_the_mean_of_the_lines = judged_by(likeness=lambda cosines: max(0.0, float(cosines.mean())))
 takes_the_first_line = judged_by(likeness=lambda cosines: max(0.0, float(cosines[0])))
 takes_negative_likeness = judged_by(likeness=lambda cosines: float(cosines.max()))
+makes_only_the_result_positive = judged_by(
+    likeness=lambda cosines: float(cosines.max()),
+    both=lambda alike, share: max(0.0, (alike + share) / 2),
+)
 believes_the_likeness = judged_by(both=lambda alike, share: alike)
 believes_the_words = judged_by(both=lambda alike, share: share)
 multiplies = judged_by(both=lambda alike, share: alike * share)
@@ -447,6 +452,7 @@ MUTANTS = {
         flags_by_the_number: "judged alone",
         gives_nothing_without_a_citation: "cites nothing",
         takes_what_came_before: "before it and after it",
+        sorts_all_of_them: "before it and after it",
         takes_the_last_citation: "before it and after it",
         stands_on_all_passages: "is cited nowhere",
         forgives_wrong_citations: "have no source",
@@ -456,6 +462,7 @@ MUTANTS = {
         takes_the_mean_of_the_lines: "only the most similar line",
         takes_the_first_line: "may be any of them",
         takes_negative_likeness: "below 0",
+        makes_only_the_result_positive: "below 0",
         believes_the_likeness: "two of the three words",
         believes_the_words: "two of the three words",
         multiplies: "two of the three words",
