@@ -142,7 +142,7 @@ CLAIMS: Claims = {
         "Two parts are missing": lambda shown: "WHERE" not in shown and "updated_at" not in shown,
     },
     "# two nights": {
-        "calls your replace_document for one document after the other": lambda shown: (
+        "calls replace_document for one document after the other": lambda shown: (
             [numbers(line) for line in shown.splitlines()] == [[121, 0, 0, 0], [0, 0, 121, 0]]
         ),
     },
