@@ -198,6 +198,7 @@ def _collect(room: Classroom, assignment: str, given: list[Path], pattern: str) 
         (said.late, late),
         (said.new, "not in the roster, taken as logins"),
         (said.older, "older than what is there, which stays"),
+        (said.kept, "not taken, what is there stays"),
         (said.unknown, "not taken, because the roster does not say whose they are"),
         (said.left_out, "not looked at, neither notebooks nor archives"),
     ):

@@ -119,6 +119,16 @@ def test_resuming_runs_only_what_has_changed(room: Classroom) -> None:
     assert after["bob"].score == 10 and scores(room)["cleo"] == (0, False)
 
 
+def test_a_time_stamp_that_cannot_be_read_needs_a_person_and_stops_nobody_else(
+    fresh: Classroom,
+) -> None:
+    submit(fresh, {"ada": RIGHT}, "yesterday")
+    submit(fresh, {"bob": RIGHT}, "2026-11-23 10:00:00 UTC")
+    ada, bob = grade(fresh).grades
+    assert (ada.status, ada.notes) == ("needs a person", ("its timestamp.txt cannot be read",))
+    assert bob.score == 10 and scores(fresh)["ada"] == (0, True)
+
+
 def test_what_a_person_did_stays_when_it_is_graded_again(fresh: Classroom) -> None:
     first = graded("ada", 3.0, 0.0, 2.0, None, flags=("uses sys",))
     with fresh.gradebook() as book:

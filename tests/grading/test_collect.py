@@ -182,6 +182,60 @@ def test_what_is_older_than_what_is_there_stays_out(room: Classroom) -> None:
     assert contents(room) == {"ada": ["new"]} and said.older == ["ada"] and not said.placed
 
 
+def test_a_collection_without_a_learners_notebook_leaves_the_one_that_is_there(
+    room: Classroom,
+) -> None:
+    collect(room, WORDS, [given(room, "one.zip", archive({"ada/words.ipynb": "ada"}))])
+    (room.root.parent / "later" / "ada").mkdir(parents=True)
+    said = collect(room, WORDS, [room.root.parent / "later"])
+    assert contents(room) == {"ada": ["ada"]}
+    assert said.kept == ["ada (no notebook)"] and not said.placed
+
+
+def test_names_in_an_archive_that_are_utf_8_and_do_not_say_so(room: Classroom) -> None:
+    """As Info-ZIP on Linux and macOS's Finder write them; others do use code page 437."""
+    utf8 = archive({"Xxxx Müller-Lüdenscheidt_4712_assignsubmission_file_/words.ipynb": "zoe"})
+    names = archive({"xxxx.ipynb": "bob"})
+    for made in (
+        given(room, "utf8.zip", utf8.replace(b"Xxxx", "Zoë".encode())),
+        given(room, "cp437.zip", names.replace(b"xxxx", "Jörg".encode("cp437"))),
+    ):
+        made.write_bytes(_without_flag(made.read_bytes()))
+        collect(room, WORDS, [made])
+    assert contents(room) == {"Jörg": ["bob"], "zoe": ["zoe"]}
+
+
+def _without_flag(data: bytes) -> bytes:
+    """Return an archive whose names do not say that they are UTF-8."""
+    for mark, offset in ((b"PK\3\4", 7), (b"PK\1\2", 9)):
+        at = data.index(mark) + offset
+        data = data[:at] + bytes([data[at] & ~8]) + data[at + 1 :]
+    return data
+
+
+def test_the_time_of_handing_in_is_nbgraders_and_no_learners(room: Classroom) -> None:
+    """Whoever is late could have a `timestamp.txt` in an archive, or in a folder of Moodle's."""
+    stamp = "2026-11-01 10:00:00 UTC"
+    late = {"words/timestamp.txt": stamp, "words/words.ipynb": "zoe"}
+    files = {
+        "Ada Lovelace_4711_assignsubmission_file_/ada/words/timestamp.txt": stamp,
+        "Ada Lovelace_4711_assignsubmission_file_/ada/words/words.ipynb": "ada",
+        "Zoë Müller-Lüdenscheidt_4712_assignsubmission_file_/zoe.zip": archive(late, AFTER),
+    }
+    said = collect(room, WORDS, [given(room, "moodle.zip", archive(files, AFTER))])
+    assert seconds_late(room, "ada") > 24 * 3600 < seconds_late(room, "zoe")
+    assert len(said.left_out) == 2
+    nbgraders = room.root.parent / "submitted"
+    for login, text in {"jane1": "2026-11-21 12:00:00 UTC", "jane2": "yesterday"}.items():
+        (nbgraders / login / WORDS).mkdir(parents=True)
+        (nbgraders / login / WORDS / "words.ipynb").write_text(login, encoding="utf-8")
+        (nbgraders / login / WORDS / "timestamp.txt").write_text(text, encoding="utf-8")
+    said = collect(room, WORDS, [nbgraders])
+    assert said.placed == ["jane1"] and seconds_late(room, "jane1") == 24 * 3600
+    (kept,) = said.kept
+    assert kept.startswith("jane2 (") and "timestamp.txt: the time stamp 'yesterday'" in kept
+
+
 def test_a_pattern_of_ones_own_as_zip_collect_takes_it(room: Classroom) -> None:
     pattern = r"_(?P<student_id>\w+)_attempt_(?P<timestamp>[0-9T:-]+)_"
     folder = room.root.parent / "blackboard"

@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -65,6 +65,8 @@ class Collected:
         Whether somebody is late and the gradebook has no due date, so that no time says so.
     older
         Whose submission here is newer than the one in this collection, and stays.
+    kept
+        Of whom nothing was taken and what is here stays, with the reason.
     unknown
         What an LMS calls people whom the roster does not have.
     left_out
@@ -76,6 +78,7 @@ class Collected:
     due_unknown: bool = False
     new: list[str] = field(default_factory=list)
     older: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
@@ -233,7 +236,7 @@ class _Reader:
             return
         with archive:
             for info in archive.infolist():
-                inner = PurePosixPath(info.filename.replace("\\", "/")).parts
+                inner = PurePosixPath(_name(info).replace("\\", "/")).parts
                 names = [shown(one) for one in inner if one not in ("/", "..")]
                 parts = (*above, *names)
                 if info.is_dir() or any(p.startswith(".") or p in SKIPPED for p in names):
@@ -298,19 +301,28 @@ def _place(
     said: Collected,
 ) -> None:
     notebooks = _chosen([one for one in hand_ins if one.path and one.name != STAMP], assignment)
-    stamps = [one.path for one in hand_ins if one.path and one.name == STAMP]
-    times = [one.time for one in notebooks if one.time]
-    time = max(times, default=None)
-    if stamps:  # nbgrader's own, which says it itself
-        time = time_of(stamps[0])
+    target = room.place("submitted", login, assignment)
+    if not notebooks and any(target.rglob("*.ipynb")):
+        said.kept.append(f"{login} (no notebook)")
+        return
+    time = max((one.time for one in notebooks if one.time), default=None)
+    stamp = target / STAMP
+    try:
+        for one in hand_ins:
+            if one.path and one.name == STAMP:
+                if _is_nbgraders(one.path, one.parts, login, assignment):
+                    time = time_of(one.path)
+                else:
+                    said.left_out.append("/".join(one.parts))
+        earlier = time_of(stamp)
+    except InputError as error:
+        said.kept.append(f"{login} ({error.args[0]})")
+        return
     late = [one.late for one in notebooks if one.late is not None]
     if late and due:
         # An archive of Canvas says when it was made, and of each file only whether it was late.
         after = due + timedelta(seconds=1)
         time = max(time or after, after) if any(late) else min(time or due, due)
-    target = room.place("submitted", login, assignment)
-    stamp = target / STAMP
-    earlier = time_of(stamp)
     different = [_digest(path) for path in target.glob("*.ipynb")] != [
         _digest(one.path) for one in notebooks if one.path
     ]
@@ -336,6 +348,12 @@ def _place(
     if any(late):
         said.late.append(login)
         said.due_unknown = due is None
+
+
+def _is_nbgraders(path: Path, parts: tuple[str, ...], login: str, assignment: str) -> bool:
+    """Tell whether a time stamp is where nbgrader writes it, and was in no archive."""
+    place = (login, assignment, STAMP)
+    return path.parts[-3:] == place and parts in (place, ("submitted", *place))
 
 
 def _chosen(notebooks: Sequence[_File], assignment: str) -> list[_File]:
@@ -381,6 +399,14 @@ def _due_dates(book: Gradebook, assignment: str) -> dict[str, datetime | None]:
     return due
 
 
+def _name(info: zipfile.ZipInfo) -> str:
+    """Return a member's name; Linux and macOS write UTF-8 and often do not say so."""
+    if not info.flag_bits & 0x800:  # then it was read as code page 437
+        with suppress(UnicodeError):
+            return info.filename.encode("cp437").decode("utf-8")
+    return info.filename
+
+
 def _time(info: zipfile.ZipInfo) -> datetime | None:
     """Return when a member was written, in UTC; archives hold the local time."""
     try:
@@ -411,7 +437,16 @@ def parse_stamp(stamp: str) -> datetime | None:
 
 
 def time_of(stamp: Path) -> datetime | None:
-    """Return the time that a time stamp's file holds, in UTC; None where there is none."""
+    """Return the time that a time stamp's file holds, in UTC; None where there is none.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is not a time.
+    """
     if not stamp.is_file():
         return None
-    return parse_stamp(stamp.read_text(encoding="utf-8", errors="replace").strip())
+    try:
+        return parse_stamp(stamp.read_text(encoding="utf-8", errors="replace").strip())
+    except (InputError, OSError) as error:
+        raise InputError(f"{stamp}: {str(error).splitlines()[0]}") from error

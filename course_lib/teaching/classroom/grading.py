@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 
+from course_lib.errors import InputError
 from course_lib.teaching.classroom.autograded import autograded, write_autograded
 from course_lib.teaching.classroom.collect import STAMP, time_of
 from course_lib.teaching.classroom.comments import comments
@@ -71,7 +75,10 @@ def grade_assignment(
                 write_autograded(autograded(master, grade), place, name, stamp)
             said = comments(master, grade)
             earlier = before.get(grade.learner)
-            done = record(book, name, grade, said, time=time_of(stamp), before=earlier)
+            time = None
+            with suppress(InputError):  # then it is ungraded, and says so
+                time = time_of(stamp)
+            done = record(book, name, grade, said, time=time, before=earlier)
             assign_penalty(room, done)
 
         return grade_all(found, master, out, options, keep)
@@ -80,7 +87,16 @@ def grade_assignment(
 def submissions(room: Classroom, assignment: str) -> list[Submission]:
     """Return what was handed in for an assignment, one a learner, in the order of their logins."""
     return [
-        submission_in(folder, folder.parent.name, preferred=assignment)
+        _submission(folder, assignment)
         for folder in sorted((room.root / "submitted").glob(f"*/{assignment}"))
         if folder.is_dir()
     ]
+
+
+def _submission(folder: Path, assignment: str) -> Submission:
+    found = submission_in(folder, folder.parent.name, preferred=assignment)
+    try:
+        time_of(folder / STAMP)
+    except InputError:
+        return replace(found, path=None, problem=f"its {STAMP} cannot be read")
+    return found
