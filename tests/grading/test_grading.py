@@ -1,15 +1,22 @@
 """What the grader makes of a class, where `tests/blackbox/test_grading.py` cannot show it."""
 
 import multiprocessing
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from course_lib.teaching.grade import Report
+from course_lib.teaching.grade import Limits, Report, read_master
+from course_lib.teaching.grade.audits import Audits
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import find_fence
-from tests.grading.classroom import RIGHT, hand_in, learners, master_notebook
-from tests.grading.conftest import grade_class
+from course_lib.teaching.grade.grader import Grader
+from course_lib.teaching.grade.library import library_for
+from course_lib.teaching.grade.sandbox import Sandbox, Setup
+from tests.grading.classroom import RIGHT, hand_in, learners, master_notebook, write_master
+from tests.grading.conftest import any_fence, grade_class
 from tests.grading.gradebooks import with_essay
 
 WRONG = {"double": "def double(x):\n    return 3 * x", "longest": RIGHT["longest"]}
@@ -108,6 +115,23 @@ def test_a_master_that_fails_its_own_check_is_refused(graded) -> None:
     notebook.cells[4].source = "assert double(2) == 5, 'never'"
     with pytest.raises(GradeError, match="does not pass its own check-double"):
         graded({"ada": RIGHT}, notebook)
+
+
+def test_a_run_that_is_stopped_while_a_sandbox_starts_runs_nothing_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup = Setup(any_fence(), Limits(), library_for("", tmp_path))
+    master = read_master(write_master(tmp_path))
+    grader = Grader(master, setup, 0, "", Audits("", "1"), 0.0, tmp_path)
+
+    def start(*given: Any) -> Sandbox:
+        sandbox = Sandbox(*given)
+        grader.stop()
+        return sandbox
+
+    monkeypatch.setattr("course_lib.teaching.grade.grader.Sandbox", start)
+    with closing(grader), pytest.raises(GradeError, match="stopped"):
+        grader.prove()
 
 
 def test_without_a_sandbox_it_says_what_that_means() -> None:

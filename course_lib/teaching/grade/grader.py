@@ -159,12 +159,12 @@ class Grader:
         left, limits = self.setup.limits.budget, self.setup.limits
         marks, faults, modules = list[Mark](), dict[int, str](), tuple[str, ...]()
         while True:
-            if self._stopped:
-                raise GradeError("the run was stopped")
-            self.sandbox = self.sandbox or Sandbox(
-                self.setup, self.slot, self.databases.folder if self.databases else None
-            )
+            if self.sandbox is None and not self._stopped:
+                sockets = self.databases.folder if self.databases else None
+                self.sandbox = Sandbox(self.setup, self.slot, sockets)
             sandbox, url = self.sandbox, ""
+            if self._stopped or sandbox is None:  # `stop` does not see a sandbox that is starting
+                raise GradeError("the run was stopped")
             if self.databases is not None:
                 url = self.databases.give(fenced=self.setup.fence.kind != "none")
             begun = time.monotonic()
