@@ -7,7 +7,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -130,6 +130,19 @@ def _check(status: os.stat_result, most: int) -> None:
         raise ValueError("is not a regular file")
     if status.st_size > most:
         raise ValueError(f"has {status.st_size / 1e6:.1f} MB; the limit is {most / 1e6:.1f} MB")
+
+
+@contextmanager
+def told_if_not_written(
+    path: str | os.PathLike[str],
+    hint: str = "Check the path, its permissions and the free space.",
+) -> Iterator[None]:
+    """Raise an `InputError` that names a path, and why, where what is inside cannot write it."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"{os.fspath(path)} cannot be written: {why}", hint=hint) from error
 
 
 def whole_lines(file: BinaryIO) -> Iterator[bytes]:

@@ -121,12 +121,15 @@ def grade(
 
     Example: course grade submissions.zip --lab 01 --class my-class
     """
+    from course_lib.errors import InputError
     from course_lib.teaching.classroom import add_assignment, find_class, grade_assignment
     from course_lib.teaching.grade import Limits, Options, find_fence
 
     fence = find_fence(sandbox=sandbox)
     if fence.kind == "none":
         say(fence.says)
+    if files and not files.is_dir():
+        raise InputError(f"{files} is not a folder", hint="--files is one that notebooks may read.")
     read = _master(lab, master, hidden)
     found = find_class(room)
     if submissions:
@@ -156,11 +159,13 @@ def release(
     """
     if repository:
         from course_lib.errors import InputError
+        from course_lib.files import told_if_not_written
         from course_lib.teaching.build.repository import release_repository
 
         if labs:
             raise InputError("--repository takes the whole course", hint="Name no labs.")
-        show(str(release_repository(repository)))
+        with told_if_not_written(repository):
+            show(str(release_repository(repository)))
         return
     from course_lib.teaching.grade import lab_masters, release_masters
 

@@ -29,6 +29,7 @@ def write_structure(
     """
     from course_lib.answers.structure import structure_text
     from course_lib.errors import InputError
+    from course_lib.files import told_if_not_written
 
     text = structure_text(directory, name)
     if out == Path("-"):
@@ -41,13 +42,9 @@ def write_structure(
             f"{target} is a link, or in a folder that is one",
             hint="Nothing was written. Remove it, or name the file with --out.",
         )
-    try:
+    with told_if_not_written(target, "Give another --out."):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(
-            f"{target} cannot be written: {error.strerror}", hint="Give another --out."
-        ) from error
     show(f"{target}: {len(text.splitlines())} lines")
     if target.name.lower() != "structure.md":
         say("Only a file of the name STRUCTURE.md is indexed as structure.")

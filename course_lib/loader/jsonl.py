@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from course_lib.errors import InputError
-from course_lib.files import whole_lines
+from course_lib.files import told_if_not_written, whole_lines
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -60,18 +60,14 @@ def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str], mode: int = 
     part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
     count = 0
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            for line in lines:
-                file.write(line + "\n")
-                count += 1
-        os.replace(part, target)
-    except OSError as error:
-        raise InputError(
-            f"{target} cannot be written: {error.strerror or error}",
-            hint="Check the path, its permissions and the free space.",
-        ) from error
+        with told_if_not_written(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            with open(handle, "w", encoding="utf-8", newline="\n") as file:
+                for line in lines:
+                    file.write(line + "\n")
+                    count += 1
+            os.replace(part, target)
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)

@@ -219,6 +219,7 @@ def test_without_a_fence_nothing_is_graded_unless_one_says_so(tmp_path: Path) ->
         (("--lab", "99"), "no lab '99'"),
         (("--master", "nowhere.ipynb"), "nowhere.ipynb"),
         (("--lab", "01", "--hidden", "nowhere"), "nowhere"),
+        (("--lab", "01", "--files", "nowhere"), "nowhere is not a folder"),
         (("--lab", "01"), "holds no class"),
     ],
 )
@@ -240,6 +241,23 @@ def test_a_release_of_a_lab_is_what_learners_have(tmp_path: Path) -> None:
     assert path.name == lab.name
     assert [cell.source for cell in theirs.cells] == [cell.source for cell in ours.cells]
     assert not any(cell.get("outputs") for cell in theirs.cells)
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (("01", "--out", "file"), "file"),
+        (("01", "--out", "folder"), "folder/01_recursive_splitter.ipynb"),
+        (("--repository", "file/below"), "file/below"),
+    ],
+)
+def test_a_release_that_cannot_be_written_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], path: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder" / f"{LAB}.ipynb").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert f"{Path(path)} cannot be written" in NO_LEARNERS("release", *words).error()
 
 
 PARTLY = "2.0 if double('a') == 'aa' else 1.5"

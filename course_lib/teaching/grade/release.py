@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from course_lib.files import told_if_not_written
 from course_lib.teaching.build.builder import dump
 from course_lib.teaching.build.project import Project, write_atomically
 from course_lib.teaching.build.release import released
@@ -19,6 +20,8 @@ def release_masters(masters: Sequence[Path], folder: Path) -> list[Path]:
     ------
     GradeError
         A master cannot be read, two bear one name, or one would be overwritten by its release.
+    InputError
+        A file cannot be written.
     """
     targets: dict[Path, str] = {}
     for path in masters:
@@ -28,8 +31,11 @@ def release_masters(masters: Sequence[Path], folder: Path) -> list[Path]:
         if target.resolve() == path.resolve():
             raise GradeError(f"{path} would be overwritten", hint="Choose another --out.")
         targets[target] = dump(released(read_notebook(path), path.name))
+    with told_if_not_written(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     for target, text in targets.items():
-        write_atomically(target, text)
+        with told_if_not_written(target):
+            write_atomically(target, text)
     return list(targets)
 
 
