@@ -36,6 +36,8 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     # Its warnings are about roll-backs that a lost connection made needless.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
+    # Here nbgrader writes the traceback of an error of the gradebook's, which it then raises.
+    logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
     try:
         _run()
     except CourseError as error:

@@ -4,22 +4,28 @@ import json
 import os
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from course_lib.settings import project_root
 from course_lib.teaching.classroom import (
     Classroom,
+    add_assignment,
+    add_to_roster,
     find_class,
     grade_assignment,
     make_class,
 )
 from course_lib.teaching.classroom.record import assign_penalty, record
+from course_lib.teaching.classroom.roster import Learner
 from course_lib.teaching.grade import GradeError, Options, Report
 from course_lib.teaching.grade.fence import installed_fence
 from tests.grading.classroom import RIGHT
@@ -206,6 +212,24 @@ def test_a_damaged_gradebook_is_refused_and_stays_as_it_is(fresh, damage, said) 
         grade(fresh)
     assert "copy" in caught.value.hint
     assert file.read_bytes() == before and not (fresh.root / "autograded").exists()
+
+
+def test_a_gradebook_that_another_program_locks_is_one_error_with_a_way_out(
+    fresh: Classroom,
+) -> None:
+    with closing(sqlite3.connect(fresh.root / "gradebook.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(GradeError, match="locked") as caught, fresh.gradebook() as book:
+            book.db.execute(text("PRAGMA busy_timeout = 0"))
+            add_to_roster(book, [Learner("ada")])
+    assert "close formgrader" in caught.value.hint
+
+
+def test_what_nbgrader_says_against_a_master_is_told(fresh: Classroom) -> None:
+    room = make_class(fresh.root.parent / "other")
+    (room.root / "release").touch()
+    with pytest.raises(GradeError, match=r"nbgrader does not take words: \w+Error: .*release"):
+        add_assignment(room, master_in(fresh.root.parent))
 
 
 def test_a_gradebook_that_is_gone_is_not_made_anew_over_a_class(room: Classroom) -> None:

@@ -112,6 +112,11 @@ def test_moodle_gets_the_same_by_its_names(room: Classroom) -> None:
     ]
 
 
+def test_an_export_that_cannot_be_written_says_so(room: Classroom) -> None:
+    with pytest.raises(SystemExit, match=r"x\.csv cannot be written"):
+        export(room, MOODLE, "--to", "gradebook.db/x.csv")
+
+
 def test_assignments_of_several_notebooks_are_exported_too(room: Classroom) -> None:
     with room.gradebook() as book, book.db.no_autoflush:
         book.add_assignment("ps1", duedate=datetime(2026, 11, 20))

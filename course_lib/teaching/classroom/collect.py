@@ -14,13 +14,14 @@ import zipfile
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING
 
 from course_lib.errors import InputError
+from course_lib.files import told_if_not_written
 from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.classroom.folder import Classroom
 from course_lib.teaching.classroom.roster import Roster, is_login
@@ -125,7 +126,7 @@ def collect(
     said = Collected()
     found: dict[str, list[_File]] = defaultdict(list)
     with (
-        _room_for(room),
+        told_if_not_written(room.root, "Make room, or say who may write there, and collect again."),
         tempfile.TemporaryDirectory(dir=room.root, prefix=".collecting-") as scratch,
     ):
         reader = _Reader(Path(scratch), said)
@@ -165,17 +166,6 @@ def _alike(logins: Iterable[str], roster: Roster) -> list[str]:
     return [
         login for login in logins if login not in roster.ids and len(folders[login.casefold()]) > 1
     ]
-
-
-@contextmanager
-def _room_for(room: Classroom) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InputError(
-            f"submissions cannot be put into {room.root}: {error.strerror}",
-            hint="Make room, or say who may write there, and collect again.",
-        ) from error
 
 
 class _Reader:

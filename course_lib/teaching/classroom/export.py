@@ -20,8 +20,10 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 from traitlets import Bool
 
+from course_lib.errors import CourseError
+from course_lib.files import told_if_not_written
 from course_lib.teaching.build.project import write_atomically
-from course_lib.teaching.classroom.folder import Classroom
+from course_lib.teaching.classroom.folder import Classroom, told_if_unusable
 from course_lib.teaching.classroom.record import assign_penalty
 
 
@@ -38,6 +40,13 @@ class LmsExporter(ExportPlugin):  # type: ignore[misc]
 
     def export(self, gradebook: Gradebook) -> None:
         """Write the file and say how many are in it and who was kept back."""
+        try:
+            with told_if_unusable(self.parent.coursedir.db_url):
+                self._export(gradebook)
+        except CourseError as error:  # nbgrader would show where in the program it came up
+            raise SystemExit(str(error)) from error
+
+    def _export(self, gradebook: Gradebook) -> None:
         known = {one.name: one for one in gradebook.assignments}
         chosen = [str(one) for one in self.assignment] or sorted(known)
         if unknown := [one for one in chosen if one not in known]:
@@ -61,7 +70,8 @@ class LmsExporter(ExportPlugin):  # type: ignore[misc]
                 rows.append((student, scores))
         target = Path(self.to or self.name)
         table = self.table([known[name] for name in chosen], rows)
-        write_atomically(target, as_csv(table))
+        with told_if_not_written(target):
+            write_atomically(target, as_csv(table))
         print(f"{len(rows)} of {len(students)} learners in {os.fspath(target)}")
         if kept_back:
             print(

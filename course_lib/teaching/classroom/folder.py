@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 CONFIG = "nbgrader_config.py"
 RESTORE = "Put a copy of it in its place; the file has not been changed."
+MEND = (
+    "What was recorded before is kept. Where it is locked, another program uses it: close "
+    "formgrader, or wait. On a full disk, make room. After a new version of nbgrader, `nbgrader db "
+    "upgrade` brings it up to date. Then run the command again, `course grade` with --resume."
+)
 
 
 @dataclass(frozen=True)
@@ -78,20 +83,23 @@ class Classroom:
         """
         if (file := self.database_file) is not None:
             _refuse_damaged(file)
-        from nbgrader.api import Gradebook, InvalidEntry
-        from sqlalchemy.exc import SQLAlchemyError
+        from nbgrader.api import Gradebook
 
-        try:
-            with Gradebook(self.database) as book:
-                yield book
-        except (SQLAlchemyError, InvalidEntry) as error:
-            told = str(getattr(error, "orig", None) or error).splitlines()[0]
-            raise GradeError(
-                f"the gradebook {self.database} cannot be used: {told}",
-                hint="What was recorded before is kept. After a new version of nbgrader, "
-                "`nbgrader db upgrade` brings it up to date; on a full disk, make room; then "
-                "grade again with --resume.",
-            ) from error
+        with told_if_unusable(self.database), Gradebook(self.database) as book:
+            yield book
+
+
+@contextmanager
+def told_if_unusable(database: str) -> Iterator[None]:
+    """Raise a `GradeError` where a gradebook that is open cannot be read or written."""
+    from nbgrader.api import InvalidEntry
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (SQLAlchemyError, InvalidEntry) as error:
+        told = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise GradeError(f"the gradebook {database} cannot be used: {told}", hint=MEND) from error
 
 
 def find_class(folder: Path) -> Classroom:
@@ -143,7 +151,7 @@ def _refuse_damaged(file: Path) -> None:
             (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     except sqlite3.OperationalError as error:
-        raise GradeError(f"the gradebook {file} cannot be opened: {error}") from error
+        raise GradeError(f"the gradebook {file} cannot be opened: {error}", hint=MEND) from error
     except sqlite3.DatabaseError as error:
         raise GradeError(f"the gradebook {file} is damaged: {error}", hint=RESTORE) from error
     if told != "ok":

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from course_lib.errors import InputError
+from course_lib.files import told_if_not_written
 from course_lib.teaching.classroom.autograded import autograded, write_autograded
 from course_lib.teaching.classroom.collect import STAMP, time_of
 from course_lib.teaching.classroom.comments import comments
@@ -23,7 +24,7 @@ from course_lib.teaching.grade import (
     Submission,
     grade_all,
 )
-from course_lib.teaching.grade.errors import disk_errors
+from course_lib.teaching.grade.errors import CONTINUE
 from course_lib.teaching.grade.report import forget_grades, read_grades
 from course_lib.teaching.grade.submissions import submission_in
 
@@ -71,7 +72,7 @@ def grade_assignment(
         def keep(grade: Grade) -> None:
             stamp = room.place("submitted", grade.learner, name) / STAMP
             place = room.place("autograded", grade.learner, name)
-            with disk_errors(place):
+            with told_if_not_written(place, CONTINUE):
                 write_autograded(autograded(master, grade), place, name, stamp)
             said = comments(master, grade)
             earlier = before.get(grade.learner)

@@ -7,8 +7,9 @@ import os
 import sys
 from pathlib import Path
 
+from course_lib.files import told_if_not_written
 from course_lib.teaching.build.project import write_atomically
-from course_lib.teaching.classroom.folder import CONFIG, Classroom, find_class
+from course_lib.teaching.classroom.folder import CONFIG, MEND, Classroom, find_class
 from course_lib.teaching.grade import GradeError, Master
 
 CONFIGURATION = """\
@@ -43,6 +44,8 @@ def make_class(folder: Path) -> Classroom:
     ------
     GradeError
         Something else is there, or the gradebook cannot be made.
+    InputError
+        The folder cannot be written.
     """
     root = folder.resolve()
     known = (root / CONFIG).is_file()
@@ -50,12 +53,10 @@ def make_class(folder: Path) -> Classroom:
         raise GradeError(
             f"{folder} holds something else than a class", hint="Name an empty folder or a new one."
         )
-    try:
+    with told_if_not_written(folder):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not known:
             write_atomically(root / CONFIG, CONFIGURATION)
-    except OSError as error:
-        raise GradeError(f"{folder} cannot be made: {error.strerror}") from error
     room = find_class(root)
     file = room.database_file
     if not known or file is None or not (file.exists() or any(root.glob("submitted/*"))):
@@ -87,17 +88,20 @@ def add_assignment(room: Classroom, master: Master) -> None:
     # Cells that only the executed solution has are not among the master's.
     text = json.dumps(master.notebook, indent=1, ensure_ascii=False)
     place = room.place("source", ".", master.name)
-    write_atomically(place / f"{master.name}.ipynb", f"{text}\n")
+    with told_if_not_written(place):
+        write_atomically(place / f"{master.name}.ipynb", f"{text}\n")
     from nbgrader.converters import GenerateAssignment
     from nbgrader.utils import capture_log
 
     directory = room.course_directory(assignment_id=master.name)
     converter = GenerateAssignment(coursedir=directory, config=room.config, force=True)
+    converter.log.setLevel("ERROR")  # without an application, traitlets says nothing
     done = capture_log(converter)
     if not done["success"]:
         lines = [line for line in done.get("log", "").splitlines() if "Error: " in line]
-        told = lines[-1] if lines else "it does not say why"
-        raise GradeError(f"nbgrader does not take {master.name}: {told}")
+        told = lines[-1].strip() if lines else "it does not say why"
+        hint = MEND if "sqlite3." in told else ""
+        raise GradeError(f"nbgrader does not take {master.name}: {told}", hint=hint)
 
 
 def _has_cells(room: Classroom, master: Master) -> bool:

@@ -21,13 +21,14 @@ from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from course_lib.files import told_if_not_written
 from course_lib.progress import progress_bar
 from course_lib.settings import project_root, state_dir
 from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.grade.audits import Audits
 from course_lib.teaching.grade.cluster import grading_cluster
 from course_lib.teaching.grade.copies import find_copies
-from course_lib.teaching.grade.errors import GradeError, disk_errors
+from course_lib.teaching.grade.errors import CONTINUE, GradeError
 from course_lib.teaching.grade.fence import Fence, Limits
 from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
@@ -92,12 +93,14 @@ def grade_all(
     ------
     GradeError
         There is nothing to grade, or the master does not pass its own checks.
+    InputError
+        The report cannot be written.
     """
     begun = time.monotonic()
     options = replace(options, seed=options.seed or secrets.token_hex(4))
     library = library_digest(project_root())
     digests = _digests(submissions, master, options, library)
-    with disk_errors(out):
+    with told_if_not_written(out, CONTINUE):
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
     earlier = read_grades(out) if options.resume else {}
     done = {
@@ -115,13 +118,13 @@ def grade_all(
                 grade = replace(grade, digest=digests[grade.learner])
                 if record is not None:
                     record(grade)
-                with disk_errors(out):
+                with told_if_not_written(out, CONTINUE):
                     write_grade(grade, out)
                 done.add(grade.learner)
                 advance(1)
     waiting = tuple(one.learner for one in submissions if one.learner not in done)
     report = _report(master, out, options, waiting, time.monotonic() - begun)
-    with disk_errors(out):
+    with told_if_not_written(out, CONTINUE):
         write_atomically(out / "index.html", overview_page(report, master))
     return report
 
@@ -203,8 +206,9 @@ def _without_faults(grader: Grader, submission: Submission) -> Grade:
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             raise GradeError(
-                f"a temporary file cannot be written: {error.strerror}",
-                hint=f"Make room in {tempfile.gettempdir()}, and continue with --resume.",
+                f"a file cannot be written: {error.strerror}",
+                hint=f"Make room in {tempfile.gettempdir()} or for {grader.junit}, and continue "
+                "with --resume.",
             ) from error
         reason = f"the grader failed on it: {type(error).__name__}: {error}"[:500]
         grader.restart()
