@@ -248,7 +248,13 @@ def test_lost_passwords_are_replaced_and_lost_data_are_made_anew(state: Path) ->
         passwords.add(server.password)
         assert has_the_row(server)
     assert len(passwords) == 3
-    shutil.rmtree(server.pgdata)
+
+    def is_removed() -> bool:
+        # While it is removed, the server makes new files in it.
+        shutil.rmtree(server.pgdata, ignore_errors=True)
+        return not server.pgdata.exists()
+
+    until(is_removed)
     again = ensure_server(state)
     assert answers(again) and again.pgdata.is_dir()
 
