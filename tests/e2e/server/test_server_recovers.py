@@ -41,7 +41,8 @@ for n in range(10**9):
 """
 COMPUTER = """
 import sys, psycopg
-psycopg.connect(sys.argv[1]).execute('SELECT count(*) FROM generate_series(1, 10^10::bigint)')
+conn = psycopg.connect(sys.argv[1])
+conn.execute('SELECT count(*) FROM (SELECT generate_series(1, (10^10)::bigint)) AS n')
 """
 
 
@@ -65,7 +66,8 @@ def test_a_postmaster_killed_under_load_is_recovered_with_every_committed_row(st
         # A backend that computes does not notice that its postmaster is gone.
         reader = subprocess.Popen([*command, COMPUTER, server.url()], stderr=subprocess.PIPE)
         busy = (
-            "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%10^10%' AND pid <> pg_backend_pid()"
+            "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%(10^10)%' AND state = 'active' "
+            "AND pid <> pg_backend_pid()"
         )
         until(lambda: reader.poll() is not None or conn.execute(busy.encode()).fetchone())
         assert reader.poll() is None, reader.communicate()
