@@ -7,6 +7,8 @@ field's name is in capitals after `RAG_`, or is its `alias`; the command line's 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -81,6 +83,28 @@ def make_folder(folder: Path) -> None:
     if folder.is_relative_to(state):
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def with_variables(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set variables of this process, which those that it starts inherit, and set them back.
+
+    Examples
+    --------
+    >>> with with_variables({"COURSE_ROOT": "/elsewhere"}):
+    ...     os.environ["COURSE_ROOT"]
+    '/elsewhere'
+    """
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _words(value: object) -> object:

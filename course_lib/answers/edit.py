@@ -130,11 +130,10 @@ def propose(
     """
     if not instruction.strip():
         raise EditError("nothing is to be changed", hint='Say what: --edit "rename x to y"')
-    length = count_tokens(original.text, generator.model)
-    least = int(length * ROOM) + 64
+    least = int(count_tokens(original.text, generator.model) * ROOM) + 64
     if least > max_output:
         raise EditError(
-            f"{original.name} has about {length:,} tokens, and an answer at most {max_output:,}",
+            f"{original.name} needs an answer of about {least:,} tokens, of {max_output:,} at most",
             hint="Raise OPENAI_MAX_OUTPUT if the model can do more, or edit a smaller file.",
         )
 

@@ -11,17 +11,13 @@ import logging
 import signal
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 from course_lib.cli.printing import complain, say
 from course_lib.errors import CourseError
 
 FULL_OR_BROKEN = {errno.ENOSPC, errno.EROFS, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
 """What a disk says whose state is not a mistake of ours."""
-
-READ_ONLY = (
-    "Set COURSE_STATE to a folder that can be written to, for what the course keeps in .course; "
-    "for everything else, use a copy of the course of your own."
-)
 
 
 def main() -> None:
@@ -69,12 +65,16 @@ def main() -> None:
         # What is left in its buffer would be tried once more at the end.
         with suppress(OSError, AttributeError):
             sys.stdout.close()
+        from course_lib.settings import state_dir
+
         place = error.filename or "what the command writes to"
         say(f"error: {place} cannot be written: {error.strerror}")
-        if error.errno == errno.EROFS:
-            say(READ_ONLY)
-        else:
+        if error.errno != errno.EROFS:
             say("Free some space on that disk and run the same command again.")
+        elif Path(place).is_relative_to(state_dir()):
+            say("Set COURSE_STATE to a folder that can be written to.")
+        else:
+            say("Name another place, or use a copy of the course of your own.")
         sys.exit(1)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from course_lib.cli.printing import counted, say, show, show_json
-from course_lib.errors import InputError
+from course_lib.errors import DatabaseError, InputError
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE, settings
 
 if TYPE_CHECKING:
@@ -227,12 +228,31 @@ def ingest_options(
     )
 
 
-def connect() -> psycopg.Connection:
-    """Connect to the database that commands work in."""
-    from course_lib.store import connect as open_database
+@contextmanager
+def connect() -> Iterator[psycopg.Connection]:
+    """Connect to the database that commands work in.
 
-    # Every block of the library opens its own transactions.
-    return open_database(autocommit=True)
+    Raises
+    ------
+    DatabaseError
+        If it cannot be used, or goes away in the middle.
+    """
+    import psycopg
+
+    from course_lib.store import connect as open_database
+    from course_lib.store import default_url
+    from course_lib.store.urls import hide_password, without_password
+
+    url = default_url()
+    try:
+        # Every block of the library opens its own transactions.
+        with open_database(url, autocommit=True) as conn:
+            yield conn
+    except psycopg.OperationalError as error:
+        raise DatabaseError(
+            f"{hide_password(url)} broke off the work: {without_password(error, url)}",
+            hint="See that its server runs and has room, then run the same command again.",
+        ) from error
 
 
 def check_index(

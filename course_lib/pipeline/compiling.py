@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from course_lib.loader import write_jsonl
 from course_lib.pipeline.catalogue import NAMES, PipelineError, find_pipeline
 from course_lib.pipeline.references import find_problems
 from course_lib.settings import project_root
@@ -51,12 +52,17 @@ def compile_pipeline(name: str, *, registry: str = "", caching: bool = True) -> 
 
 
 def write_compiled(folder: Path | None = None) -> list[Path]:
-    """Compile all pipelines to files, and return those that changed."""
+    """Compile all pipelines to files, and return those that changed.
+
+    Raises
+    ------
+    InputError
+        If one cannot be written.
+    """
     changed = []
     for file, there, text in _compared(folder or compiled_folder()):
         if there != text:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8", newline="\n")
+            write_jsonl(file, [text.removesuffix("\n")])
             changed.append(file)
     return changed
 
@@ -76,7 +82,11 @@ def _compared(folder: Path) -> Iterator[tuple[Path, str, str]]:
     """Yield each pipeline's file, what it holds, and what is compiled now."""
     for name in NAMES:
         file = folder / f"{name}.yaml"
-        yield file, file.read_text("utf-8") if file.is_file() else "", compile_pipeline(name)
+        yield (
+            file,
+            file.read_text("utf-8", "replace") if file.is_file() else "",
+            compile_pipeline(name),
+        )
 
 
 @cache

@@ -29,7 +29,7 @@ from course_lib.pipeline.catalogue import PipelineError, find_pipeline
 from course_lib.pipeline.corpus import FORMAT
 from course_lib.pipeline.storing import URL
 from course_lib.pipeline.watching import COLOURS, Attempt, Told, What, watching
-from course_lib.settings import make_folder, state_dir
+from course_lib.settings import make_folder, state_dir, with_variables
 
 if TYPE_CHECKING:
     from kfp.local import SubprocessRunner
@@ -186,7 +186,8 @@ def run_locally(
         )
         with (
             log.open("w", encoding="utf-8") as file,
-            _environment(url),
+            # The steps inherit the database: a parameter would be in the compiled pipeline.
+            with_variables({} if url is None else {URL: url}),
             ended_with_us(),
             watching(file, begin, on_event) as attempts,
         ):
@@ -218,21 +219,6 @@ def _parsers() -> str:
     return hashlib.sha256("\n".join([__version__, FORMAT, *states]).encode("utf-8")).hexdigest()[
         :16
     ]
-
-
-@contextmanager
-def _environment(url: str | None) -> Iterator[None]:
-    """Let the steps inherit the database: a parameter would be in the compiled pipeline."""
-    before = os.environ.get(URL)
-    if url is not None:
-        os.environ[URL] = url
-    try:
-        yield
-    finally:
-        if before is not None:
-            os.environ[URL] = before
-        elif url is not None:
-            del os.environ[URL]
 
 
 def subprocess_runner() -> SubprocessRunner:

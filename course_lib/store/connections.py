@@ -69,7 +69,9 @@ def _connect_once(url: str | None, autocommit: bool) -> psycopg.Connection[Any]:
     url = url or default_url()
     conn = open_connection(url, autocommit=autocommit)
     try:
-        _check_versions(conn, url)
+        if url not in _checked:
+            check_versions(conn, url)
+            _checked.add(url)
         from pgvector.psycopg import register_vector
 
         register_vector(conn)
@@ -82,6 +84,40 @@ def _connect_once(url: str | None, autocommit: bool) -> psycopg.Connection[Any]:
         conn.close()
         raise
     return conn
+
+
+def check_versions(conn: psycopg.Connection[Any], url: str) -> str:
+    """Return the version of a database's pgvector, with which the course can work.
+
+    Raises
+    ------
+    DatabaseError
+        If it or PostgreSQL is too old, or pgvector is not in the database, only on the server.
+    """
+    major = conn.info.server_version // 10_000
+    if major < OLDEST_POSTGRES:
+        raise DatabaseError(
+            f"{hide_password(url)} is PostgreSQL {major}; the course needs {OLDEST_POSTGRES} or "
+            "newer",
+            hint="Unset DATABASE_URL for the embedded server, or use `make up` for one in Docker.",
+        )
+    found = _value(conn, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    if found is None:
+        offered = _value(
+            conn, "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
+        )
+        raise DatabaseError(
+            f"{hide_password(url)} lacks the extension vector",
+            hint="Run `CREATE EXTENSION vector` in it as a superuser (infra/init.sql does)."
+            if offered
+            else "Install pgvector >= 0.8 on that server and run `CREATE EXTENSION vector`.",
+        )
+    if tuple(int(part) for part in re.findall(r"\d+", found)[:2]) < OLDEST_PGVECTOR:
+        raise DatabaseError(
+            f"{hide_password(url)} has pgvector {found}; the course needs 0.8 or newer",
+            hint="Install a newer pgvector on that server and run `ALTER EXTENSION vector UPDATE`.",
+        )
+    return found
 
 
 def psql_command(url: str) -> tuple[list[str], dict[str, str]]:
@@ -117,35 +153,6 @@ def _psql() -> Path:
             "There is no psql on this machine", hint="Install PostgreSQL's client programs."
         )
     return Path(found)
-
-
-def _check_versions(conn: psycopg.Connection[Any], url: str) -> None:
-    if url in _checked:
-        return
-    major = conn.info.server_version // 10_000
-    if major < OLDEST_POSTGRES:
-        raise DatabaseError(
-            f"{hide_password(url)} is PostgreSQL {major}; the course needs {OLDEST_POSTGRES} or "
-            "newer",
-            hint="Unset DATABASE_URL for the embedded server, or use `make up` for one in Docker.",
-        )
-    found = _value(conn, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
-    if found is None:
-        offered = _value(
-            conn, "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
-        )
-        raise DatabaseError(
-            f"{hide_password(url)} lacks the extension vector",
-            hint="Run `CREATE EXTENSION vector` in it as a superuser (infra/init.sql does)."
-            if offered
-            else "Install pgvector >= 0.8 on that server and run `CREATE EXTENSION vector`.",
-        )
-    if tuple(int(part) for part in re.findall(r"\d+", found)[:2]) < OLDEST_PGVECTOR:
-        raise DatabaseError(
-            f"{hide_password(url)} has pgvector {found}; the course needs 0.8 or newer",
-            hint="Install a newer pgvector on that server and run `ALTER EXTENSION vector UPDATE`.",
-        )
-    _checked.add(url)
 
 
 def _value(conn: psycopg.Connection[Any], query: LiteralString) -> str | None:

@@ -80,6 +80,8 @@ def test_a_compiled_file_that_is_out_of_date_is_shown_and_left_alone(tmp_path: P
     )
     assert re.search(r"^-.*rag-other", done.out, re.MULTILINE), done.out
     assert "rag-other" in file.read_text(encoding="utf-8"), "a check changes nothing"
+    said = NOWHERE("pipeline", "compile", "--output-dir", file / "below").error()
+    assert f"{file / 'below' / 'docs_pipeline.yaml'} cannot be written" in said
     nowhere = NOWHERE("pipeline", "submit", "--compile-only", "--registry", "ghcr.io/team").ok()
     assert "image: ghcr.io/team/" in nowhere
 

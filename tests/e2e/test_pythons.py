@@ -146,5 +146,8 @@ def test_pip_alone_installs_the_library_and_it_needs_no_checkout(
     shown = course.run(venv_python(course.root), "-c", here, folder=tmp_path)
     assert "site-packages" in shown
     program = venv_bin(course.root) / "course"
-    course.run(program, "ingest", "notes", folder=tmp_path)
-    assert "tea.md" in course.run(program, "search", "How is tea made?", folder=tmp_path)
+    try:
+        course.run(program, "ingest", "notes", folder=tmp_path)
+        assert "tea.md" in course.run(program, "search", "How is tea made?", folder=tmp_path)
+    finally:
+        remove_server(tmp_path / ".course")

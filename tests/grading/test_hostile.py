@@ -66,12 +66,12 @@ class Run:
 
     def traces(self) -> set[str]:
         """Return the long-lived processes of sandboxes and the files in places they may know."""
-        family = psutil.Process().children(recursive=True)
-        found = {
-            f"process {one.pid}: {line}"
-            for one in family
-            if (line := " ".join(one.cmdline())) and "resource_tracker" not in line
-        }
+        found = set()
+        for one in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+                line = " ".join(one.cmdline())
+                if line and "resource_tracker" not in line:
+                    found.add(f"process {one.pid}: {line}")
         for place in (
             "/",
             "/usr",

@@ -144,14 +144,17 @@ def test_a_database_that_is_busy_is_not_away(index: Index, monkeypatch: pytest.M
     monkeypatch.setattr("course_lib.service.database.CONNECTION_TIMEOUT", 1.0)
     monkeypatch.setattr("course_lib.service.database.CONNECTION_TIMEOUT_AWAY", 0.01)
 
-    async def slow(conn: psycopg.AsyncConnection[Any]) -> str:
-        await conn.execute("SELECT pg_sleep(1.5)")
-        return "slow"
-
     async def quick(conn: psycopg.AsyncConnection[Any]) -> str:
         return "quick"
 
     async def crowd() -> list[object]:
+        begun, release = asyncio.Event(), asyncio.Event()
+
+        async def slow(conn: psycopg.AsyncConnection[Any]) -> str:
+            begun.set()
+            await release.wait()
+            return "slow"
+
         database = Database(lambda again: index.url, pool_size=1)
         database.start()
         try:
@@ -159,14 +162,15 @@ def test_a_database_that_is_busy_is_not_away(index: Index, monkeypatch: pytest.M
                 await asyncio.sleep(0.01)
             await database.read("t", quick)
             first = asyncio.create_task(database.read("t", slow))
-            await asyncio.sleep(0.2)
+            await begun.wait()
             late = asyncio.create_task(database.read("t", quick))  # gives up after a second
-            await asyncio.sleep(0.6)
-            last = asyncio.create_task(database.read("t", quick))  # has its turn after 0.7 s
-            await asyncio.sleep(0.6)
-            return await asyncio.gather(
-                first, late, last, database.read("t", quick), return_exceptions=True
-            )
+            await asyncio.sleep(0.7)
+            last = asyncio.create_task(database.read("t", quick))
+            await asyncio.wait([late])
+            again = asyncio.create_task(database.read("t", quick))
+            await asyncio.sleep(0.1)
+            release.set()
+            return await asyncio.gather(first, late, last, again, return_exceptions=True)
         finally:
             await database.stop()
 

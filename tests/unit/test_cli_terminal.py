@@ -1,5 +1,6 @@
 """What commands print on a terminal: what others wrote is shown there, and does nothing."""
 
+import errno
 import json
 import os
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.settings import state_dir
 from tests.blackbox.language_models import model_that_says
 from tests.unit.command_line import Course
 
@@ -86,3 +88,16 @@ def test_a_models_edit_is_shown_harmlessly_and_written_as_it_is(
             shown = on_a_terminal(course, *words, *option, **environment)
             assert "]0;owned" in shown and is_harmless(shown), shown
         assert course(*words, "--stdout", **environment).stdout == said
+
+
+def test_only_the_state_folders_own_files_can_go_elsewhere_with_course_state(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> None:
+        raise OSError(errno.EROFS, "Read-only file system", place)
+
+    monkeypatch.setattr("course_lib.cli._run", refused)
+    for place, is_state in ((state_dir() / "models" / "new", True), (Path("/mnt/run.json"), False)):
+        said = course.fails("settings")
+        assert f"{place} cannot be written: Read-only file system" in said
+        assert ("COURSE_STATE" in said, "Name another place" in said) == (is_state, not is_state)

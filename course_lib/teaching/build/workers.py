@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 import psutil
 
 from course_lib.progress import progress_bar
+from course_lib.settings import with_variables
 
 T = TypeVar("T")
 
@@ -93,7 +94,7 @@ def run_jobs(
     me = psutil.Process()
     others = me.children(recursive=True)
     cells = sum(job.cells for job in jobs)
-    with progress_bar(cells, title, "cell") as advance, _environment(variables):
+    with progress_bar(cells, title, "cell") as advance, with_variables(variables):
         pool = ThreadPoolExecutor(max(1, at_once))
         futures = {pool.submit(job.execute, lambda **_: advance(1)): job.lab for job in jobs}
         try:
@@ -106,15 +107,3 @@ def run_jobs(
                     with suppress(psutil.NoSuchProcess):
                         kernel.kill()
                 time.sleep(0.1)
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set variables of this process, from which kernels have theirs, and set them back."""
-    before = dict(os.environ)
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from course_lib.files import told_if_not_written
+from course_lib.settings import with_variables
 from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.classroom.folder import CONFIG, MEND, Classroom, find_class
 from course_lib.teaching.grade import GradeError, Master
@@ -61,17 +62,15 @@ def make_class(folder: Path) -> Classroom:
     file = room.database_file
     if not known or file is None or not (file.exists() or any(root.glob("submitted/*"))):
         # nbgrader starts alembic by its name.
-        given = os.environ.get("PATH", "")
-        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{given}"
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
         from nbgrader.api import Gradebook
 
         try:
-            Gradebook(room.database).close()
+            with with_variables({"PATH": path}):
+                Gradebook(room.database).close()
         except Exception as error:  # sqlalchemy's, and those of starting alembic
             told = (str(error).splitlines() or [type(error).__name__])[0]
             raise GradeError(f"no gradebook can be made in {folder}: {told}") from error
-        finally:
-            os.environ["PATH"] = given
     return room
 
 

@@ -6,7 +6,6 @@ import socket
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from course_lib.errors import CourseError
 from course_lib.teaching.doctor.finding import Finding, begin
@@ -60,27 +59,21 @@ def loopback_finding() -> Finding:
 
 def url_finding(url: str) -> Finding:
     """Return whether DATABASE_URL's server answers soon, and is one that the course can use."""
-    from course_lib.store.connections import OLDEST_PGVECTOR, OLDEST_POSTGRES
     from course_lib.store.urls import hide_password
 
     name, shown = "DATABASE_URL", hide_password(url)
     try:
         # In a thread, because a name server that hangs obeys no time limit of the driver.
-        postgres, vector = begin(lambda: _versions(url)).result(PATIENCE + 0.5)
+        versions = begin(lambda: _versions(url)).result(PATIENCE + 0.5)
+    except CourseError as error:
+        return Finding(name, "fail", str(error.args[0]), error.hint)
     except Exception as error:  # the driver's own, a wrong URL's, a name server's
         why = (str(error).strip() or "no answer").splitlines()[0].replace(url, shown)
         fix = (
             "Start that server, mend DATABASE_URL (or `.env`), or unset it to use the embedded one."
         )
         return Finding(name, "fail", f"{shown}: {hide_password(why)}", fix)
-    if postgres // 10_000 < OLDEST_POSTGRES:
-        fix = f"Use PostgreSQL {OLDEST_POSTGRES} or newer, or unset DATABASE_URL."
-        return Finding(name, "fail", f"{shown} is PostgreSQL {postgres // 10_000}", fix)
-    wanted = ".".join(map(str, OLDEST_PGVECTOR))
-    if not vector or tuple(int(part) for part in vector.split(".")[:2]) < OLDEST_PGVECTOR:
-        detail = f"{shown} has pgvector {vector}" if vector else f"{shown} has no pgvector"
-        return Finding(name, "fail", detail, f"Install pgvector {wanted} or newer there.")
-    return Finding(name, "ok", f"{shown}: PostgreSQL {postgres // 10_000}, pgvector {vector}")
+    return Finding(name, "ok", f"{shown}: {versions}")
 
 
 def state_finding(state: Path) -> Finding:
@@ -99,12 +92,11 @@ def state_finding(state: Path) -> Finding:
     return Finding("state", "ok", f"{state} can be written")
 
 
-def _versions(url: str) -> tuple[int, str]:
+def _versions(url: str) -> str:
     import psycopg
 
+    from course_lib.store.connections import check_versions
+
     with psycopg.connect(url, connect_timeout=int(PATIENCE), autocommit=True) as conn:
-        row: Any = conn.execute(
-            "SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = 'vector'), "
-            "(SELECT default_version FROM pg_available_extensions WHERE name = 'vector'), '')"
-        ).fetchone()
-        return conn.info.server_version, str(row[0])
+        vector = check_versions(conn, url)
+        return f"PostgreSQL {conn.info.server_version // 10_000}, pgvector {vector}"

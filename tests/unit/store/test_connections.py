@@ -16,6 +16,8 @@ from course_lib.store.connections import connect, psql_command
 from course_lib.store.databases import default_url
 from course_lib.store.server import ensure_server, stop_server
 from course_lib.store.urls import hide_password, url_for
+from course_lib.teaching.doctor.database import url_finding
+from course_lib.teaching.doctor.finding import Finding
 
 pytestmark = pytest.mark.usefixtures("embedded")
 
@@ -84,7 +86,9 @@ def test_a_database_without_the_extension_gets_a_hint_that_works() -> None:
     bare = url_for(admin, "bare")
     with pytest.raises(DatabaseError, match="lacks the extension vector") as caught:
         connect(bare)
-    assert "`CREATE EXTENSION vector`" in caught.value.hint
+    hint = caught.value.hint
+    assert "`CREATE EXTENSION vector`" in hint
+    assert url_finding(bare) == Finding("DATABASE_URL", "fail", caught.value.args[0], hint)
     with psycopg.connect(bare, autocommit=True) as conn:
         conn.execute("CREATE EXTENSION vector")
     connect(bare).close()
@@ -158,16 +162,17 @@ def test_psql_opens_a_url_and_the_password_is_not_on_its_command_line() -> None:
 def test_a_connection_that_dies_before_it_is_handed_out_is_made_again_or_explained(
     deaths: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url, check, ended = default_url(), connections._check_versions, []
+    url = changed(default_url(), application_name=f"dies {deaths}")  # not checked yet
+    check, ended = connections.check_versions, []
 
-    def end_and_check(conn: psycopg.Connection, url: str) -> None:
+    def end_and_check(conn: psycopg.Connection, url: str) -> str:
         if len(ended) < deaths:
             ended.append(conn.info.backend_pid)
             with psycopg.connect(url) as other:
                 other.execute("SELECT pg_terminate_backend(%s)", ended[-1:])
-        check(conn, url)
+        return check(conn, url)
 
-    monkeypatch.setattr(connections, "_check_versions", end_and_check)
+    monkeypatch.setattr(connections, "check_versions", end_and_check)
     if deaths < connections.ATTEMPTS:
         with connect(url) as conn:
             assert conn.execute("SELECT 1").fetchone() == (1,)
