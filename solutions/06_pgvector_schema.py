@@ -138,7 +138,7 @@ conn.execute(
 for operator in ("<->", "<#>", "<=>"):
     distance = f"embedding {operator} '[1,0,0]'"
     found = conn.execute(f"SELECT name, {distance} FROM tiny ORDER BY {distance}, name")
-    print(operator, ", ".join(f"{name} {number + 0:.3g}" for name, number in found))
+    print(operator, ", ".join(f"{name} {number + 0:.3g}" for name, number in found))  # + 0: no -0
 
 # %% [markdown]
 # For *slant*, the difference is (−2, −4, 0), so `<->` is √20. The inner product is 3, so `<#>` is −3. The cosine is 3 / (1 · 5), so
@@ -394,7 +394,7 @@ print("first result:", beginning(best))
 
 # %% [markdown]
 # The repair restored what the failed loop had overwritten. The broken edition changed nothing, and the shorter page lost its last rows.
-# Three wishes are fulfilled.
+# One row was written, because its last chunk now ends one line break earlier. Three wishes are fulfilled.
 #
 # ## Exercise 6.4: a partition for each kind of source
 #

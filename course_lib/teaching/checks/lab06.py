@@ -73,23 +73,29 @@ def check_create_table(call: Probe) -> None:
 
 
 def _is_general(call: Probe, db: Scratch) -> None:
-    """Make another table: another name, other columns in their order, a key that is not first."""
+    """Make another table: another name, other columns in their order, a key in its own order."""
     columns = {
         "note": "varchar(9)",
         "page": "text NOT NULL",
         "line": "integer NOT NULL DEFAULT 7",
+        "shelf": "text NOT NULL DEFAULT 'top'",
     }
-    statement = call("notes", columns, ["line", "page"]).returns(str)
+    statement = call("notes", columns, ["shelf", "line", "page"]).returns(str)
     db.runs(statement, because="it is what create_table_sql returned")
     _has_table(db, statement, "notes")
     for values, because in (
         ("('Hi', 'a')", "the columns have the order of the dict, and their rules: line is 7"),
-        ("('Hi', 'b')", "line and page together are the key"),
+        ("('Hi', 'b')", "shelf, line and page together are the key"),
+        ("('Hi', 'a', 7, 'low')", "shelf, line and page together are the key"),
         ("(NULL, 'a', 8)", "nothing says that note may not be NULL"),
     ):
         db.runs(f"INSERT INTO notes VALUES {values}", because=because)
     again = "INSERT INTO notes (page, line) VALUES ('a', 7)"
-    db.rejects(again, because="there is a row with this line and this page")
+    db.rejects(again, because="there is a row with this shelf, this line and this page")
+    constraints = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'p' "
+    db.runs(constraints + "AND conrelid = 'notes'::regclass").gives(
+        [("PRIMARY KEY (shelf, line, page)",)], because="the key has the order that was given"
+    )
 
 
 def _makes_it_once(db: Scratch, statement: str) -> None:
@@ -197,7 +203,8 @@ def _upsert(
     is_there = any(other[:2] == row[:2] for other in there)
     asked = "SELECT now() - updated_at < interval '1 minute' FROM chunks WHERE "
     asked += "(document_name, chunk_index) = "
-    db.runs(f"{asked}('{row[0]}', {row[1]})", called=called).gives(
+    asked += f"('{row[0]}', {row[1]})"
+    db.runs(asked, called=f'{called}\n    print(db.execute("{asked}").fetchall())').gives(
         [(bool(is_there and touched),)],
         because="an update sets updated_at to now(), and a row that is not updated keeps it",
     )

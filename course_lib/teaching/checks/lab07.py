@@ -91,7 +91,7 @@ def _nearest(
         held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
         Case(call, called, value=[tuple(row[at] for at in shown) for row in found]).gives(
             [(name, index, "text", similarity) for name, index, similarity in expected],
-            because=f"{because}\nthe table holds {held}",
+            because=f"{because}\nthe table holds, in the partition 'issues', {held}",
         )
 
 
@@ -171,6 +171,7 @@ def check_conditions(call: Probe) -> None:
             call, db, {"partition": ["issues", "documentation"]}, [a0, a1, b0],
             "a row passes a list if the list holds its value",
         )  # fmt: skip
+        _passes(call, db, {"partition": []}, [], "nothing is an element of an empty list")
         _passes(call, db, {}, every, "there is no filter")
         _passes(call, db, {"kind": None, "partition": None}, every, "None means any value")
         _passes(call, db, {"kind": "note", "partition": None}, [a1, b0], "None means any value")
@@ -184,7 +185,6 @@ def check_conditions(call: Probe) -> None:
             got=f"the values {_composed(case)[1]!r}",
             because="False is a value like any other; only None means anything",
         )
-        _passes(call, db, {"partition": []}, [], "nothing is an element of an empty list")
         for attack in ("x' OR 'a' = 'a", "x'); --", "note'--"):
             because = "a value must never be read as SQL"
             _passes(call, db, {"partition": "issues", "kind": attack}, [], because)

@@ -14,7 +14,7 @@ from course_lib.teaching.checks.scratch import Scratch
 TABLE = """
 CREATE TABLE document_chunks (
     id            uuid NOT NULL DEFAULT gen_random_uuid(),
-    partition     text NOT NULL DEFAULT 'documentation',
+    partition     text NOT NULL DEFAULT 'issues',
     repo_slug     text NOT NULL DEFAULT 'docs',
     branch        text NOT NULL DEFAULT '',
     document_name text NOT NULL,

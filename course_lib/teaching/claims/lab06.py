@@ -100,6 +100,7 @@ CLAIMS: Claims = {
             numbers(shown, "shorter page:")[1] > 0
             and shown.splitlines()[-1] != stale.splitlines()[0]
         ),
+        "One row was written": lambda shown, stale: numbers(shown, "shorter page:")[0] == 1,
     },
     "INSERT INTO pieces": {
         "left out all partitions but one before it read a row": lambda shown: (

@@ -29,6 +29,18 @@ def keys_the_last_alone(table, columns, key):
     return _table(table, columns, _key(key[-1:]))
 
 
+def keys_the_first_two(table, columns, key):
+    return _table(table, columns, _key(key[:2]))
+
+
+def keys_in_the_columns_order(table, columns, key):
+    return _table(table, columns, _key([name for name in columns if name in key]))
+
+
+def sorts_the_key(table, columns, key):
+    return _table(table, columns, _key(sorted(key)))
+
+
 def keys_every_column(table, columns, key):
     return _table(table, columns, _key(columns))
 
@@ -406,8 +418,11 @@ MUTANTS = {
         has_no_key: "a.md has a chunk 0 already",
         keys_the_first_alone: "a document has more than one chunk",
         keys_the_last_alone: "every document has a chunk 0",
+        keys_the_first_two: "shelf, line and page together are the key",
+        keys_in_the_columns_order: "the order that was given",
+        sorts_the_key: "the order that was given",
         keys_every_column: "a.md has a chunk 0 already",
-        keys_the_first_columns: "nothing says that note may not be NULL",
+        keys_the_first_columns: "shelf, line and page together are the key",
         has_a_key_a_column: "a document has more than one chunk",
         calls_it_chunks: "a table named notes",
         forgets_the_rules: "content may not be NULL",

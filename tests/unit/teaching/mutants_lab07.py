@@ -52,6 +52,10 @@ MUTANTS = {
             "BY {distance} -> BY embedding <-> %(query)s",
             "how long a vector is does not count",
         ),
+        searches_one_partition=(
+            "WHERE {condition} -> WHERE partition = 'documentation' AND {condition}",
+            "how long a vector is does not count",
+        ),
         sorts_the_far_first=(
             "{distance}, -> {distance} DESC,",
             "how long a vector is does not count",
@@ -104,7 +108,14 @@ MUTANTS = {
             "sql.Identifier(name) -> sql.SQL(name)",
             "a column's name must never be read as SQL",
         ),
-        drops_what_is_false=("if value is not None -> if value", "0 is a value like any other"),
+        drops_what_is_false=(
+            "if value is not None -> if value",
+            "nothing is an element of an empty list",
+        ),
+        drops_zero=(
+            "if value is not None -> if value is not None and value != 0",
+            "0 is a value like any other",
+        ),
         drops_empty_lists=(
             "if value is not None -> if value is not None and value != []",
             "nothing is an element of an empty list",
