@@ -17,13 +17,9 @@ COLUMNS = """
     FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
     WHERE attrelid = %(table)s::regclass AND attnum > 0 ORDER BY attnum
 """
-KEY = """
-    SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY(indkey)
-    WHERE indrelid = %(table)s::regclass AND indisprimary ORDER BY 1
-"""
 RULES = """
     SELECT pg_get_constraintdef(oid) FROM pg_constraint
-    WHERE conrelid = %(table)s::regclass AND contype IN ('c', 'f', 'u') ORDER BY 1
+    WHERE conrelid = %(table)s::regclass AND contype IN ('p', 'c', 'f', 'u') ORDER BY 1
 """
 PARTITIONS = """
     SELECT relname, pg_get_expr(relpartbound, pg_class.oid) FROM pg_inherits
@@ -34,7 +30,7 @@ PARTITIONS = """
 def _table(connection: Any, value: Any, table: str, *_: Any) -> Any:
     """Run the SQL and return what table it made."""
     connection.execute(value.encode())
-    asked = (COLUMNS, KEY, RULES, PARTITIONS)
+    asked = (COLUMNS, RULES, PARTITIONS)
     return [connection.execute(one, {"table": table}).fetchall() for one in asked]
 
 
