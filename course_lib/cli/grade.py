@@ -82,7 +82,8 @@ def collect_submissions(
 
     found, read = find_class(room), _master(lab, master, None)
     add_assignment(found, read)
-    if _collect(found, read.name, given, pattern).unknown:
+    said = _collect(found, read.name, given, pattern)
+    if said.unknown or said.kept:
         raise typer.Exit(1)
 
 
@@ -202,13 +203,17 @@ def _collect(room: Classroom, assignment: str, given: list[Path], pattern: str) 
     for names, told in (
         (said.late, late),
         (said.new, "not in the roster, taken as logins"),
-        (said.older, "older than what is there, which stays"),
-        (said.kept, "not taken, what is there stays"),
-        (said.unknown, "not taken, because the roster does not say whose they are"),
-        (said.left_out, "not looked at, neither notebooks nor archives"),
+        (said.left_out, "left out"),
     ):
         if names:
             show(f"{len(names)} {told}: {_some(names)}")
+    for names, told in (
+        (said.older, "older than what is there, which stays"),
+        (said.kept, "not taken, and what was there stays"),
+        (said.unknown, "not taken, because the roster does not say whose they are"),
+    ):
+        if names:
+            show(f"{len(names)} {told}: {', '.join(names)}")
     return said
 
 

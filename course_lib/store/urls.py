@@ -59,10 +59,13 @@ def without_password(error: BaseException, url: str) -> str:
     --------
     >>> without_password(OSError("no entry ada:s3cret"), "postgresql://ada:s3cret@db/course")
     'no entry ada:***'
+    >>> without_password(OSError('token "s%zz"'), "postgresql://ada:s%zz@db/course")  # no URL
+    'token "***"'
     """
     said = " ".join(str(error).split())
     try:
         password = conninfo_to_dict(url).get("password")
     except psycopg.Error:
-        return hide_password(said)
+        written = re.match(r"\w+://[^:/?#]*:(.+)@", url)
+        return hide_password(said.replace(written[1], "***") if written else said)
     return said.replace(str(password), "***") if password else said

@@ -200,16 +200,16 @@ def test_names_in_an_archive_that_are_utf_8_and_do_not_say_so(room: Classroom) -
         given(room, "utf8.zip", utf8.replace(b"Xxxx", "Zoë".encode())),
         given(room, "cp437.zip", names.replace(b"xxxx", "Jörg".encode("cp437"))),
     ):
-        made.write_bytes(_without_flag(made.read_bytes()))
+        made.write_bytes(_flagged(made.read_bytes(), 0))
         collect(room, WORDS, [made])
     assert contents(room) == {"Jörg": ["bob"], "zoe": ["zoe"]}
 
 
-def _without_flag(data: bytes) -> bytes:
-    """Return an archive whose names do not say that they are UTF-8."""
+def _flagged(data: bytes, flag: int) -> bytes:
+    """Return an archive of one member whose name says that it is UTF-8 (8), or does not (0)."""
     for mark, offset in ((b"PK\3\4", 7), (b"PK\1\2", 9)):
         at = data.index(mark) + offset
-        data = data[:at] + bytes([data[at] & ~8]) + data[at + 1 :]
+        data = data[:at] + bytes([data[at] & ~8 | flag]) + data[at + 1 :]
     return data
 
 
@@ -224,7 +224,7 @@ def test_the_time_of_handing_in_is_nbgraders_and_no_learners(room: Classroom) ->
     }
     said = collect(room, WORDS, [given(room, "moodle.zip", archive(files, AFTER))])
     assert seconds_late(room, "ada") > 24 * 3600 < seconds_late(room, "zoe")
-    assert len(said.left_out) == 2
+    assert len(said.left_out) == 2 and "not where nbgrader writes it" in said.left_out[0]
     nbgraders = room.root.parent / "submitted"
     for login, text in {"jane1": "2026-11-21 12:00:00 UTC", "jane2": "yesterday"}.items():
         (nbgraders / login / WORDS).mkdir(parents=True)
@@ -234,6 +234,56 @@ def test_the_time_of_handing_in_is_nbgraders_and_no_learners(room: Classroom) ->
     assert said.placed == ["jane1"] and seconds_late(room, "jane1") == 24 * 3600
     (kept,) = said.kept
     assert kept.startswith("jane2 (") and "timestamp.txt: the time stamp 'yesterday'" in kept
+
+
+def test_of_two_folders_of_nbgraders_the_newer_hand_in_counts_and_other_labs_stay_out(
+    room: Classroom,
+) -> None:
+    sections = room.root.parent / "sections"
+    for section, login, assignment, day in (
+        ("one", "Ada", WORDS, 22), ("two", "ada", WORDS, 21), ("two", "zoe", WORDS, 21),
+        ("two", "jane1", "numbers", 21),
+    ):  # fmt: skip
+        folder = sections / section / "submitted" / login / assignment
+        folder.mkdir(parents=True)
+        (folder / f"{assignment}.ipynb").write_text(section, encoding="utf-8")
+        stamp = f"2026-11-{day} 12:00:00 UTC"
+        (folder / "timestamp.txt").write_text(stamp, encoding="utf-8")
+    with room.gradebook() as book:
+        book.update_or_create_assignment("numbers")
+    said = collect(room, WORDS, [sections])
+    assert contents(room) == {"ada": ["one"], "zoe": ["two"]}
+    assert seconds_late(room, "ada") == 48 * 3600 and seconds_late(room, "zoe") == 24 * 3600
+    assert [one.split(": ")[1] for one in said.left_out] == ["of another assignment"] * 2
+    again = collect(
+        room,
+        WORDS,
+        [given(room, "one.zip", archive({"zoe/words.ipynb": "two"}, (1980, 1, 1, 0, 0, 0)))],
+    )
+    assert again.placed == ["zoe"] and seconds_late(room, "zoe") == 24 * 3600
+
+
+def test_an_archive_that_is_odd_in_any_way_stops_nobody_else(room: Classroom) -> None:
+    whole = archive({"words.ipynb": "zoe"})
+    files = {
+        "ada/words.ipynb": "ada",
+        "bad name.zip": _flagged(whole, 8).replace(b"words", b"\xf6ords"),
+        "no name.zip": archive({"": "zoe"}),
+        "lzma.zip": _damaged(zipfile.ZIP_LZMA),
+        "bzip2.zip": _damaged(zipfile.ZIP_BZIP2),
+    }
+    said = collect(room, WORDS, [given(room, "one.zip", archive(files))])
+    assert contents(room) == {"ada": ["ada"]} and len(said.left_out) == 4
+    assert "Corrupt input data" in said.left_out[2] and "Invalid data" in said.left_out[3]
+
+
+def _damaged(method: int) -> bytes:
+    """Return an archive whose member cannot be unpacked."""
+    data = BytesIO()
+    with zipfile.ZipFile(data, "w", method) as made:
+        made.writestr("words.ipynb", "x" * 5_000)
+        start = made.infolist()[0].header_offset + 30 + len("words.ipynb") + 12
+    return data.getvalue()[:start] + b"\xff" * 12 + data.getvalue()[start + 12 :]
 
 
 def test_a_pattern_of_ones_own_as_zip_collect_takes_it(room: Classroom) -> None:

@@ -8,6 +8,7 @@ or else by the first folder or file in it. A notebook's bytes are copied as they
 from __future__ import annotations
 
 import hashlib
+import lzma
 import re
 import tempfile
 import zipfile
@@ -18,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
 from course_lib.files import told_if_not_written
@@ -49,6 +50,12 @@ MOST_BYTES = 8_000_000_000
 
 STAMP = "timestamp.txt"
 
+BROKEN = (
+    zipfile.BadZipFile, OSError, ValueError, LookupError, RuntimeError, EOFError, zlib.error,
+    lzma.LZMAError,
+)  # fmt: skip
+"""What comes of an archive that is damaged, has a password, or is of a kind unknown here."""
+
 
 @dataclass
 class Collected:
@@ -67,11 +74,12 @@ class Collected:
     older
         Whose submission here is newer than the one in this collection, and stays.
     kept
-        Of whom nothing was taken and what is here stays, with the reason.
+        Of whom nothing was taken, and what is here, if anything, stays; with the reason.
     unknown
         What an LMS calls people whom the roster does not have.
     left_out
-        Files that are neither notebooks nor archives, or cannot be read.
+        Files that are neither notebooks nor archives, cannot be read, or are of another
+        assignment.
     """
 
     placed: list[str] = field(default_factory=list)
@@ -123,6 +131,7 @@ def collect(
     with room.gradebook() as book:
         roster = Roster.of(book)
         due = _due_dates(book, assignment)
+        others = {one.name for one in book.assignments} - {assignment}
     said = Collected()
     found: dict[str, list[_File]] = defaultdict(list)
     with (
@@ -134,6 +143,9 @@ def collect(
             count = 0
             for file in reader.read(path):
                 count += 1
+                if others.intersection(file.parts[:-1]):
+                    said.left_out.append(f"{'/'.join(file.parts)}: of another assignment")
+                    continue
                 login, hand_in = _owner(file, roster, own)
                 if not login:
                     said.unknown.append(hand_in.name)
@@ -151,7 +163,8 @@ def collect(
             del found[login]
             said.left_out.append(f"{login}: another login differs from it by case only")
         for login, hand_ins in sorted(found.items()):
-            _place(room, assignment, login, hand_ins, due.get(login, due[""]), said)
+            with told_if_not_written(room.place("submitted", login, assignment)):
+                _place(room, assignment, login, hand_ins, due.get(login, due[""]), said)
     if roster.ids:
         said.new = [login for login in said.placed if login not in roster.ids]
     said.unknown = sorted(set(said.unknown))
@@ -218,10 +231,9 @@ class _Reader:
             self.said.left_out.append("/".join(parts))
 
     def _archive(self, path: Path, above: tuple[str, ...], depth: int) -> Iterator[_File]:
-        broken = (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, zlib.error)
         try:
             archive = zipfile.ZipFile(path)
-        except broken as error:
+        except BROKEN as error:
             self.said.left_out.append(f"{'/'.join(above) or path.name}: {error}")
             return
         with archive:
@@ -229,12 +241,13 @@ class _Reader:
                 inner = PurePosixPath(_name(info).replace("\\", "/")).parts
                 names = [shown(one) for one in inner if one not in ("/", "..")]
                 parts = (*above, *names)
-                if info.is_dir() or any(p.startswith(".") or p in SKIPPED for p in names):
+                if info.filename.endswith("/") or any(
+                    p.startswith(".") or p in SKIPPED for p in names
+                ):
                     continue
                 try:
-                    with archive.open(info) as member:
-                        unpacked = self._unpacked(member)
-                except broken as error:  # RuntimeError: it has a password
+                    unpacked = self._unpacked(_blocks(archive, info))
+                except zipfile.BadZipFile as error:
                     self.said.left_out.append(f"{'/'.join(parts)}: {error}")
                     continue
                 if unpacked is None:
@@ -242,18 +255,28 @@ class _Reader:
                 else:
                     yield from self._file(unpacked, parts, _time(info), depth)
 
-    def _unpacked(self, member: IO[bytes]) -> Path | None:
+    def _unpacked(self, blocks: Iterator[bytes]) -> Path | None:
         """Write a member to a file of its own; None where it is too large for a notebook."""
         self.count += 1
         path = self.scratch / str(self.count)
         with path.open("wb") as file:
-            while block := member.read(1 << 20):
+            for block in blocks:
                 self.size += len(block)
                 if self.size > MOST_BYTES:
                     raise InputError(f"unpacked, it has more than {MOST_BYTES:,} bytes")
                 if file.write(block) and file.tell() > LARGEST:
                     return None
         return path
+
+
+def _blocks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield what a member holds; what is wrong with it is a `BadZipFile`, whatever it is."""
+    try:
+        with archive.open(info) as member:
+            while block := member.read(1 << 20):
+                yield block
+    except BROKEN as error:
+        raise zipfile.BadZipFile(str(error)) from error
 
 
 def _owner(file: _File, roster: Roster, own: re.Pattern[str] | None) -> tuple[str, _File]:
@@ -290,24 +313,31 @@ def _place(
     due: datetime | None,
     said: Collected,
 ) -> None:
-    notebooks = _chosen([one for one in hand_ins if one.path and one.name != STAMP], assignment)
+    times: dict[Path, datetime | None] = {}
+    for one in hand_ins:
+        if one.path and one.name == STAMP:
+            if not _is_nbgraders(one.path, one.parts, login, assignment):
+                said.left_out.append(f"{'/'.join(one.parts)}: not where nbgrader writes it")
+                continue
+            try:
+                times[one.path.parent] = time_of(one.path)
+            except InputError as error:
+                said.kept.append(f"{login} ({error.args[0]})")
+                return
+    found = [
+        replace(one, time=times.get(one.path.parent, one.time))
+        for one in hand_ins
+        if one.path and one.name != STAMP
+    ]
+    notebooks = _chosen(found, assignment)
     target = room.place("submitted", login, assignment)
     if not notebooks and any(target.rglob("*.ipynb")):
         said.kept.append(f"{login} (no notebook)")
         return
     time = max((one.time for one in notebooks if one.time), default=None)
-    stamp = target / STAMP
-    try:
-        for one in hand_ins:
-            if one.path and one.name == STAMP:
-                if _is_nbgraders(one.path, one.parts, login, assignment):
-                    time = time_of(one.path)
-                else:
-                    said.left_out.append("/".join(one.parts))
+    stamp, earlier = target / STAMP, None
+    with suppress(InputError):
         earlier = time_of(stamp)
-    except InputError as error:
-        said.kept.append(f"{login} ({error.args[0]})")
-        return
     late = [one.late for one in notebooks if one.late is not None]
     if late and due:
         # An archive of Canvas says when it was made, and of each file only whether it was late.
@@ -330,9 +360,9 @@ def _place(
     for path in target.glob("*.ipynb"):
         if path not in kept:
             path.unlink()
-    if time is None:
+    if time is None and different:
         stamp.unlink(missing_ok=True)
-    else:
+    elif time is not None:
         write_atomically(stamp, f"{time:%Y-%m-%d %H:%M:%S} UTC\n")
     said.placed.append(login)
     if any(late):
@@ -341,9 +371,14 @@ def _place(
 
 
 def _is_nbgraders(path: Path, parts: tuple[str, ...], login: str, assignment: str) -> bool:
-    """Tell whether a time stamp is where nbgrader writes it, and was in no archive."""
-    place = (login, assignment, STAMP)
-    return path.parts[-3:] == place and parts in (place, ("submitted", *place))
+    """Tell whether a time stamp is where nbgrader writes it, and not in a learner's own folder."""
+    owners = [number for number, part in enumerate(parts) if part.casefold() == login.casefold()]
+    return (
+        path.parts[-3:] == parts[-3:]  # what was in an archive has another path
+        and parts[-2:] == (assignment, STAMP)
+        and owners == [len(parts) - 3]
+        and not any(name.fullmatch(part) for part in parts for name in LMS_NAMES)
+    )
 
 
 def _chosen(notebooks: Sequence[_File], assignment: str) -> list[_File]:

@@ -59,7 +59,7 @@ def loopback_finding() -> Finding:
 
 def url_finding(url: str) -> Finding:
     """Return whether DATABASE_URL's server answers soon, and is one that the course can use."""
-    from course_lib.store.urls import hide_password
+    from course_lib.store.urls import hide_password, without_password
 
     name, shown = "DATABASE_URL", hide_password(url)
     try:
@@ -68,11 +68,11 @@ def url_finding(url: str) -> Finding:
     except CourseError as error:
         return Finding(name, "fail", str(error.args[0]), error.hint)
     except Exception as error:  # the driver's own, a wrong URL's, a name server's
-        why = (str(error).strip() or "no answer").splitlines()[0].replace(url, shown)
+        why = without_password(error, url).replace(url, shown) or "no answer"
         fix = (
             "Start that server, mend DATABASE_URL (or `.env`), or unset it to use the embedded one."
         )
-        return Finding(name, "fail", f"{shown}: {hide_password(why)}", fix)
+        return Finding(name, "fail", f"{shown}: {why}", fix)
     return Finding(name, "ok", f"{shown}: {versions}")
 
 
