@@ -151,6 +151,8 @@ def _out_of_the_way(conn: psycopg.Connection[Any], table: str, changing: int) ->
             conn.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(*index)))
     except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
         return False  # somebody uses the table, perhaps to do the same
+    except psycopg.errors.UndefinedObject:
+        return False  # somebody has done the same meanwhile, and will build it again
     return True
 
 

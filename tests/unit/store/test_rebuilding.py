@@ -142,6 +142,20 @@ def test_of_two_at_once_one_takes_it_away_and_both_go_on(
     assert indexes(conn) == before
 
 
+def test_an_index_that_somebody_else_takes_away_meanwhile_is_theirs_to_build(
+    conn: psycopg.Connection, database: OwnSchema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_late(_: psycopg.Connection) -> bool:
+        conn.execute("DROP INDEX document_chunks_issues_embedding_hnsw")
+        return True
+
+    with connect(database.url, autocommit=True) as own, monkeypatch.context() as meanwhile:
+        meanwhile.setattr(vector_indexes, "owns_tables", is_late)
+        with vector_index_rebuilt(own, "issues", ROWS) as is_away:
+            assert not is_away
+    assert indexes(conn) == []
+
+
 def test_in_a_collection_it_comes_back_although_another_one_has_an_index_of_that_name(
     conn: psycopg.Connection, worker_database: FreshDatabase
 ) -> None:
