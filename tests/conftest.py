@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest files: one that began last would keep one worker busy alone."""
     ranks = {file: rank for rank, file in enumerate(LONGEST)}
     items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(ranks)))
+
+
+SKIPPED: list[str] = []
+"""The tests that this run skipped. (`course test --skipped` runs them.)"""
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Remember what is skipped; cells of notebooks have a tag for that, and lack no program."""
+    if report.skipped and report.nodeid.startswith("tests/"):
+        SKIPPED.append(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write down what was skipped, in the process that hears of all tests."""
+    file = os.environ.get("COURSE_SKIPPED")
+    if file and not hasattr(session.config, "workerinput"):
+        Path(file).parent.mkdir(exist_ok=True)
+        Path(file).write_text("".join(f"{one}\n" for one in SKIPPED), encoding="utf-8")
 
 
 @pytest.hookimpl(optionalhook=True)

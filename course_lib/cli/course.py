@@ -132,11 +132,14 @@ def test(
     browser: Annotated[
         bool, typer.Option("--browser", help="Every lab in JupyterLab and Chromium instead.")
     ] = False,
+    skipped: Annotated[
+        bool, typer.Option("--skipped", help="What the last run skipped for want of a program.")
+    ] = False,
 ) -> None:
     """Run all checks and tests, as CI does."""
     from course_lib.teaching.testing import run_tests
 
-    raise typer.Exit(run_tests(long=long, browser=browser))
+    raise typer.Exit(run_tests(long=long, browser=browser, skipped=skipped))
 
 
 def bench(

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from course_lib.errors import CourseError
 from course_lib.settings import project_root
 
 TWICE = "build/twice"
@@ -39,6 +40,9 @@ TESTS = {
     "PYTHONUTF8": "1",
 }
 """The environment of tests: one thread a process, this environment's kernel, no window."""
+
+SKIPPED = "build/skipped.txt"
+"""Where the tests write the names of those that were skipped, one a line."""
 
 NO_SHELLCHECK = "shellcheck is not here, and the scripts were not read: apt install shellcheck"
 
@@ -76,9 +80,13 @@ def static_steps(root: Path) -> list[Step]:
         Step("ruff check", (python, "-m", "ruff", "check", ".")),
         Step("ruff format", (python, "-m", "ruff", "format", "--check", ".")),
     ]
-    if shellcheck := shutil.which("shellcheck"):
-        steps.append(Step("shellcheck", (shellcheck, *_shell_scripts(root))))
-    return steps
+    return steps + shellcheck_steps(root)
+
+
+def shellcheck_steps(root: Path) -> list[Step]:
+    """Return the step that reads the shell scripts; none where shellcheck is not installed."""
+    shellcheck = shutil.which("shellcheck")
+    return [Step("shellcheck", (shellcheck, *_shell_scripts(root)))] if shellcheck else []
 
 
 def pytest_step(
@@ -93,7 +101,13 @@ def pytest_step(
     return Step(name, (*command, *shown, *words), environment or {})
 
 
-def run_tests(*, long: bool = False, browser: bool = False, root: Path | None = None) -> int:
+def run_tests(
+    *,
+    long: bool = False,
+    browser: bool = False,
+    skipped: bool = False,
+    root: Path | None = None,
+) -> int:
     """Run all steps, print the table, and return 0 where all of them passed.
 
     Parameters
@@ -104,6 +118,8 @@ def run_tests(*, long: bool = False, browser: bool = False, root: Path | None = 
         and held to the outputs and claims of the committed one.
     browser
         Every lab in a JupyterLab that Chromium opens; the long tests have three of them.
+    skipped
+        What the last run without these options skipped, for want of a program.
     root
         The folder to test; None takes the one that this package belongs to.
     """
@@ -111,6 +127,8 @@ def run_tests(*, long: bool = False, browser: bool = False, root: Path | None = 
     run = partial(run_step, root=root)
     if browser:
         outcomes = [run(pytest_step("labs in a browser", "-m", "browser", "tests/browser"))]
+    elif skipped:
+        outcomes = [run(step) for step in skipped_steps(root)]
     elif long:
         fresh = {**SMALLEST, "COURSE_STATE": str(root / TWICE / "state")}
         twice = pytest_step("solutions, twice each", *NBVAL, TWICE, environment=fresh)
@@ -124,13 +142,28 @@ def run_tests(*, long: bool = False, browser: bool = False, root: Path | None = 
             outcomes = list(at_once.map(partial(run, quiet=True), static_steps(root)))
         quick = ("-m", "not long and not browser")
         places = ("tests", "solutions")
-        outcomes.append(run(pytest_step("tests and solutions", *NBVAL, *quick, *places)))
+        kept = {"COURSE_SKIPPED": str(root / SKIPPED)}
+        step = pytest_step("tests and solutions", *NBVAL, *quick, *places, environment=kept)
+        outcomes.append(run(step))
         if not shutil.which("shellcheck"):
             print(f"\nSKIPPED: {NO_SHELLCHECK}")
     failed = sum(outcome.code != 0 for outcome in outcomes)
     print("\n" + "\n".join(outcome.line() for outcome in outcomes))
     print(f"\nsteps: {len(outcomes) - failed} passed, {failed} failed", flush=True)
     return 1 if failed else 0
+
+
+def skipped_steps(root: Path) -> list[Step]:
+    """Return the steps that run what the last test run skipped."""
+    file = root / SKIPPED
+    if not file.is_file():
+        raise CourseError(
+            f"{SKIPPED} is not there: no test run has written what it skipped",
+            hint="Run `make test` first.",
+        )
+    words = ("-m", "not long and not browser", f"@{file}")
+    tests = [pytest_step("skipped tests", *words)] if file.read_text(encoding="utf-8") else []
+    return [*shellcheck_steps(root), *tests]
 
 
 def run_step(step: Step, root: Path, *, quiet: bool = False) -> Outcome:

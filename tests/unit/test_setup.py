@@ -14,8 +14,9 @@ import yaml
 
 from course_lib.bootstrap import NEWEST_PYTHON, OLDEST_PYTHON, torch_pin
 from course_lib.cli.commands import build_app
+from course_lib.errors import CourseError
 from course_lib.teaching.lock import LEFT_OUT, compile_lock, read_pins, without
-from course_lib.teaching.testing import Step, run_step
+from course_lib.teaching.testing import SKIPPED, Step, run_step, skipped_steps
 from course_lib.teaching.third_party import direct_dependencies, render_third_party
 from tests.needs import needs, needs_torch
 
@@ -110,6 +111,23 @@ def test_a_failing_step_stops_neither_the_others_nor_the_table(tmp_path: Path) -
     outcomes = [run_step(step, tmp_path, quiet=True) for step in steps]
     assert [outcome.code for outcome in outcomes] == [3, 127]
     assert "FAILED (exit code 3)" in outcomes[0].line()
+
+
+def test_what_was_skipped_is_run_alone(tmp_path: Path) -> None:
+    with pytest.raises(CourseError, match=r"(?s)skipped.txt is not there.*Run `make test` first"):
+        skipped_steps(tmp_path)
+    (tmp_path / "test_two.py").write_text(
+        "import pytest\ndef test_a(): pass\n"
+        "@pytest.mark.skipif('not __import__(\"os\").path.exists(\"program\")', reason='none')\n"
+        "@pytest.mark.parametrize('word', ['a b', '[c]'])\ndef test_b(word): pass\n"
+    )
+    names = ["test_two.py::test_b[a b]", "test_two.py::test_b[[c]]"]
+    (tmp_path / "build").mkdir()
+    (tmp_path / SKIPPED).write_text("".join(f"{name}\n" for name in names))
+    (tmp_path / "program").touch()
+    (step,) = [one for one in skipped_steps(tmp_path) if one.name == "skipped tests"]
+    done = subprocess.run(step.command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+    assert re.search("^=+ 2 passed in", done.stdout, re.MULTILINE), done.stdout
 
 
 # Start-up
