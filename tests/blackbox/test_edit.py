@@ -26,6 +26,9 @@ from tests.blackbox.language_models import (
     window,
 )
 from tests.blackbox.places import Place
+from tests.needs import needs
+
+pytestmark = needs("git")
 
 BEFORE = "first = 1\nsecond = 2\n"
 AFTER = "first = 1\nsecond = 3\n"
@@ -170,7 +173,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     "no last marker": (f"<<BEGIN_FILE>>\n{AFTER}", "has no line <<END_FILE>>: it was cut off"),
     "words before": (f"Here you are:\n{marked(AFTER)}", "says something beside the file"),
     "words after": (f"{marked(AFTER)}\nI made it 3.", "says something beside the file"),
-    "nothing": ("", "has no line <<BEGIN_FILE>>"),
     "an empty file": (marked(" \n"), "holds an empty file"),
     "two files": (f"{marked(AFTER)}\n{marked(AFTER)}", "has <<BEGIN_FILE>> in the middle"),
     "a code fence": (marked(f"```python\n{AFTER}```\n"), "has the file in a code fence"),
@@ -224,6 +226,7 @@ def test_a_model_that_breaks_off_or_is_not_there_changes_nothing(
         (refusal(404), "has no model 'tiny'"),
         (ollama("<<BEGIN_FILE>>\nfirst", end="cut"), "broke off"),
         (Reply([b"<html>\n"]), "sent something that is not Ollama's"),
+        (ollama(""), "tiny gave an empty answer"),
     ):
         assert says in edit(course, repository, reply, "--rewrite").error()
     away = nobody()

@@ -9,6 +9,7 @@ import pytest
 from course_lib.errors import InputError
 from course_lib.settings import project_root
 from course_lib.teaching.build.repository import release_repository, taught_functions
+from tests.needs import needs
 
 ROOT = project_root()
 LOADS_ALL = """
@@ -24,6 +25,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return release_repository(tmp_path_factory.mktemp("release") / "course")
 
 
+@needs("git")
 def test_a_released_repository_shows_no_answer(copy: Path) -> None:
     assert not (copy / "solutions").exists() and not list((copy / "tests").rglob("*.py"))
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "solutions").glob("*.py")]
@@ -41,12 +43,22 @@ def test_a_released_repository_shows_no_answer(copy: Path) -> None:
     assert sketches and not [one for one in sketches if one in copied]
 
 
+@needs("git")
 def test_the_labs_of_a_released_repository_have_what_exercises_ask_for(copy: Path) -> None:
     environment = {"PYTHONPATH": str(copy), "COURSE_ROOT": str(copy), "PATH": ""}
     command = [sys.executable, "-c", LOADS_ALL]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 50
+
+
+def test_without_git_a_release_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=r"(?s)git is not installed.*Install git"):
+        release_repository(tmp_path / "course")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_released_repository_replaces_nothing(tmp_path: Path) -> None:

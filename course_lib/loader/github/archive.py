@@ -119,10 +119,12 @@ def _members(
 class _Member(tarfile.TarInfo):
     """A member's head that says no more about a member than GitHub does."""
 
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Member:
-        """Refuse endless names and attributes: `tarfile` would read them into memory."""
-        member = super().frombuf(buf, encoding, errors)
-        if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) and member.size > 10_000:
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        """Refuse endless names and attributes: `tarfile` would read them into memory.
+
+        (A subclass may override this method, as a comment in `tarfile` says. Not every version
+        calls `frombuf` for each head.)
+        """
+        if self.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) and self.size > 10_000:
             raise tarfile.ReadError("a head is too long")
-        return member
+        return super()._proc_member(archive)  # type: ignore[misc,no-any-return]

@@ -116,7 +116,13 @@ def packed(text: str) -> str:
 
 def _tracked(root: Path) -> list[str]:
     command = ["git", "-C", str(root), "ls-files", "-z"]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    except FileNotFoundError:
+        raise InputError(
+            "git is not installed, and it says what belongs to the course",
+            hint="Install git, such as by apt install git.",
+        ) from None
     if done.returncode:
         raise InputError(
             f"{root} is not a checkout of git, which says what belongs to the course",

@@ -16,6 +16,7 @@ from course_lib.answers.edit import (
 )
 from course_lib.answers.passages import Passage
 from course_lib.records import SearchResult
+from tests.needs import needs
 
 
 def wrapped(text: str) -> str:
@@ -63,6 +64,7 @@ def test_the_file_is_in_the_prompt_to_the_character_and_passages_cannot_speak_fo
     assert prompt.system.count(BEGIN_FILE) == prompt.system.count(END_FILE) == 1
 
 
+@needs("git")
 def test_the_diff_is_one_that_git_applies(tmp_path: Path) -> None:
     before, after = "one\ntwo\nthree", "one\n2\nthree"
     (tmp_path / "a.txt").write_bytes(before.encode())

@@ -15,6 +15,7 @@ from course_lib.answers.edit_files import (
     read_original,
     write_atomically,
 )
+from tests.needs import needs
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -63,6 +64,7 @@ def test_what_somebody_else_wrote_meanwhile_is_not_overwritten(tmp_path: Path) -
     assert len(list(tmp_path.iterdir())) == 1
 
 
+@needs("git")
 def test_flags_that_hide_a_change_from_git_do_not_hide_it_here(repository: Path) -> None:
     git(repository, "update-index", "--assume-unchanged", "src/a.py")
     (repository / "src" / "a.py").write_bytes(b"x = 2\n")
@@ -70,6 +72,7 @@ def test_flags_that_hide_a_change_from_git_do_not_hide_it_here(repository: Path)
         check_committed(read_original(repository / "src" / "a.py", repository))
 
 
+@needs("git")
 def test_a_file_with_other_line_ends_than_git_stores_is_clean(repository: Path) -> None:
     (repository / ".gitattributes").write_bytes(b"*.txt text eol=crlf\n")
     (repository / "a.txt").write_bytes(b"one\r\n")

@@ -10,6 +10,7 @@ from course_lib.answers.structure import structure_text
 from course_lib.loader import default_registry
 from course_lib.loader.structure_page import parse_structure
 from course_lib.records import Document, Scope
+from tests.needs import needs
 
 LICENCE = "Copyright 2024 Somebody\n{0} Licensed under the Apache License, Version 2.0"
 
@@ -70,6 +71,7 @@ def repository(tmp_path: Path) -> Path:
     return root
 
 
+@needs("git")
 def test_git_says_which_files_there_are(repository: Path) -> None:
     for arguments in (["init", "-q"], ["add", "shop"]):
         subprocess.run(["git", "-C", str(repository), *arguments], check=True)

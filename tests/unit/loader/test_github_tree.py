@@ -13,10 +13,12 @@ from course_lib.loader.github.tree import (
     follow_link,
     is_wanted,
 )
+from tests.needs import needs
 
 FILE = "100644"
 
 
+@needs("git")
 @pytest.mark.parametrize("content", [b"", b"hello\n", b"\0\xff" * 1000, "ünïcode\r\n".encode()])
 def test_a_blobs_hash_is_the_one_that_git_gives(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(content)

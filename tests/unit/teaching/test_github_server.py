@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import os
-import shutil
 import subprocess
 import tarfile
 import time
@@ -27,6 +26,7 @@ from course_lib.teaching.github_server import (
     submodule,
 )
 from course_lib.teaching.github_server.archives import archive_of
+from tests.needs import needs
 
 RAW = {"Accept": "application/vnd.github.raw+json"}
 MODULE = "3f0a1c5d7e9b2468ace013579bdf02468ace1357"
@@ -78,7 +78,7 @@ def git(folder: Path, *arguments: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@needs("git")
 def test_a_bare_repository_is_one_that_git_takes_with_every_hash_in_it(
     repository: Repository, tmp_path: Path
 ) -> None:
@@ -91,7 +91,7 @@ def test_a_bare_repository_is_one_that_git_takes_with_every_hash_in_it(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs modes and links")
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@needs("git")
 def test_an_archive_holds_what_git_puts_into_one(tmp_path: Path) -> None:
     marks = b"*.md export-subst\ndocs/secret.txt export-ignore\n"
     files: dict[str, bytes | Entry] = {
