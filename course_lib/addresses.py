@@ -1,4 +1,4 @@
-"""Addresses of servers: what may be shown of one, and which are of this machine."""
+"""Servers: what may be shown of an address and of a message, and which are of this machine."""
 
 from __future__ import annotations
 
@@ -22,6 +22,18 @@ def shown(address: str) -> str:
         return "an address that is none"
     host = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=host, query="", fragment="").geturl()
+
+
+def printable(text: object) -> str:
+    r"""Return what a server says as one short line without control characters.
+
+    Examples
+    --------
+    >>> printable("out of\\n memory")
+    'out of memory'
+    """
+    said = " ".join(str(text).split())[:300]
+    return "".join(character if character.isprintable() else "?" for character in said)
 
 
 def is_local(address: str) -> bool:

@@ -197,6 +197,8 @@ class Settings(BaseSettings):
     """address of Ollama"""
     ollama_model: str = "llama3"
     """model of Ollama"""
+    ollama_think: bool | None = None
+    """whether a model of Ollama may think before it answers; unset: as it is by default"""
     openai_model: str = "gpt-4o-mini"
     """model of the OpenAI API"""
     openai_api_key: str | None = Field(None, alias="OPENAI_API_KEY", repr=False)

@@ -39,6 +39,8 @@ class Answer:
         Where the tokens went; None for a generator without a prompt.
     text
         The answer.
+    thinking
+        What the model thought before it, which is not judged.
     citations
         Numbers of the passages that it cites.
     flagged
@@ -56,6 +58,7 @@ class Answer:
     dropped: tuple[Passage, ...] = ()
     budget: Budget | None = None
     text: str = ""
+    thinking: str = ""
     citations: tuple[int, ...] = ()
     flagged: tuple[str, ...] = ()
     is_known: bool = False
@@ -72,6 +75,7 @@ def answer(
     *,
     on_ready: Callable[[Answer], None] = lambda answer: None,
     on_text: Callable[[str], None] = lambda piece: None,
+    on_thinking: Callable[[str], None] = lambda piece: None,
 ) -> Answer:
     """Answer a question from the index.
 
@@ -93,6 +97,8 @@ def answer(
     on_text
         Called with each piece of the answer, as it comes. Without any passage, no generator is
         asked.
+    on_thinking
+        Called with each piece of what the model thinks before it answers.
 
     Raises
     ------
@@ -111,6 +117,7 @@ def answer(
     """
     request, known = prepare(conn, embedder, query, generator, settings)
     on_ready(known)
+    request = replace(request, on_thinking=on_thinking)
     pieces: list[str] = []
     if request.passages:
         for piece in generator.stream(request):
@@ -124,6 +131,7 @@ def answer(
     return replace(
         known,
         text=text,
+        thinking="".join(request.thinking),
         citations=found.cited,
         flagged=found.flagged,
         is_known=is_known,

@@ -38,6 +38,9 @@ def ask(
     show_sources: Annotated[
         bool, typer.Option("--show-sources", help="Print the passages themselves as well.")
     ] = False,
+    show_thinking: Annotated[
+        bool, typer.Option("--show-thinking", help="Print what the model thinks before it answers.")
+    ] = False,
     repo: OneRepo = None,
     branch: OneBranch = None,
 ) -> None:
@@ -63,6 +66,21 @@ def ask(
     chosen = generator(settings(), backend=backend, model=model, embedder=embedder)
     if (backend or settings().generator) == "auto" and not chosen.needs_prompt:
         say("no language model was found (OLLAMA_URL, OPENAI_BASE_URL), so passages are quoted")
+    is_thinking = False
+
+    def on_thinking(piece: str) -> None:
+        nonlocal is_thinking
+        if show_thinking:
+            say(piece if is_thinking else f"thinking  {piece}", end="")
+            is_thinking = True
+
+    def on_text(piece: str) -> None:
+        nonlocal is_thinking
+        if is_thinking:
+            say("\n")
+            is_thinking = False
+        show(piece, end="")
+
     with connect() as conn:
         check_index(conn, embedder)
         query = Query(
@@ -79,7 +97,8 @@ def ask(
             chosen,
             settings(),
             on_ready=lambda known: _banner(known, chosen, embedder),
-            on_text=lambda piece: show(piece, end=""),
+            on_text=on_text,
+            on_thinking=on_thinking,
         )
     if not done.passages:
         raise InputError(

@@ -33,9 +33,9 @@ def show_styled(*parts: str, end: str = "\n") -> None:
     print("  ".join(parts), end=end, flush=True)
 
 
-def say(sentence: str) -> None:
+def say(sentence: str, end: str = "\n") -> None:
     """Tell the person, where it does not mix with what another program reads."""
-    typer.echo(harmless(sentence), err=True)
+    typer.echo(harmless(sentence) + end, err=True, nl=False)
 
 
 def complain(error: CourseError) -> None:

@@ -64,6 +64,7 @@ class OpenAIBackend:
         self._model = model
         self._api_key = api_key
         self._base_url = base_url or None
+        self._can_shorten = True
 
     @cached_property
     def _client(self) -> openai.OpenAI:
@@ -111,13 +112,10 @@ class OpenAIBackend:
             If the server cannot be reached, refuses, stays busy, or gives what is not a vector of
             that dimension.
         """
-        client = self._client
         import openai
 
         try:
-            answer = client.embeddings.create(
-                model=self._model, input=list(texts), dimensions=self.dimension
-            )
+            answer = self._ask(texts)
             rows = sorted(answer.data, key=lambda row: row.index)
             places = [row.index for row in rows]
             vectors = np.array([row.embedding for row in rows], dtype=np.float32)
@@ -125,8 +123,9 @@ class OpenAIBackend:
             from course_lib.embedder.remote import refusal
 
             setting = "RAG_EMBED_MODEL and RAG_VECTOR_DIM"
-            message, hint = refusal(error, self._where, self._model, setting, TIMEOUT)
-            # What the server says may hold the key.
+            message, hint = refusal(
+                error, self._where, self._model, setting, TIMEOUT, self._api_key or ""
+            )
             raise ModelError(message, hint=f"{hint} {OTHER_WAYS}") from None
         except (ValueError, TypeError, AttributeError) as error:
             raise ModelError(
@@ -152,6 +151,21 @@ class OpenAIBackend:
                 hint="Try another model: RAG_EMBED_MODEL.",
             )
         return np.asarray(vectors / lengths, dtype=np.float32)
+
+    def _ask(self, texts: Sequence[str]) -> openai.types.CreateEmbeddingResponse:
+        """Send a request; once more without `dimensions`, if the server refuses that."""
+        import openai
+
+        dimensions = self.dimension if self._can_shorten else openai.omit
+        try:
+            return self._client.embeddings.create(
+                model=self._model, input=list(texts), dimensions=dimensions
+            )
+        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            if not self._can_shorten or "dimension" not in f"{error.param} {error.message}":
+                raise
+            self._can_shorten = False
+            return self._ask(texts)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Refuse: an API gives one vector a text.

@@ -1,7 +1,7 @@
 """Servers that run models: the client that asks them, and what their refusals mean.
 
-The client reads so much of an answer and no more. Of what a server says about a refused request,
-nothing is shown but its code: the sentence may repeat the key.
+The client reads so much of an answer and no more. What a server says about a refused request is
+shown, without the key; of a refused key, only the code is.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import httpx2  # which `openai` asks with
+
+from course_lib.addresses import printable
 
 if TYPE_CHECKING:
     import openai
@@ -67,7 +69,7 @@ def http_client(*, follow_redirects: bool = True, **options: Any) -> httpx2.Clie
 
 
 def refusal(
-    error: openai.OpenAIError, where: str, model: str, setting: str, seconds: float
+    error: openai.OpenAIError, where: str, model: str, setting: str, seconds: float, key: str
 ) -> tuple[str, str]:
     """Return what went wrong with a request in OpenAI's protocol, and what to do.
 
@@ -83,18 +85,21 @@ def refusal(
         Where the model is named.
     seconds
         How long was waited.
+    key
+        The key, which is not shown.
     """
     import openai
 
     status, code = getattr(error, "status_code", 0), error_code(error)
-    said = f"status {status} {code}".rstrip()
+    sentence = "" if status in (401, 403) else server_said(getattr(error, "body", None), key)
+    said = f"status {status} {code}".rstrip() + (f": {sentence}" if sentence else "")
     if isinstance(error, openai.APITimeoutError):
         hint = "Ask again later; for an answer, RAG_GENERATOR_TIMEOUT can be raised."
         return f"{where} did not answer within {seconds:g} s", hint
     if isinstance(error, openai.APIConnectionError):
         return f"{where} cannot be reached", "Check the connection and OPENAI_BASE_URL."
     if not status:
-        return f"the answer of {where} broke off ({code})", "Ask again."
+        return f"the answer of {where} broke off ({sentence or code})", "Ask again."
     if status in (401, 403):
         message, hint = "refuses the key", "Check OPENAI_API_KEY, and what the key may do."
     elif status == 404:
@@ -111,6 +116,20 @@ def refusal(
     else:
         message, hint = "refuses the request", f"Check {setting} and OPENAI_BASE_URL."
     return f"{where} {message} ({said})", hint
+
+
+def server_said(error: object, key: str) -> str:
+    """Return the sentence in what a server sends as an error, on one line and without the key.
+
+    Examples
+    --------
+    >>> server_said({"message": "no room for sk-1"}, "sk-1")
+    'no room for [key]'
+    """
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("detail") or ""
+    said = str(error or "")
+    return printable(said.replace(key, "[key]") if key else said)
 
 
 def error_code(error: BaseException) -> str:

@@ -96,11 +96,17 @@ def model_that_says(
     )
 
 
-def ollama(*pieces: str, reason: str = "stop", end: End = "whole") -> Reply:
-    """Return an answer in Ollama's way: a JSON object a line; the last says why it ends."""
+def ollama(*pieces: str, reason: str = "stop", end: End = "whole", thinking: str = "") -> Reply:
+    """Return an answer in Ollama's way: a JSON object a line; the last says why it ends.
+
+    A thinking model's lines have its thinking beside an empty content.
+    """
+    messages = [{"content": piece} for piece in pieces]
+    if thinking:
+        messages.insert(0, {"content": "", "thinking": thinking})
     events: list[dict[str, Any]] = [
-        {"model": "tiny", "message": {"role": "assistant", "content": piece}, "done": False}
-        for piece in pieces
+        {"model": "tiny", "message": {"role": "assistant", **message}, "done": False}
+        for message in messages
     ]
     if end == "whole":
         last = {"role": "assistant", "content": ""}
@@ -114,10 +120,17 @@ def window(tokens: int) -> Reply:
     return Reply([json.dumps({"model_info": info}).encode()])
 
 
-def openai(*pieces: str, reason: str = "stop", end: End = "whole") -> Reply:
-    """Return an answer in OpenAI's way: server-sent events, and a mark that ends them."""
+def openai(
+    *pieces: str | list[dict[str, str]], reason: str = "stop", end: End = "whole", **thinking: str
+) -> Reply:
+    """Return an answer in OpenAI's way: server-sent events, and a mark that ends them.
+
+    A piece can be a list of parts. `thinking` comes first, in a field with a name of the server's.
+    """
+    deltas = [{"content": piece} for piece in pieces]
     choices: list[dict[str, Any]] = [
-        {"index": 0, "delta": {"content": piece}, "finish_reason": None} for piece in pieces
+        {"index": 0, "delta": delta, "finish_reason": None}
+        for delta in ([thinking, *deltas] if thinking else deltas)
     ]
     if end == "whole":
         choices.append({"index": 0, "delta": {}, "finish_reason": reason})
@@ -128,11 +141,21 @@ def openai(*pieces: str, reason: str = "stop", end: End = "whole") -> Reply:
     return Reply([f"data: {event}\n\n".encode() for event in events], headers=headers, end=end)
 
 
+def openai_at_once(text: str) -> Reply:
+    """Return an answer of a server that does not stream: one JSON body."""
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    whole = {"id": "x", "object": "chat.completion", "created": 0, "model": "tiny"}
+    return Reply([json.dumps(whole | {"choices": [choice]}).encode()])
+
+
 def refusal(status: int, code: str = "", message: str = "", **headers: str) -> Reply:
     """Return a refusal that is OpenAI's as well as Ollama's, apart from what stands in `error`."""
     # A client that asks again need not wait for it.
     named = {"retry-after-ms": "1"} | {name.replace("_", "-"): it for name, it in headers.items()}
     error: Any = {"message": message, "type": "some_error", "code": code} if code else message
+    if "param" in named:
+        error["param"] = named.pop("param")
     return Reply([json.dumps({"error": error}).encode()], status, named)
 
 

@@ -21,6 +21,7 @@ from tests.blackbox.language_models import (
     nobody,
     ollama,
     openai,
+    openai_at_once,
     refusal,
     window,
 )
@@ -196,7 +197,6 @@ def test_what_a_model_cites_is_held_against_its_passages(pets: Place, backend: s
         (["> [5] quoted\n\n`x[9]` is code, [1](http://a) a link."],
          "Sources, of which the answer cites none", []),
         (["I don't know. [9]"], None, ["[9]"]),
-        ([""], None, []),
     ):  # fmt: skip
         with model_that_says(*said) as server:
             done = asked(pets, server, backend)
@@ -258,11 +258,20 @@ REFUSALS: dict[str, list[tuple[Reply, dict[str, str], str, int]]] = {
         (refusal(403, "no_access"), {}, "refuses the key (status 403 no_access)", 1),
         (refusal(404, "model_not_found"), {}, "has no model 'tiny' (status 404", 1),
         (refusal(400, "context_length_exceeded"), {}, "the prompt is longer than tiny takes", 1),
-        (refusal(400, "strange"), {}, "refuses the request (status 400 strange)", 1),
+        (refusal(400, "strange", "no\nsuch \x1b[31mcolour"), {},
+         "refuses the request (status 400 strange: no such ?[31mcolour)", 1),
         (refusal(429, "rate_limit_exceeded"), {}, "takes no more requests for now (status 429", 3),
         (refusal(429, "insufficient_quota"), {}, "the quota of the key is used up", 3),
-        (refusal(500, "boom", "sk-not-a-key"), {}, "has a problem of its own (status 500 boom)", 3),
-        (Reply([b"<html>"], headers={"Content-Type": "text/html"}), {}, "broke off", 1),
+        (refusal(500, "boom", "sk-not-a-key"), {},
+         "has a problem of its own (status 500 boom: [key])", 3),
+        (Reply([b"<html>"], headers={"Content-Type": "text/html; charset=utf-8"}), {},
+         "answered with a web page and not with JSON: is OPENAI_BASE_URL right?", 1),
+        (Reply([b'{"error": {"message": "no room for sk-not-a-key"}}']), {},
+         "broke off (no room for [key])", 1),
+        (Reply([*openai(end="cut").pieces, b'data: {"error": {"message": "The server is overloaded"'
+                b"}}\n\n"], headers=EVENTS), {}, "broke off (The server is overloaded)", 1),
+        (Reply([b'data: {"error": "It is asleep"}\n\n'], headers=EVENTS), {},
+         "broke off (It is asleep)", 1),
         (Reply([b"data: {\n\n"], headers=EVENTS), {}, "broke off", 1),
         (Reply([], headers=EVENTS), {}, "broke off (no end)", 1),
     ],
@@ -279,6 +288,90 @@ def test_a_server_that_refuses_is_explained(pets: Place, backend: str) -> None:
         assert says in said and "--backend extractive" in said, said
         assert len(server.bodies(PATHS[backend])) == times, says
         assert "sk-not-a-key" not in done.out + done.err and "\x1b" not in done.err
+
+
+@pytest.mark.parametrize("model", ["tiny", "openai/gpt-5-mini"])
+def test_a_request_is_sent_once_more_without_what_the_model_refuses(
+    pets: Place, model: str
+) -> None:
+    """As reasoning models do, whatever their gateway calls them."""
+    no_limit = "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+    replies = [
+        refusal(400, "unsupported_parameter", f"{no_limit}'max_completion_tokens' instead.",
+                param="max_tokens"),
+        refusal(400, "unsupported_value", "'temperature' does not support 0 with this model."),
+        openai(KNOWN),
+    ]  # fmt: skip
+    with models({COMPLETIONS: replies}) as server:
+        assert asked(pets, server, "openai", "--model", model).ok().startswith(f"{KNOWN}\n")
+    first, second, third = server.bodies(COMPLETIONS)
+    assert (first["max_tokens"], first["temperature"], first["model"]) == (4096, 0, model)
+    assert second == {**third, "temperature": 0}
+    assert third["max_completion_tokens"] == 4096
+    assert "max_tokens" not in third and "temperature" not in third
+    with models({COMPLETIONS: replies[:1]}) as server:
+        said = asked(pets, server, "openai").error()
+    assert no_limit in said and len(server.bodies(COMPLETIONS)) == 2
+
+
+THOUGHT = "The cat [9] has 77 lives. "
+THINKING = [
+    ("ollama", ollama(KNOWN, thinking=THOUGHT)),
+    ("ollama", ollama("<thi", f"nk>\n{THOUGHT}</th", "ink>", "\n\n", KNOWN)),
+    ("openai", openai(KNOWN, reasoning_content=THOUGHT)),
+    ("openai", openai(KNOWN, reasoning=THOUGHT)),
+    ("openai", openai(f"<think>{THOUGHT}</think>", KNOWN)),
+    ("openai", openai_at_once(f"<think>{THOUGHT}</think>{KNOWN}")),
+]
+
+
+@pytest.mark.parametrize(("backend", "reply"), THINKING)
+def test_what_a_model_thought_is_no_part_of_its_answer(
+    pets: Place, backend: str, reply: Reply
+) -> None:
+    """It is neither shown nor judged; --show-thinking prints it beside the answer."""
+    with models({PATHS[backend]: reply, SHOW: window(8192)}) as server:
+        silent = asked(pets, server, backend)
+        shown = asked(pets, server, backend, "--show-thinking")
+    assert silent.ok().startswith(f"{KNOWN}\n") and shown.ok() == silent.out
+    assert "77" not in silent.err and "careful" not in silent.err
+    assert f"thinking  {THOUGHT.strip()}" in shown.err
+
+
+def test_an_answer_of_parts_or_in_one_body_is_an_answer(pets: Place) -> None:
+    """Some gateways send content as a list of parts; some answer at once and do not stream."""
+    parts = [{"type": "text", "text": KNOWN[:5]}, {"type": "text", "text": KNOWN[5:]}]
+    for reply in (openai(parts), openai_at_once(KNOWN)):
+        with models({COMPLETIONS: reply}) as server:
+            assert asked(pets, server, "openai").ok().startswith(f"{KNOWN}\n")
+
+
+@BOTH
+def test_no_answer_is_an_error_that_says_why(pets: Place, backend: str) -> None:
+    """A model that only thought, and one that said nothing, exit with 1."""
+    reply = ollama if backend == "ollama" else openai
+    field = {"thinking": "Hm, hm."}
+    for given, says in (
+        (reply("", **field), "the model thought but gave no answer (3 tokens of thinking)"),
+        (reply("<think>Hm, hm."), "the model thought but gave no answer (3 tokens of thinking)"),
+        (reply(" \n"), "tiny gave an empty answer"),
+        (reply(), "tiny gave an empty answer"),
+    ):
+        with models({PATHS[backend]: given, SHOW: window(8192)}) as server:
+            said = asked(pets, server, backend).error()
+        assert says in said and "--backend extractive" in said
+        assert ("OPENAI_MAX_OUTPUT" in said and "RAG_OLLAMA_THINK=0" in said) == ("thought" in says)
+
+
+def test_ollama_is_told_whether_to_think_and_its_address_may_name_an_endpoint(
+    pets: Place,
+) -> None:
+    """The address that other programs are given, of the endpoint /api/generate, does as well."""
+    with models({CHAT: ollama(KNOWN), SHOW: window(8192)}) as server:
+        address = {"OLLAMA_URL": f"{server.url}/api/generate"}
+        assert asked(pets, server, "ollama", **address).ok().startswith(KNOWN)
+        assert asked(pets, server, "ollama", **address, RAG_OLLAMA_THINK="0").code == 0
+    assert [body.get("think") for body in server.bodies(CHAT)] == [None, False]
 
 
 def test_a_request_that_was_refused_for_now_is_sent_again(pets: Place) -> None:
@@ -305,7 +398,7 @@ def test_settings_name_the_server_the_model_and_the_key(pets: Place, tmp_path: P
         path, headers, body = server.asked[-1]
         assert (path, headers["authorization"]) == (COMPLETIONS, "Bearer sk-mine")
         assert body["messages"][0] == {"role": "system", "content": "Be a parrot."}
-        assert body["max_completion_tokens"] == 4096 and "temperature" not in body
+        assert body["max_tokens"] == 4096 and body["temperature"] == 0
         prompt = tmp_path / "prompt.txt"
         prompt.write_text("Be a cat.\n", encoding="utf-8")
         environment = {"RAG_SYS_PROMPT_FILE": str(prompt), "RAG_SAFETY_MARGIN_TOKENS": "77"}

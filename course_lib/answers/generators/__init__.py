@@ -69,6 +69,7 @@ def generator(
             model or settings.ollama_model,
             timeout=settings.generator_timeout,
             window=settings.context_window,
+            think=settings.ollama_think,
             **margin,
         )
     if backend == "openai":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -32,6 +32,10 @@ class Request:
         Tokens that prompt, answer and safety margin take together (`Budget.needed`).
     notes
         What a generator has to say beside its answer; it adds to them.
+    thinking
+        What the model thought before its answer, in pieces; the generator adds to them.
+    on_thinking
+        Called with each piece of it, as it comes.
     """
 
     prompt: Prompt
@@ -40,6 +44,14 @@ class Request:
     max_output: int
     window: int
     notes: list[str] = field(default_factory=list)
+    thinking: list[str] = field(default_factory=list)
+    on_thinking: Callable[[str], None] = lambda piece: None
+
+    def thought(self, piece: str) -> None:
+        """Take a piece of the model's thinking."""
+        if piece:
+            self.thinking.append(piece)
+            self.on_thinking(piece)
 
 
 class Generator(Protocol):

@@ -1,25 +1,28 @@
 """Ollama: a prompt goes to a server on one's own machine, the answer comes back line by line.
 
 Its API streams JSON objects, one a line. An error in the middle of an answer is such a line, too,
-because the status has been sent by then.
+because the status has been sent by then. (The package `ollama` is not used: it breaks off at an
+answer with the character U+0085, where it cuts the line.)
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NoReturn
 
 import httpx2
 
-from course_lib.addresses import is_local, shown
+from course_lib.addresses import is_local, printable, shown
 from course_lib.answers.generators.base import (
     GenerationError,
     Request,
     check_address,
     without_login,
 )
+from course_lib.answers.generators.thinking import answer_only
 from course_lib.answers.tokens import resolve_context_window
 from course_lib.embedder.remote import http_client
 
@@ -44,6 +47,8 @@ class Ollama:
         Tokens of the window that stay free.
     window
         Tokens that the model takes; None asks the server.
+    think
+        Whether the model may think before it answers; None leaves that to the server.
 
     Raises
     ------
@@ -62,12 +67,14 @@ class Ollama:
         timeout: float = 120.0,
         margin: int = 512,
         window: int | None = None,
+        think: bool | None = None,
     ) -> None:
-        self.url, self._login = without_login(check_address(url, "OLLAMA_URL"))
+        self.url, self._login = without_login(server_address(url))
         self.model = model
         self.margin = margin
         self._timeout = timeout
         self._given_window = window
+        self._think = think
 
     @cached_property
     def window(self) -> int:
@@ -91,6 +98,9 @@ class Ollama:
 
     def stream(self, request: Request) -> Iterator[str]:
         """Yield the pieces of the answer; see `Generator.stream`."""
+        return answer_only(self._pieces(request), request, self.model, OTHER_WAYS)
+
+    def _pieces(self, request: Request) -> Iterator[tuple[str, str]]:
         body = {
             "model": self.model,
             "messages": request.prompt.messages,
@@ -102,6 +112,8 @@ class Ollama:
                 "num_ctx": request.window,
             },
         }
+        if self._think is not None:
+            body["think"] = self._think
         try:
             with (
                 self._client() as client,
@@ -110,11 +122,11 @@ class Ollama:
                 if response.status_code != 200:
                     response.read()
                     self._refused(response.status_code, _said(response.text))
-                yield from self._pieces(response, request)
+                yield from self._events(response, request)
         except httpx2.RequestError as error:
             self._unreachable(error)
 
-    def _pieces(self, response: httpx2.Response, request: Request) -> Iterator[str]:
+    def _events(self, response: httpx2.Response, request: Request) -> Iterator[tuple[str, str]]:
         for line in filter(bytes.strip, _lines(response)):
             try:
                 event = json.loads(line)
@@ -127,13 +139,12 @@ class Ollama:
                 )
             if "error" in event:
                 raise GenerationError(
-                    f"{self.model} broke off: {_printable(event['error'])}",
+                    f"{self.model} broke off: {printable(event['error'])}",
                     hint=f"`ollama ps` and its log say more. {OTHER_WAYS}",
                 )
             message = event.get("message")
-            text = message.get("content") if isinstance(message, dict) else None
-            if isinstance(text, str) and text:
-                yield text
+            if isinstance(message, dict):
+                yield str(message.get("thinking") or ""), str(message.get("content") or "")
             if event.get("done"):
                 if event.get("done_reason") == "length":
                     request.notes.append(
@@ -187,6 +198,23 @@ class Ollama:
         )
 
 
+def server_address(url: str) -> str:
+    """Return the address of a server; many programs are given one of its endpoints instead.
+
+    Raises
+    ------
+    GenerationError
+        If the URL is not an address.
+
+    Examples
+    --------
+    >>> server_address("http://localhost:11434/api/generate")
+    'http://localhost:11434'
+    """
+    address = check_address(url, "OLLAMA_URL")
+    return re.sub(r"/(api(/(generate|chat|tags|show))?|v1)$", "", address)
+
+
 def models_at(url: str) -> list[str]:
     """Return the models that a running Ollama has; none if it does not answer within two seconds.
 
@@ -195,7 +223,7 @@ def models_at(url: str) -> list[str]:
     GenerationError
         If the URL is not an address.
     """
-    address, login = without_login(check_address(url, "OLLAMA_URL"))
+    address, login = without_login(server_address(url))
     try:
         options = {"timeout": 2.0, "auth": login, "trust_env": not is_local(address)}
         with http_client(follow_redirects=False, **options) as client:
@@ -219,10 +247,4 @@ def _said(text: str) -> str:
         answer: Any = json.loads(text)
     except (ValueError, RecursionError):
         return ""
-    return _printable(answer.get("error", "")) if isinstance(answer, dict) else ""
-
-
-def _printable(text: object) -> str:
-    """Return what a server says as one short line without control characters."""
-    said = " ".join(str(text).split())[:200]
-    return "".join(character if character.isprintable() else "?" for character in said)
+    return printable(answer.get("error", "")) if isinstance(answer, dict) else ""

@@ -1,12 +1,13 @@
 """Servers that speak OpenAI's protocol: a prompt goes out, the answer comes back as events.
 
-The `openai` package asks them. Nothing that a server says about a refused request is shown but its
-code: the sentence may repeat the key.
+The `openai` package asks them. What a server says about a refused request is shown without the key.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from course_lib.addresses import is_local, shown
@@ -16,6 +17,7 @@ from course_lib.answers.generators.base import (
     check_address,
     without_login,
 )
+from course_lib.answers.generators.thinking import answer_only
 from course_lib.answers.tokens import resolve_context_window
 
 if TYPE_CHECKING:
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 
 OPENAI = "https://api.openai.com/v1"
 OTHER_WAYS = "Or answer without it: --backend ollama, or --backend extractive."
-THINKING = ("o1", "o3", "o4", "gpt-5")
-"""Models that think first: they name the limit of an answer otherwise, and take no temperature."""
 
 
 class OpenAICompatible:
@@ -78,38 +78,37 @@ class OpenAICompatible:
         self.window = resolve_context_window(model, given=window)
         self._timeout = timeout
         self._retries = retries
+        self._refused: set[str] = set()
 
     def stream(self, request: Request) -> Iterator[str]:
         """Yield the pieces of the answer; see `Generator.stream`."""
+        return answer_only(self._pieces(request), request, self.model, OTHER_WAYS)
+
+    def _pieces(self, request: Request) -> Iterator[tuple[str, str]]:
+        """Yield what was thought and what was said, piece by piece."""
         import openai
 
         has_begun = False
+        reason = None
         try:
             with self._client() as client:
-                events: Any = client.chat.completions.create(
-                    model=self.model,
-                    messages=request.prompt.messages,  # type: ignore[arg-type]
-                    stream=True,
-                    **self._limits(request),
-                )
+                response = self._ask(client, request)
                 has_begun = True
-                with events:
-                    reason = None
-                    for event in events:
-                        if event.choices:
-                            choice = event.choices[0]
-                            reason = choice.finish_reason or reason
-                            if choice.delta and choice.delta.content:
-                                yield choice.delta.content
+                with closing(response.http_response):
+                    for choice in self._choices(response):
+                        reason = choice.finish_reason or reason
+                        said = getattr(choice, "delta", None) or getattr(choice, "message", None)
+                        yield _thought(said), _text(getattr(said, "content", None))
         except openai.OpenAIError as error:
             if has_begun and type(error) is openai.APIConnectionError:
                 self._broken_off(type(error).__name__)
             from course_lib.embedder.remote import refusal
 
             setting = "RAG_OPENAI_MODEL or --model"
-            message, hint = refusal(error, shown(self.url), self.model, setting, self._timeout)
+            where = shown(self.url)
+            message, hint = refusal(error, where, self.model, setting, self._timeout, self._key)
             raise GenerationError(message, hint=f"{hint} {OTHER_WAYS}") from None
-        except (GeneratorExit, KeyboardInterrupt):
+        except (GeneratorExit, KeyboardInterrupt, GenerationError):
             raise
         except Exception as error:
             # The package's HTTP client raises errors of its own while a stream is read, and the
@@ -122,10 +121,50 @@ class OpenAICompatible:
         if reason == "content_filter":
             request.notes.append("the server's filter cut the answer off")
 
-    def _limits(self, request: Request) -> dict[str, Any]:
-        if self.model.startswith(THINKING):
-            return {"max_completion_tokens": request.max_output}
-        return {"max_tokens": request.max_output, "temperature": 0}
+    def _ask(self, client: openai.OpenAI, request: Request) -> Any:
+        """Send the request; once more without each part that the server refuses."""
+        import openai
+
+        while True:
+            limits: dict[str, Any] = {"max_tokens": request.max_output, "temperature": 0}
+            for part in self._refused:
+                if limits.pop(part) and part == "max_tokens":
+                    limits["max_completion_tokens"] = request.max_output
+            try:
+                return client.chat.completions.with_raw_response.create(
+                    model=self.model,
+                    messages=request.prompt.messages,  # type: ignore[arg-type]
+                    stream=True,
+                    **limits,
+                )
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                told = f"{error.param} {error.message}"
+                new = [part for part in ("max_tokens", "temperature") if part in told]
+                if not set(new) - self._refused:
+                    raise
+                self._refused.add(next(part for part in new if part not in self._refused))
+
+    def _choices(self, response: Any) -> Iterator[Any]:
+        """Yield the first choice of each event, or of a whole answer in one JSON body."""
+        kind = response.headers.get("content-type", "")
+        if "html" in kind:
+            raise GenerationError(
+                f"{shown(self.url)} answered with a web page and not with JSON: "
+                "is OPENAI_BASE_URL right?",
+                hint=f"It mostly ends with /v1. {OTHER_WAYS}",
+            )
+        if "json" in kind:
+            from openai.types.chat import ChatCompletion
+
+            body = json.loads(response.http_response.read())
+            if body.get("error"):
+                from course_lib.embedder.remote import server_said
+
+                self._broken_off(server_said(body["error"], self._key))
+            yield from ChatCompletion.construct(**body).choices[:1]
+            return
+        for event in response.parse():
+            yield from event.choices[:1]
 
     def _client(self) -> openai.OpenAI:
         import openai
@@ -133,7 +172,7 @@ class OpenAICompatible:
         from course_lib.embedder.remote import http_client
 
         return openai.OpenAI(
-            api_key=self._key,
+            api_key=self._key or "none",
             base_url=self.url,
             timeout=self._timeout,
             max_retries=self._retries,
@@ -145,6 +184,19 @@ class OpenAICompatible:
             f"the answer of {shown(self.url)} broke off ({reason})",
             hint=f"Ask again. {OTHER_WAYS}",
         ) from None
+
+
+def _thought(said: Any) -> str:
+    """Return what a server names as thinking; its field has three names."""
+    names = ("reasoning_content", "reasoning", "thinking")
+    return next((_text(found) for name in names if (found := getattr(said, name, None))), "")
+
+
+def _text(content: Any) -> str:
+    """Return a text; some gateways send it as a list of parts."""
+    if isinstance(content, list):
+        return "".join(_text(one.get("text")) for one in content if isinstance(one, dict))
+    return content if isinstance(content, str) else ""
 
 
 def _checked_key(key: str | None, *, is_needed: bool) -> str:
@@ -161,4 +213,4 @@ def _checked_key(key: str | None, *, is_needed: bool) -> str:
             "OPENAI_API_KEY holds characters that no key has",
             hint="Copy it again, without spaces and line ends.",
         )
-    return key or "none"
+    return key

@@ -37,6 +37,7 @@ class Server(ThreadingHTTPServer):
         self.asked: list[dict[str, Any]] = []
         self.keys: set[str | None] = set()
         self.first: list[Answer] = []
+        self.own_dimension = 1024
         self.change: Callable[[list[dict[str, Any]]], object] = lambda rows: None
 
     @property
@@ -67,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
         rows: list[dict[str, Any]] = []
         for index, text in enumerate(asked["input"]):
             assert text, "the real server refuses an empty text"
-            found = vector_of(text, asked["dimensions"])
+            found = vector_of(text, asked.get("dimensions", self.server.own_dimension))
             packed = base64.b64encode(found.astype("<f4").tobytes()).decode()
             is_packed = asked.get("encoding_format") == "base64"
             embedding = packed if is_packed else found.tolist()
@@ -121,6 +122,21 @@ def failed(client: EmbeddingClient) -> ModelError:
     shown = f"{caught.value} {caught.value.__cause__!r} {caught.value.hint}"
     assert KEY not in shown
     return caught.value
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_server_that_refuses_dimensions_is_asked_without_them_and_the_length_is_checked(
+    client: EmbeddingClient, server: Server, status: int
+) -> None:
+    refused = {"message": "Unsupported parameter: dimensions", "code": "unsupported_parameter"}
+    server.first.append((status, {"error": refused}, {}))
+    client.encode(["one"])
+    client.encode(["two"])
+    assert [asked.get("dimensions") for asked in server.asked] == [1024, None, None]
+    server.own_dimension = 768
+    error = failed(client)
+    assert error.args[0].startswith("text-embedding-3-large gives vectors of 768 dimensions, 1024")
+    assert error.hint.startswith("Set RAG_VECTOR_DIM to 768")
 
 
 def test_vectors_have_the_dimension_asked_for_unit_length_and_the_texts_order(
