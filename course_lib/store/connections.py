@@ -43,8 +43,8 @@ def connect(url: str | None = None, *, autocommit: bool = False) -> psycopg.Conn
     Raises
     ------
     DatabaseError
-        It cannot be reached, refuses the login, is older than PostgreSQL 16, or lacks pgvector >=
-        0.8.
+        It cannot be reached, refuses the login, is older than PostgreSQL 16, is not in UTF8, or
+        lacks pgvector >= 0.8.
     ServerError
         The embedded server cannot be started.
 
@@ -70,7 +70,7 @@ def _connect_once(url: str | None, autocommit: bool) -> psycopg.Connection[Any]:
     conn = open_connection(url, autocommit=autocommit)
     try:
         if url not in _checked:
-            check_versions(conn, url)
+            check_database(conn, url)
             _checked.add(url)
         from pgvector.psycopg import register_vector
 
@@ -86,13 +86,14 @@ def _connect_once(url: str | None, autocommit: bool) -> psycopg.Connection[Any]:
     return conn
 
 
-def check_versions(conn: psycopg.Connection[Any], url: str) -> str:
+def check_database(conn: psycopg.Connection[Any], url: str) -> str:
     """Return the version of a database's pgvector, with which the course can work.
 
     Raises
     ------
     DatabaseError
-        If it or PostgreSQL is too old, or pgvector is not in the database, only on the server.
+        If it or PostgreSQL is too old, the database is not in UTF8, or pgvector is not in the
+        database, only on the server.
     """
     major = conn.info.server_version // 10_000
     if major < OLDEST_POSTGRES:
@@ -100,6 +101,12 @@ def check_versions(conn: psycopg.Connection[Any], url: str) -> str:
             f"{hide_password(url)} is PostgreSQL {major}; the course needs {OLDEST_POSTGRES} or "
             "newer",
             hint="Unset DATABASE_URL for the embedded server, or use `make up` for one in Docker.",
+        )
+    encoding = conn.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise DatabaseError(
+            f"{hide_password(url)} is in {encoding}; the database has to be UTF8",
+            hint="Make another one: CREATE DATABASE rag ENCODING 'UTF8' TEMPLATE template0.",
         )
     found = _value(conn, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
     if found is None:

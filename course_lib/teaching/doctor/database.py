@@ -95,8 +95,8 @@ def state_finding(state: Path) -> Finding:
 def _versions(url: str) -> str:
     import psycopg
 
-    from course_lib.store.connections import check_versions
+    from course_lib.store.connections import check_database
 
     with psycopg.connect(url, connect_timeout=int(PATIENCE), autocommit=True) as conn:
-        vector = check_versions(conn, url)
+        vector = check_database(conn, url)
         return f"PostgreSQL {conn.info.server_version // 10_000}, pgvector {vector}"

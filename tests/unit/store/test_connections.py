@@ -94,6 +94,28 @@ def test_a_database_without_the_extension_gets_a_hint_that_works() -> None:
     connect(bare).close()
 
 
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_is_not_in_utf8_is_refused_at_once_and_the_hint_works(
+    encoding: str,
+) -> None:
+    admin = ensure_server().url()
+    with psycopg.connect(admin, autocommit=True) as conn:
+        made = f"CREATE DATABASE {encoding.lower()} ENCODING '{encoding}' LOCALE 'C'"
+        conn.execute(f"{made} TEMPLATE template0")
+        url = url_for(admin, encoding.lower())
+        with pytest.raises(DatabaseError, match=f"is in {encoding}; the database has to be UTF8"):
+            connect(url)
+        finding = url_finding(url)
+        assert finding.state == "fail" and "has to be UTF8" in finding.detail
+        conn.execute(f"DROP DATABASE {encoding.lower()}")
+        statement = finding.fix.partition(": ")[2].rstrip(".")
+        conn.execute(statement)
+        rag = url_for(admin, "rag")
+        with pytest.raises(DatabaseError, match="lacks the extension vector"):
+            connect(rag)
+        conn.execute("DROP DATABASE rag")
+
+
 @pytest.mark.parametrize(
     ("name", "needed", "message"),
     [("OLDEST_POSTGRES", 99, "is PostgreSQL 18"), ("OLDEST_PGVECTOR", (99, 0), "has pgvector 0.8")],
@@ -163,7 +185,7 @@ def test_a_connection_that_dies_before_it_is_handed_out_is_made_again_or_explain
     deaths: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = changed(default_url(), application_name=f"dies {deaths}")  # not checked yet
-    check, ended = connections.check_versions, []
+    check, ended = connections.check_database, []
 
     def end_and_check(conn: psycopg.Connection, url: str) -> str:
         if len(ended) < deaths:
@@ -172,7 +194,7 @@ def test_a_connection_that_dies_before_it_is_handed_out_is_made_again_or_explain
                 other.execute("SELECT pg_terminate_backend(%s)", ended[-1:])
         return check(conn, url)
 
-    monkeypatch.setattr(connections, "check_versions", end_and_check)
+    monkeypatch.setattr(connections, "check_database", end_and_check)
     if deaths < connections.ATTEMPTS:
         with connect(url) as conn:
             assert conn.execute("SELECT 1").fetchone() == (1,)
