@@ -87,6 +87,27 @@ def collect_submissions(
         raise typer.Exit(1)
 
 
+@app.command("accept")
+def accept_points(
+    learners: Annotated[
+        list[str], typer.Argument(metavar="LOGIN...", help="Whose submissions you have looked at.")
+    ],
+    lab: Lab = None,
+    master: MasterPath = None,
+    room: Class = Path("."),
+) -> None:
+    """Take the points of flagged submissions as they are: their grades are exported from now on.
+
+    Example: course class accept ada bob --lab 01 --class my-class
+    """
+    from course_lib.teaching.classroom import accept, find_class
+
+    name = _master(lab, master, None).name
+    with find_class(room).gradebook() as book:
+        for learner in learners:
+            show(f"{learner}: {accept(book, name, learner):g} points")
+
+
 def grade(
     submissions: Annotated[
         list[Path] | None,
@@ -123,7 +144,13 @@ def grade(
     Example: course grade submissions.zip --lab 01 --class my-class
     """
     from course_lib.errors import InputError
-    from course_lib.teaching.classroom import add_assignment, find_class, grade_assignment
+    from course_lib.teaching.classroom import (
+        RELEASE,
+        add_assignment,
+        find_class,
+        grade_assignment,
+        waiting_for_a_person,
+    )
     from course_lib.teaching.grade import Limits, Options, find_fence
 
     fence = find_fence(sandbox=sandbox)
@@ -141,6 +168,9 @@ def grade(
     page = found.report(read.name) / "index.html"
     report = grade_assignment(found, read, options)
     show(_summary(report, page))
+    if waiting := waiting_for_a_person(found, read.name):
+        show(f"{len(waiting)} grades are kept back until you have looked: {_some(waiting)}")
+        show(RELEASE)
     if report.waiting:  # Ctrl-C came
         raise typer.Exit(130)
 

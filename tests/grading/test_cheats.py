@@ -18,7 +18,7 @@ from course_lib.teaching.grade import (
 )
 from course_lib.teaching.lab.checking import run_check
 from tests.grading.classroom import handed_in
-from tests.grading.conftest import any_fence
+from tests.grading.conftest import any_fence, needs_fence
 
 PATCHES = """
 def find_cut(text, start, limit, floor=0, separators=()):
@@ -111,6 +111,7 @@ def test_what_passes_its_check_alone_fails_its_audit(held_back, name: str) -> No
     assert said.startswith("check-1-1: the check passed, and the audit failed: ")
 
 
+@needs_fence
 def test_the_librarys_source_is_not_within_the_fence(held_back) -> None:
     assert held_back["source"].score == 0
     assert "FileNotFoundError" in held_back["source"].marks[0].said

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shlex
 import signal
 import sqlite3
@@ -11,6 +12,7 @@ import time
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -18,6 +20,7 @@ from sqlalchemy import text
 from course_lib.settings import project_root
 from course_lib.teaching.classroom import (
     Classroom,
+    accept,
     add_assignment,
     add_to_roster,
     find_class,
@@ -138,28 +141,34 @@ def test_a_time_stamp_that_cannot_be_read_needs_a_person_and_stops_nobody_else(
 def test_what_a_person_did_stays_when_it_is_graded_again(fresh: Classroom) -> None:
     first = graded("ada", 3.0, 0.0, 2.0, None, flags=("uses sys",))
     with fresh.gradebook() as book:
-        submission = record(book, WORDS, first, {"longest": "not right yet"})
+        first_look = {"check-double"}
+        submission = record(book, WORDS, first, {"longest": "not right yet"}, flagged=first_look)
         (notebook,) = submission.notebooks
         assert notebook.flagged and submission.needs_manual_grade
+        waiting = {one.name for one in notebook.grades if one.needs_manual_grade}
+        assert waiting == {"check-double", "essay"}
         by_name = {one.name: one for one in notebook.grades}
         by_name["check-longest"].manual_score, by_name["check-longest"].extra_credit = 4.5, 0.5
         by_name["essay"].manual_score, by_name["essay"].needs_manual_grade = 3.0, False
         (comment,) = (one for one in notebook.comments if one.name == "longest")
         comment.manual_comment = "See me."
-        notebook.flagged = False
         book.db.commit()
+        again: Any = {"before": first, "flagged": first_look}
+        record(book, WORDS, first, {"longest": "still not right"}, **again)
+        assert submission.needs_manual_grade  # nobody has decided on the flag
+        assert accept(book, WORDS, "ada") == 13
         for _ in range(2):
-            record(book, WORDS, first, {"longest": "still not right"}, before=first)
+            record(book, WORDS, first, {"longest": "still not right"}, **again)
     assert scores(fresh) == {"ada": (13, False)}
     with fresh.gradebook() as book:
         assert book.find_comment("longest", WORDS, WORDS, "ada").comment == "See me."
         (notebook,) = book.find_submission(WORDS, "ada").notebooks
         assert not notebook.flagged
         flagged = graded("ada", 3.0, 5.0, 2.0, None, flags=("uses sys", "uses gc"))
-        record(book, WORDS, flagged, {}, before=first)
+        record(book, WORDS, flagged, {}, before=first, flagged={"check-double"})
         given = {one.name: (one.score, one.needs_manual_grade) for one in notebook.grades}
         assert given == {
-            "check-double": (3, False), "check-longest": (5, True), "check-later": (2, False),
+            "check-double": (3, True), "check-longest": (5, True), "check-later": (2, False),
             "essay": (3, False),
         }  # fmt: skip
         assert notebook.flagged
@@ -167,6 +176,42 @@ def test_what_a_person_did_stays_when_it_is_graded_again(fresh: Classroom) -> No
         record(book, WORDS, other, {}, before=flagged)
         assert book.find_grade("essay", WORDS, WORDS, "ada").needs_manual_grade
         assert notebook.flagged  # until a person takes it down
+
+
+@pytest.mark.parametrize("name", ["a[b]", "what?", "all*"])
+def test_a_class_in_a_folder_that_nbgrader_takes_for_a_pattern_is_refused(
+    tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(GradeError, match="takes for a pattern of names"):
+        make_class(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_class_may_have_a_percent_sign_in_its_path_and_the_course_may_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_class(tmp_path / "100 % of it")
+    monkeypatch.setattr(sys, "prefix", "/a%b/.venv")
+    with pytest.raises(GradeError, match="has a % in its path"):
+        make_class(tmp_path / "other")
+
+
+def test_an_answer_in_a_newer_python_needs_a_person(fresh: Classroom) -> None:
+    submit(fresh, {"ada": RIGHT | {"double": "def double(x):\n    return x +* x"}, "bob": RIGHT})
+    path = fresh.place("submitted", "ada", WORDS) / f"{WORDS}.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    for version, said in (("3.99.1", "needs a person"), ("3.11.0", "graded")):
+        notebook["metadata"]["language_info"] = {"name": "python", "version": version}
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+        ada = next(one for one in grade(fresh, "ada").grades if one.learner == "ada")
+        by_name = {mark.grade_id: mark for mark in ada.marks}
+        told = by_name["check-double"]
+        if said == "needs a person":
+            assert told.points is None and "run with 3.99.1" in told.said
+            assert f"Python {platform.python_version()} cannot read it" in told.said
+            assert by_name["check-longest"].points == 5
+        else:
+            assert told.points == 0
 
 
 PER_DAY = """

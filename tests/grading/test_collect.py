@@ -174,6 +174,34 @@ def test_of_several_notebooks_the_one_that_counts_or_a_person_decides(room: Clas
     assert problems["bob"] == "the folder holds 2 notebooks: 1 a.ipynb, 2 b.ipynb"
 
 
+@pytest.mark.parametrize(
+    ("names", "logins"),
+    [
+        # Sakai, ILIAS, Gradescope, and archives that people make
+        (["Lab 1/Ada Lovelace(ada)/Submission attachment(s)/w.ipynb", "Lab 1/Bob(bob)/w.ipynb"],
+         ["Ada Lovelace(ada)", "Bob(bob)"]),
+        (["Exc/Abgaben/Lovelace_Ada_ada_1/w.ipynb", "Exc/Abgaben/Doe_Jim_jim_2/w.ipynb"],
+         ["Doe_Jim_jim_2", "Lovelace_Ada_ada_1"]),
+        (["assignment_7_export/submission_1/w.ipynb", "assignment_7_export/submission_2/w.ipynb"],
+         ["submission_1", "submission_2"]),
+        (["handed in/ada.ipynb", "handed in/jim.ipynb"], ["ada", "jim"]),
+        (["handed in/ada/words.ipynb", "handed in/jim/words.ipynb"], ["ada", "jim"]),
+        (["a/b/c/ada/words.ipynb", "a/b/c/zoe/words.ipynb"], ["ada", "zoe"]),
+        # a learner's own folder
+        (["x/ada/first/w.ipynb", "x/ada/second/w.ipynb"], ["ada"]),
+        (["jim/words.ipynb", "jim/notes/x.ipynb"], ["jim"]),
+        (["doejane_103_77_w/words.ipynb", "doejane_103_77_w/old/x.ipynb"], ["jane1"]),
+    ],
+)  # fmt: skip
+def test_an_outer_folder_for_all_is_no_learner(
+    room: Classroom, names: list[str], logins: list[str]
+) -> None:
+    notebooks = {name: f"{{{number}}}" for number, name in enumerate(names)}
+    said = collect(room, WORDS, [given(room, "all.zip", archive(notebooks))])
+    assert (said.placed, said.unknown, said.left_out) == (logins, [], [])
+    assert [*contents(room)] == logins
+
+
 def test_what_is_older_than_what_is_there_stays_out(room: Classroom) -> None:
     new = archive({"ada/words.ipynb": "new"}, AFTER)
     old = archive({"ada/words.ipynb": "old"}, BEFORE)

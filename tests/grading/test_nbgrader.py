@@ -13,8 +13,15 @@ from pathlib import Path
 import pytest
 from nbgrader.apps.api import NbGraderAPI
 
+from course_lib.errors import InputError
 from course_lib.settings import project_root
-from course_lib.teaching.classroom import Classroom, add_assignment, add_to_roster, make_class
+from course_lib.teaching.classroom import (
+    Classroom,
+    accept,
+    add_assignment,
+    add_to_roster,
+    make_class,
+)
 from course_lib.teaching.classroom.record import record
 from course_lib.teaching.classroom.roster import Learner
 from course_lib.teaching.grade import lab_masters, read_master
@@ -78,7 +85,8 @@ def room(empty: Classroom, tmp_path: Path) -> Classroom:
             (graded("flo", 3.0, 5.0, 2.0, 0.0, flags=("uses sys",)), on_time),
             (graded("una", 3.0, 5.0, 2.0, None), on_time),
         ):
-            record(book, WORDS, grade, {}, time=time)
+            flagged = {"check-longest"} if grade.flags else ()
+            record(book, WORDS, grade, {}, time=time, flagged=flagged)
     return room
 
 
@@ -100,6 +108,20 @@ def test_canvas_gets_who_is_decided_and_no_formulas(room: Classroom) -> None:
     assert "kept back" not in whole
     everybody = {row[3]: row[5] for row in table(room.root / "all.csv")}
     assert (everybody["flo"], everybody["una"]) == ("10", "10") and "nobody" not in everybody
+
+
+def test_what_a_person_has_looked_at_is_exported(room: Classroom) -> None:
+    with room.gradebook() as book:
+        assert accept(book, WORDS, "flo") == 10
+        with pytest.raises(InputError, match="una has no points yet for essay"):
+            accept(book, WORDS, "una")
+        with pytest.raises(InputError, match="nobody has no grade for words"):
+            accept(book, WORDS, "nobody")
+        essay = book.find_grade("essay", WORDS, WORDS, "una")
+        essay.manual_score, essay.needs_manual_grade = 2.0, False  # as formgrader does
+        book.db.commit()
+    assert "kept back" not in export(room, MOODLE)
+    assert {row[0]: row[2] for row in table(room.root / "moodle.csv")}["una"] == "12"
 
 
 def test_moodle_gets_the_same_by_its_names(room: Classroom) -> None:
@@ -190,7 +212,7 @@ def test_autograde_runs_within_the_fence_and_feedback_says_why(empty: Classroom,
     with contextlib.chdir(room.root):
         assert NbGraderAPI(room.course_directory()).get_autograded_students(WORDS) == {"ada", "bob"}
     nbgrader(room, "autograde", WORDS, "--force", "--student", "ada")
-    assert scores(room) == {"ada": (10, True), "bob": (7, False)}
+    assert scores(room) == {"ada": (10, True), "bob": (7, True)}  # an essay, and a flag
     assert not (project_root() / "gone").exists()
     with room.gradebook() as book:
         assert [one.flagged for one in book.find_submission(WORDS, "bob").notebooks] == [True]

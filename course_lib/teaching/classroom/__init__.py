@@ -6,13 +6,16 @@ finds out, and speaks with Canvas and Moodle. `grade` knows nothing of this.
 
 from course_lib.teaching.classroom.collect import Collected, collect
 from course_lib.teaching.classroom.folder import Classroom, find_class
-from course_lib.teaching.classroom.grading import grade_assignment
+from course_lib.teaching.classroom.grading import grade_assignment, waiting_for_a_person
+from course_lib.teaching.classroom.record import RELEASE, accept
 from course_lib.teaching.classroom.roster import add_to_roster, read_roster
 from course_lib.teaching.classroom.setup import add_assignment, make_class
 
 __all__ = [
+    "RELEASE",
     "Classroom",
     "Collected",
+    "accept",
     "add_assignment",
     "add_to_roster",
     "collect",
@@ -20,4 +23,5 @@ __all__ = [
     "grade_assignment",
     "make_class",
     "read_roster",
+    "waiting_for_a_person",
 ]

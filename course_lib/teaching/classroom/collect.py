@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import lzma
+import os
 import re
 import tempfile
 import zipfile
@@ -140,9 +141,8 @@ def collect(
     ):
         reader = _Reader(Path(scratch), said)
         for path in given:
-            count = 0
-            for file in reader.read(path):
-                count += 1
+            files = _within_outer(list(reader.read(path)), roster, assignment, own)
+            for file in files:
                 if others.intersection(file.parts[:-1]):
                     said.left_out.append(f"{'/'.join(file.parts)}: of another assignment")
                     continue
@@ -153,7 +153,7 @@ def collect(
                     found[login].append(hand_in)
                 else:
                     said.left_out.append("/".join(file.parts))
-            if not count:
+            if not files:
                 unread = f": {'; '.join(said.left_out[:3])}" if said.left_out else ""
                 raise InputError(
                     f"{path} holds no notebooks that can be read{unread}",
@@ -279,6 +279,26 @@ def _blocks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
         raise zipfile.BadZipFile(str(error)) from error
 
 
+def _within_outer(
+    files: list[_File], roster: Roster, assignment: str, own: re.Pattern[str] | None
+) -> list[_File]:
+    """Return files without an outer folder that holds those of several learners.
+
+    Sakai, ILIAS, Gradescope and people make such archives. A folder is a learner's own if the
+    roster or an LMS's name says so, or a notebook in it bears the assignment's name.
+    """
+    if own is not None:
+        return files
+    outer = os.path.commonprefix([file.parts[:-1] for file in files])
+    within = {file.parts[len(outer)] for file in files}
+    is_learners = any(
+        roster.find(name) or any(one.fullmatch(name) for one in LMS_NAMES) for name in outer
+    )
+    if is_learners or len(within) < 2 or any(_is_named(one, assignment) for one in within):
+        return files
+    return [replace(file, parts=file.parts[len(outer) :]) for file in files]
+
+
 def _owner(file: _File, roster: Roster, own: re.Pattern[str] | None) -> tuple[str, _File]:
     """Return whose a file is, and as what; no login where an LMS names somebody unknown."""
     parts, last = file.parts, file.parts[-1]
@@ -383,15 +403,20 @@ def _is_nbgraders(path: Path, parts: tuple[str, ...], login: str, assignment: st
 
 def _chosen(notebooks: Sequence[_File], assignment: str) -> list[_File]:
     """Return the one that counts; several where a person has to decide."""
-    # Canvas and browsers number what was handed in again.
-    named = re.compile(rf"{re.escape(assignment)}(?:[-_ ]?\(?\d+\)?)?\.ipynb", re.IGNORECASE)
-    chosen = [one for one in notebooks if named.fullmatch(one.name)] or list(notebooks)
+    chosen = [one for one in notebooks if _is_named(one.name, assignment)] or list(notebooks)
     different = {_digest(one.path): one for one in chosen if one.path}
     chosen = list(different.values())
     if len(chosen) > 1 and all(one.time for one in chosen):
         newest = max(one.time for one in chosen if one.time)
         chosen = [one for one in chosen if one.time == newest]
     return chosen
+
+
+def _is_named(name: str, assignment: str) -> bool:
+    """Tell whether a notebook bears an assignment's name."""
+    # Canvas and browsers number what was handed in again.
+    named = rf"{re.escape(assignment)}(?:[-_ ]?\(?\d+\)?)?\.ipynb"
+    return re.fullmatch(named, name, re.IGNORECASE) is not None
 
 
 def _digest(path: Path) -> bytes:

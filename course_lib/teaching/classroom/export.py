@@ -24,7 +24,7 @@ from course_lib.errors import CourseError
 from course_lib.files import told_if_not_written
 from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.classroom.folder import Classroom, told_if_unusable
-from course_lib.teaching.classroom.record import assign_penalty
+from course_lib.teaching.classroom.record import RELEASE, assign_penalty
 
 
 class LmsExporter(ExportPlugin):  # type: ignore[misc]
@@ -32,8 +32,8 @@ class LmsExporter(ExportPlugin):  # type: ignore[misc]
 
     everything = Bool(
         False,
-        help="Whether submissions that are flagged, or have cells to be graded by hand, are "
-        "exported as well, with the points that they have so far.",
+        help="Whether submissions that need a person are exported as well, with the points that "
+        "they have so far.",
     ).tag(config=True)
 
     name = ""
@@ -74,9 +74,8 @@ class LmsExporter(ExportPlugin):  # type: ignore[misc]
             write_atomically(target, as_csv(table))
         print(f"{len(rows)} of {len(students)} learners in {os.fspath(target)}")
         if kept_back:
-            print(
-                f"{len(kept_back)} kept back, to be decided in formgrader: {', '.join(kept_back)}"
-            )
+            print(f"{len(kept_back)} kept back until you have looked: {', '.join(kept_back)}")
+            print(RELEASE)
 
     def table(self, assignments: Sequence[Any], rows: Sequence[Any]) -> list[list[object]]:
         """Return the lines of the file."""
@@ -89,8 +88,8 @@ class LmsExporter(ExportPlugin):  # type: ignore[misc]
             submission = gradebook.find_submission(assignment, learner)
         except MissingEntry:
             return None
-        flagged = any(one.flagged for one in submission.notebooks)
-        if (flagged or submission.needs_manual_grade) and not self.everything:
+        if submission.needs_manual_grade and not self.everything:
+            flagged = any(one.flagged for one in submission.notebooks)
             why = "flagged" if flagged else "not decided"
             kept_back.append(f"{learner} ({assignment}: {why})")
             return None

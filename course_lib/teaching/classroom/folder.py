@@ -8,6 +8,7 @@ imported when the gradebook is opened, because that takes a second.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -113,6 +114,7 @@ def find_class(folder: Path) -> Classroom:
     from traitlets.config.loader import PyFileConfigLoader
 
     root = folder.resolve()
+    refuse_path(root)
     if not (root / CONFIG).is_file():
         raise GradeError(
             f"{folder} holds no class: it has no {CONFIG}",
@@ -133,6 +135,26 @@ def find_class(folder: Path) -> Classroom:
     if str(root) not in sys.path:
         sys.path.append(str(root))  # as nbgrader does, for plugins beside the configuration
     return Classroom(root, config)
+
+
+def refuse_path(root: Path) -> None:
+    """Refuse a class, or a course, in a folder with which nbgrader's parts cannot work.
+
+    Raises
+    ------
+    GradeError
+        With the character that they cannot take.
+    """
+    if found := re.search(r"[*?\[\]]", str(root)):
+        raise GradeError(
+            f"{root} has a {found[0]} in its path, which nbgrader takes for a pattern of names",
+            hint="Rename the folder, or name another one.",
+        )
+    if "%" in sys.prefix:
+        raise GradeError(
+            f"{sys.prefix} has a % in its path, with which nbgrader makes no gradebook",
+            hint="Rename that folder, and run `make setup` in it again.",
+        )
 
 
 def _refuse_damaged(file: Path) -> None:

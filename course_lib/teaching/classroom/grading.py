@@ -25,6 +25,7 @@ from course_lib.teaching.grade import (
     grade_all,
 )
 from course_lib.teaching.grade.errors import CONTINUE
+from course_lib.teaching.grade.marking import flagged_checks
 from course_lib.teaching.grade.report import forget_grades, read_grades
 from course_lib.teaching.grade.submissions import submission_in
 
@@ -79,10 +80,21 @@ def grade_assignment(
             time = None
             with suppress(InputError):  # then it is ungraded, and says so
                 time = time_of(stamp)
-            done = record(book, name, grade, said, time=time, before=earlier)
+            flagged = flagged_checks(master, grade.flags)
+            done = record(book, name, grade, said, time=time, before=earlier, flagged=flagged)
             assign_penalty(room, done)
 
         return grade_all(found, master, out, options, keep)
+
+
+def waiting_for_a_person(room: Classroom, assignment: str) -> list[str]:
+    """Return whose grades are kept back from export until a person has looked at them."""
+    with room.gradebook() as book:
+        return sorted(
+            one.student.id
+            for one in book.assignment_submissions(assignment)
+            if one.needs_manual_grade
+        )
 
 
 def submissions(room: Classroom, assignment: str) -> list[Submission]:

@@ -6,15 +6,23 @@ has changed since, the cell is marked as one that needs a person again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from course_lib.errors import InputError
 from course_lib.teaching.classroom.folder import Classroom
 from course_lib.teaching.grade import Grade
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook, SubmittedAssignment
+
+
+RELEASE = (
+    "Give points in formgrader (Manual Grading), or take one's points as they are: course class "
+    "accept LOGIN --lab 01 --class FOLDER"
+)
+"""How a grade is exported that was kept back."""
 
 
 def record(
@@ -25,6 +33,7 @@ def record(
     *,
     time: datetime | None = None,
     before: Grade | None = None,
+    flagged: Collection[str] = (),
 ) -> SubmittedAssignment:
     """Write a grade into the gradebook.
 
@@ -38,6 +47,9 @@ def record(
         When it was handed in, in UTC.
     before
         The grade that was recorded before, if any.
+    flagged
+        The checks that the grade's flags are about: where there are other flags than before, each
+        needs a person, until a person has given a grade.
     """
     from nbgrader.api import MissingEntry
 
@@ -51,23 +63,59 @@ def record(
     (notebook,) = (one for one in submission.notebooks if one.name == assignment)
     marks = {mark.grade_id: mark for mark in grade.marks}
     answers = before.answers if before else {}
+    had = before.flags if before else ()
+    is_new = bool(grade.flags) and grade.flags != had
     for given in notebook.grades:
         mark = marks[given.name]
         changed = given.auto_score != mark.points
         if before and grade.answers.get(given.name) != answers.get(given.name):
             changed = True  # a person grades it, and it is another answer now
         given.auto_score = mark.points
-        if given.manual_score is None:
-            given.needs_manual_grade = mark.points is None
+        if is_new and given.name in flagged:
+            given.needs_manual_grade = True
+        elif given.manual_score is None:
+            waits = bool(grade.flags) and given.name in flagged and given.needs_manual_grade
+            given.needs_manual_grade = mark.points is None or waits
         elif changed:
             given.needs_manual_grade = True
     for comment in notebook.comments:
         comment.auto_comment = comments.get(comment.name) or None
     # A person takes flags down, and they stay down until there are others.
-    if grade.flags and grade.flags != (before.flags if before else ()):
+    if is_new:
         notebook.flagged = True
     book.db.commit()
     return submission
+
+
+def accept(book: Gradebook, assignment: str, learner: str) -> float:
+    """Take the points of a submission as they are: a person has looked at it. Return its score.
+
+    Raises
+    ------
+    InputError
+        There is no such submission, or it has a cell without points.
+    """
+    from nbgrader.api import MissingEntry
+
+    try:
+        submission = book.find_submission(assignment, learner)
+    except MissingEntry:
+        raise InputError(
+            f"{learner} has no grade for {assignment}", hint="Grade it first: course grade."
+        ) from None
+    cells = [cell for notebook in submission.notebooks for cell in notebook.grades]
+    without = [cell.name for cell in cells if cell.auto_score is None and cell.manual_score is None]
+    if without:
+        raise InputError(
+            f"{learner} has no points yet for {', '.join(without)}",
+            hint="Give them in formgrader: Manual Grading.",
+        )
+    for cell in cells:
+        cell.needs_manual_grade = False
+    for notebook in submission.notebooks:
+        notebook.flagged = False
+    book.db.commit()
+    return float(submission.score)
 
 
 def assign_penalty(room: Classroom, submission: SubmittedAssignment) -> None:

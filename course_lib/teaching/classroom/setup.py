@@ -10,7 +10,7 @@ from pathlib import Path
 from course_lib.files import told_if_not_written
 from course_lib.settings import with_variables
 from course_lib.teaching.build.project import write_atomically
-from course_lib.teaching.classroom.folder import CONFIG, MEND, Classroom, find_class
+from course_lib.teaching.classroom.folder import CONFIG, MEND, Classroom, find_class, refuse_path
 from course_lib.teaching.grade import GradeError, Master
 
 CONFIGURATION = """\
@@ -49,6 +49,7 @@ def make_class(folder: Path) -> Classroom:
         The folder cannot be written.
     """
     root = folder.resolve()
+    refuse_path(root)
     known = (root / CONFIG).is_file()
     if root.exists() and not known and (not root.is_dir() or any(root.iterdir())):
         raise GradeError(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course_lib.teaching.build.project import write_atomically
+from course_lib.teaching.build.source import parse_code
 from course_lib.teaching.grade.audits import Audits
 from course_lib.teaching.grade.copies import copies_of_the_course
 from course_lib.teaching.grade.database import Databases
@@ -31,7 +33,7 @@ from course_lib.teaching.grade.plan import Step, as_notebook, make_plan
 from course_lib.teaching.grade.rules import suspicions
 from course_lib.teaching.grade.running import SAYS, Conversation
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
-from course_lib.teaching.grade.submissions import Submission, read_cells
+from course_lib.teaching.grade.submissions import Submission, newer_python, read_cells
 
 
 @dataclass(eq=False)
@@ -97,6 +99,8 @@ class Grader:
             return ungraded(self.master, learner, slug, str(error))
         except OSError as error:
             return ungraded(self.master, learner, slug, f"it cannot be read: {error.strerror}")
+        if newer := newer_python(submission.path):
+            merged.undecided.update(_not_python_here(self.master, merged, newer))
         unclear = undecided_checks(self.master, merged)
         if len(unclear) == sum(cell.role == "check" for cell in self.master.checks) and unclear:
             none = ungraded(self.master, learner, slug, next(iter(unclear.values())))
@@ -214,3 +218,13 @@ class Grader:
             if talk.ended:  # the others' audits cannot be run, and nothing speaks for them
                 break
         return faults
+
+
+def _not_python_here(master: Master, merged: Merged, newer: str) -> dict[str, str]:
+    """Return the answers that this Python cannot read, where the learner's is a newer one."""
+    told = f"Python {platform.python_version()} cannot read it, and it was run with {newer}"
+    return {
+        cell.grade_id: f"{told}: grade it with that version"
+        for cell in master.answers
+        if cell.role == "answer" and parse_code(merged.source(cell)) is None
+    }

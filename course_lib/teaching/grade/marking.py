@@ -168,6 +168,23 @@ def checks_of(master: Master, answer: MasterCell) -> list[MasterCell]:
     return [one for one in checks if names & read_names(one.source)] or checks[:1]
 
 
+def flagged_checks(master: Master, flags: Sequence[str]) -> set[str]:
+    """Return the checks that flags are about: a flag begins with a check's or an answer's id.
+
+    A flag of an added cell is about all of them.
+    """
+    found: set[str] = set()
+    checks = {one.grade_id: {one.grade_id} for one in master.checks}
+    about = checks | {
+        one.grade_id: {check.grade_id for check in checks_of(master, one)}
+        for one in master.answers
+        if one.grade_id not in checks
+    }
+    for flag in flags:
+        found |= about.get(re.split(r"[,:\s]", flag, maxsplit=1)[0], set(checks))
+    return found
+
+
 def tidy(points: float) -> float:
     """Return points without the dust of binary fractions.
 

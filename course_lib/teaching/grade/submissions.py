@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 import stat
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +124,17 @@ def read_cells(path: Path) -> list[SentCell]:
     if len(cells) > MOST_CELLS:
         raise ValueError(f"it has {len(cells):,} cells, more than {MOST_CELLS:,}")
     return [_cell(cell) for cell in cells]
+
+
+def newer_python(path: Path) -> str:
+    """Return the version of Python that a notebook was run with, if it is newer than this one."""
+    try:
+        raw = json.loads(path.read_bytes().decode("utf-8-sig"))
+        version = str(raw["metadata"]["language_info"]["version"])
+        found = tuple(int(part) for part in version.split(".")[:2])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
+    return version if found > sys.version_info[:2] else ""
 
 
 def is_plain_file(path: Path) -> bool:
