@@ -96,9 +96,10 @@ def usual_breaks(text: str) -> str:
 def split_resources(text: str) -> list[ResourceSpan]:
     r"""Find the resources of a YAML stream.
 
-    Every document that is not empty gives a span, whatever it holds. A ``kind: List`` gives one for
-    each of its items instead: the lines of the List itself belong to the item after them (those at
-    its end to the last), so that no line is lost. Nothing is raised for text that is not YAML.
+    Every document that is not empty gives a span, whatever it holds. A ``kind: List`` (or RoleList
+    and the like, whose items need not name their kind) gives one for each of its items instead: the
+    lines of the List itself belong to the item after them (those at its end to the last), so that
+    no line is lost. Nothing is raised for text that is not YAML.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def split_resources(text: str) -> list[ResourceSpan]:
     usual = usual_breaks(text.removeprefix("\ufeff"))
     shift = len(text) - len(usual)  # 1 where the file begins with a byte order mark, else 0
     spans: list[ResourceSpan] = []
-    for document in split_stream(usual):
+    for document in _documents(usual):
         begin, end = _without_blank_lines(usual, document)
         found = _resources_in(usual[begin:end])
         begin, end = begin + shift, end + shift
@@ -128,6 +129,22 @@ def split_resources(text: str) -> list[ResourceSpan]:
         for one, (start, stop) in zip(found, pairwise(starts), strict=True):
             spans.append(ResourceSpan(one.identity, start, stop, begin + one.body))
     return spans
+
+
+def _documents(text: str) -> list[Span]:
+    """Return the documents of a stream, also where `---` has the next one's first key beside it.
+
+    A template that trims its line ends produces ``---apiVersion: v1``.
+    """
+    found = []
+    for document in split_stream(text):
+        glued = re.finditer(r"^---(?=[A-Za-z][\w.-]*:\s)", document.text, re.MULTILINE)
+        marks = [(document.start + one.start(), document.start + one.end()) for one in glued]
+        begins = [document.start, *(end for _, end in marks)]
+        for begin, end in zip(begins, [*(start for start, _ in marks), document.end], strict=True):
+            if split_stream(text[begin:end]):  # it holds something
+                found.append(Span(begin, end, text[begin:end]))
+    return found
 
 
 _LEAD = re.compile(r"(?<=---)[ \t]+(?=\S)|(?:\s*\n)?")
@@ -146,7 +163,7 @@ def _resources_in(document: str) -> list[_Found]:
     if head is not None:
         identity = read_identity(head)
         # An empty value may go on in the next line, which only the parser sees.
-        if identity.kind != "List" and "" not in identity:
+        if not (identity.kind or "").endswith("List") and "" not in identity:
             return [_Found(identity, 0, 0)]
     try:
         root = parse_nodes(document)
@@ -174,17 +191,21 @@ def _resources_of(root: Node, source: str) -> list[_Found]:
     Lists in Lists are opened. An item begins with the comments above it.
     """
     found: list[_Found] = []
-    waiting = [root]
+    waiting = [(root, Identity())]
     last, end = -1, 0
     while waiting:
-        node = waiting.pop()
+        node, of_list = waiting.pop()
         if node.start <= last:
             return []  # an alias to what is elsewhere, or to what it is in
         last = node.start
         identity = _identity(node, source)
-        items = node.entries().get("items") if identity.kind == "List" else None
-        if items is not None and items.kind == "sequence" and items.children:
-            waiting += reversed(items.children)
+        if identity.kind is None:
+            identity = identity._replace(kind=of_list.kind, api_version=of_list.api_version)
+        if items := _items(node, identity):
+            of_items = Identity()
+            if identity.kind != "List":
+                of_items = identity._replace(kind=(identity.kind or "").removesuffix("List"))
+            waiting += [(item, of_items) for item in reversed(items)]
             continue
         start = source.rfind("\n", 0, node.start) + 1
         if source[start : node.start].strip(" -"):
@@ -194,6 +215,15 @@ def _resources_of(root: Node, source: str) -> list[_Found]:
         end = _end_of(node)
         found.append(_Found(identity, start, node.start))
     return found
+
+
+def _items(node: Node, identity: Identity) -> list[Node]:
+    """Return the items of a List, or of a RoleList and the like; none of anything else."""
+    items = node.entries().get("items")
+    if items is None or items.kind != "sequence" or not (identity.kind or "").endswith("List"):
+        return []
+    are_resources = all("metadata" in item.entries() for item in items.children)
+    return items.children if identity.kind == "List" or are_resources else []
 
 
 def _end_of(node: Node) -> int:

@@ -22,8 +22,10 @@ from course_lib.records import LOCAL, Chunk, Document, Scope
 PARSER = KUBERNETES._replace(id="kustomize")
 
 _REMOTE = re.compile(
-    r"[a-z+]+://|git@|[\w-]+(?:\.[\w-]+)*\.(?:com|org|io|net)[:/]|.*\?(?:ref|version)="
+    r"[a-z+]+::|[a-z+]+://|[\w.-]+@[\w.-]+[:/]|[\w-]+(?:\.[\w-]+)*\.(?:com|org|io|net)[:/]"
+    r"|.*\?(?:ref|version|timeout|submodules)=|.*\.git(?://|\?|$)|(?![./]).*[^/:]//"
 )
+"""What kustomize fetches: an address, a login at a host, a repository, or a folder within one."""
 _FILE = re.compile(r".*\.(?:ya?ml|json|env|properties|txt|conf|toml|ini)\Z", re.DOTALL)
 
 

@@ -9,31 +9,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
-from typing import NamedTuple
+from functools import cache
+from itertools import pairwise, takewhile
+from typing import TYPE_CHECKING, NamedTuple
 
 from course_lib.loader.pieces import ParserInfo, Piece, make_chunks, shortened
 from course_lib.loader.recursive import split_prose
 from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
-PARSER = ParserInfo("markdown", "2.0.0")
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+PARSER = ParserInfo("markdown", "2.1.0")
 
 BETWEEN = " > "
 """Is between the headings above a piece."""
-
-# A backtick after three of them on the same line makes them inline code.
-_HEADING_OR_FENCE = re.compile(
-    r"^ {0,3}(?:(?P<marks>#{1,6})[ \t](?P<title>.*)"
-    r"|(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>.*))$",
-    re.MULTILINE,
-)
 
 # What is before a page and says how it is published: YAML between ---, or TOML between +++.
 _FRONT_MATTER = re.compile(
     r"\A(?P<mark>---|\+\+\+)[ \t]*\r?\n(?P<fields>.*?)^(?P=mark)[ \t]*\r?$",
     re.DOTALL | re.MULTILINE,
 )
+_LINE_END = re.compile(r"\r\n?|\n")
 _TITLE = re.compile(r"^title[ \t]*[:=](?P<title>.*)$", re.MULTILINE)
 
 
@@ -108,7 +107,8 @@ def find_sections(text: str) -> list[Section]:
     r"""Return the sections of a Markdown page: each begins with a heading, or with the page.
 
     Together they are the whole text. A heading without a text of its own is in the section that
-    follows it. Lines that look like headings in fenced code or in the front matter are none.
+    follows it. What is a heading, CommonMark says: `# A`, or `A` above `===` or `---`, but not in
+    fenced code, comments, lists or quotations. Its name is what a reader sees of it.
 
     Examples
     --------
@@ -187,23 +187,36 @@ def header_of(headings: Sequence[str], title: str) -> str:
 
 
 def _headings(text: str) -> list[tuple[int, int, int, str]]:
-    """Return start, end, level and title of each heading, those in fenced code left out."""
+    """Return start, end, level and name of each heading, as CommonMark has it.
+
+    Headings within lists and quotations are left out.
+    """
     front = _FRONT_MATTER.match(text)
+    begin = front.end() if front else 0
+    blocks, inline = _parsers()
+    tokens = blocks.parse(text[begin:])
+    starts = [begin, *(begin + one.end() for one in _LINE_END.finditer(text[begin:])), len(text)]
     found = []
-    fence = ""
-    for match in _HEADING_OR_FENCE.finditer(text, front.end() if front else 0):
-        mark = match["fence"]
-        if fence:
-            if mark and mark.startswith(fence) and not match["info"].strip():
-                fence = ""
-        elif mark:
-            fence = mark
-        elif title := _without_closing_marks(match["title"].strip()):
-            found.append((match.start(), match.end(), len(match["marks"]), title))
+    for opening, content in pairwise(tokens):
+        if opening.type == "heading_open" and opening.level == 0 and opening.map:
+            first, after = opening.map
+            if name := _as_read(inline.parseInline(content.content)[0].children or ()):
+                found.append((starts[first], starts[after], int(opening.tag[1]), name))
     return found
 
 
-def _without_closing_marks(title: str) -> str:
-    """Return `Title` for ``Title ##``, but ``C#`` for ``C#``."""
-    bare = title.rstrip("#")
-    return bare.rstrip() if not bare or bare[-1].isspace() else title
+@cache
+def _parsers() -> tuple[MarkdownIt, MarkdownIt]:
+    """Return a parser of blocks alone, which is quick, and one of what is in a line."""
+    from markdown_it import MarkdownIt
+
+    blocks = MarkdownIt("commonmark")
+    blocks.core.ruler.enableOnly(["normalize", "block"])
+    return blocks, MarkdownIt("commonmark")
+
+
+def _as_read(parts: Sequence[Token]) -> str:
+    """Return what a reader sees of a heading: no emphasis, link, HTML or `{#anchor}`."""
+    shown = {"text", "code_inline", "image", "softbreak"}
+    seen = "".join(part.content or " " for part in parts if part.type in shown)
+    return " ".join(re.sub(r"\{:? *#[^{}]*\}\s*$", "", seen).split())

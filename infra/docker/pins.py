@@ -17,6 +17,7 @@ BUILD = ["pip", "setuptools"]
 COURSE = [
     "filelock",
     "httpx",
+    "markdown-it-py",
     "pydantic",
     "pydantic-settings",
     "pyyaml",

@@ -173,6 +173,45 @@ def test_a_list_is_expanded_and_loses_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "apiVersion: rbac/v1\nkind: RoleList\nitems:\n- metadata:\n    name: a\n"
+            "- kind: ClusterRole\n  apiVersion: rbac/v2\n  metadata: {name: b, namespace: n}\n",
+            [("Role", "a", None, "rbac/v1"), ("ClusterRole", "b", "n", "rbac/v2")],
+        ),
+        (
+            "items:\n- {metadata: {name: x}, data: {a: b}}\nkind: ConfigMapList\napiVersion: v1\n",
+            [("ConfigMap", "x", None, "v1")],
+        ),
+        (  # a kind of one's own with items that are no resources
+            "apiVersion: x/v1\nkind: AllowList\nmetadata: {name: a}\nitems:\n- host: b\n",
+            [("AllowList", "a", None, "x/v1")],
+        ),
+        ("kind: RoleList\nitems: []\n", [("RoleList", None, None, None)]),
+    ],
+)
+def test_the_items_of_a_list_of_one_kind_have_its_kind(
+    text: str, found: list[tuple[str | None, ...]]
+) -> None:
+    spans = split_resources(text)
+    assert [tuple(span.identity) for span in spans] == found
+    assert "".join(text[span.start : span.end] for span in spans) == text
+
+
+def test_a_separator_with_the_first_key_beside_it_separates() -> None:
+    text = (
+        "kind: A\nmetadata:\n  name: a\n---apiVersion: v1\nkind: B\n---kind: C\n---\nx: 1\n---y\n"
+    )
+    spans = split_resources(text)
+    assert [span.identity.kind for span in spans] == ["A", "B", "C", None]
+    assert [text[span.start : span.end] for span in spans][:3] == [
+        "kind: A\nmetadata:\n  name: a\n", "apiVersion: v1\nkind: B\n", "kind: C\n",
+    ]  # fmt: skip
+    assert [span.identity.kind for span in split_resources("---kind: A\n---kind: B")] == ["A", "B"]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "kind: List\n",

@@ -43,6 +43,11 @@ def test_a_kustomization_names_its_links() -> None:
         "github.com/a/b//c?ref=v1",
         "git@example.org:a/b",
         "ssh://example.org/a",
+        "git::https://git.example.eu/org/repo",
+        "me@git.example.eu:org/repo",
+        "git.example.eu/org/repo.git//deploy/base",
+        "git.example.eu/org/repo//deploy/base?timeout=120",
+        "example.eu/org/repo.git",
     ],
 )
 def test_what_lies_elsewhere_is_no_path(url: str) -> None:

@@ -1,5 +1,6 @@
 """Documents to records: headings, lines and offsets, checked against the text itself."""
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -46,7 +47,10 @@ def test_offsets_and_lines_are_those_of_the_text(content: str, size: int) -> Non
 def test_sections_are_the_whole_text_and_begin_with_headings(content: str, size: int) -> None:
     sections = find_sections(content)
     assert "".join(content[one.start : one.end] for one in sections) == content
-    assert all(content[one.start :].lstrip(" ").startswith("#") for one in sections[1:])
+    heading = re.compile(
+        r" {0,3}#|(?:[^\r\n]*\S[^\r\n]*(?:\r\n?|\n))+ {0,3}(?:=+|-+) *(?:[\r\n]|$)"
+    )
+    assert all(heading.match(content, one.start) for one in sections[1:])
     joined = join_small(sections, size)
     assert "".join(content[one.start : one.end] for one in joined) == content
     starts = [one.start for one in sections]
@@ -111,6 +115,45 @@ def test_front_matter_gives_the_title_and_its_comments_are_no_headings() -> None
 def test_comments_in_fenced_code_are_no_headings(code: str) -> None:
     assert heading_of(f"# Before\n\n{code}") == "Before"
     assert heading_of(f"# Before\n\n{code}\n\n# After") == "After"
+
+
+@pytest.mark.parametrize(
+    ("heading", "name"),
+    [
+        ("Pipelines\n=========", "Pipelines"),
+        ("Pipelines\r\nand steps\r\n---", "Pipelines and steps"),
+        ("## [Install](https://a.example) the *first* `kfp` <a id=a></a>", "Install the first kfp"),
+        ("## ![logo](x.png) Serving {#serve-models}", "logo Serving"),
+        ("# C# & F\\# {: #langs }", "C# & F#"),
+        ("## <a name='x'></a>", "Before"),
+    ],
+)  # fmt: skip
+def test_a_headings_name_is_what_a_reader_sees(heading: str, name: str) -> None:
+    assert heading_of(f"# Before\n\ntext\n\n{heading}") == name
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "1. ```sh\n   # comment\n   ```",
+        "- step\n\n  ```\n  # comment\n  ```",
+        "<!--\n# comment\n-->",
+        "<!-- Copyright\n\n# comment\n\n-->",
+        "<pre>\n# comment\n\n# another\n</pre>",
+        "    # comment",
+        "> # quoted",
+    ],
+)
+def test_what_is_no_heading_to_commonmark_is_none_here(code: str) -> None:
+    assert heading_of(f"# Before\n\n{code}") == "Before"
+    assert heading_of(f"# Before\n\n{code}\n\n# After") == "After"
+
+
+def test_a_licence_in_a_comment_is_not_the_pages_title() -> None:
+    text = "<!--\n# Copyright 2026 The Authors\n-->\nServing\n=======\n\nbody"
+    chunks = split_document(page(text), chunk_size=40, chunk_overlap=0)
+    assert chunks[-1].name == "Serving"
+    assert {one.custom_meta["header"] for one in chunks if "body" in one.content} == {"Serving\n"}
 
 
 def test_a_long_line_of_spaces_or_marks_is_no_trap() -> None:
