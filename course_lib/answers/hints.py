@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
+from unicodedata import normalize
 
 import psycopg
 
@@ -102,15 +103,21 @@ def files_named(question: str, manifest: Mapping[str, list[str]]) -> dict[str, l
     >>> files_named("my notes.md or b.md?", {"my notes.md": ["docs/my notes.md"]})
     {'my notes.md': ['docs/my notes.md'], 'b.md': []}
     """
+    # macOS writes é as two characters, and a keyboard as one.
+    written = {normalize("NFC", path): path for paths in manifest.values() for path in paths}
+    question = normalize("NFC", question)
+    by_name: dict[str, list[str]] = {}
+    for path in written:
+        by_name.setdefault(PurePosixPath(path).name, []).append(path)
     # Where a name with spaces ends, only the index can tell.
-    spaced = [name for name in manifest if " " in name and name in question]
-    named = {name: manifest[name] for name in spaced}
+    spaced = [name for name in by_name if " " in name and name in question]
+    named = {name: by_name[name] for name in spaced}
     for name in spaced:
         question = question.replace(name, " ")
-    endings = {_ending(name) for name in manifest} - {""}
+    endings = {_ending(name) for name in by_name} - {""}
     for hint in extract_file_hints(question, endings):
-        named[hint] = find_hinted(hint, manifest)
-    return named
+        named[hint] = find_hinted(hint, by_name)
+    return {hint: [written[path] for path in paths] for hint, paths in named.items()}
 
 
 def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
+from unicodedata import normalize
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -41,9 +42,20 @@ def _once(given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(given))
 
 
+def composed(path: str) -> str:
+    r"""Return a file's name as it is compared: macOS writes é as two characters, others as one.
+
+    Examples
+    --------
+    >>> len("cafe\u0301.md"), len(composed("cafe\u0301.md"))
+    (8, 7)
+    """
+    return normalize("NFC", path)
+
+
 Text = Annotated[str, AfterValidator(_readable)]
 Texts = Annotated[tuple[Text, ...], AfterValidator(_once)]
-SourcePath = Annotated[Text, AfterValidator(check_source_path)]
+SourcePath = Annotated[Text, AfterValidator(check_source_path), AfterValidator(composed)]
 Paths = Annotated[tuple[SourcePath, ...], AfterValidator(_once)]
 
 
@@ -116,7 +128,7 @@ class Question:
         >>> q.is_answered_by("b.md", "It runs at night.")
         False
         """
-        if document_name not in self.paths:
+        if composed(document_name) not in self.paths:
             return False
         passage = _plain(content)
         return any(_plain(phrase) in passage for phrase in self.answer_contains)

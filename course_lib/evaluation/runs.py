@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from course_lib.errors import InputError
 from course_lib.evaluation.metrics import DEPTH, NAMES, all_metrics, first_different
-from course_lib.evaluation.questions import Question
+from course_lib.evaluation.questions import Question, composed
 from course_lib.evaluation.statistics import (
     ALL_EQUAL,
     TOO_FEW,
@@ -269,8 +269,8 @@ def _rankings(
     files, resources = [], []
     for result in results:
         is_elsewhere = result.repo_slug != question.kind
-        file = f"{result.repo_slug}:{result.document_name}" if is_elsewhere else (
-            result.document_name)  # fmt: skip
+        name = composed(result.document_name)
+        file = f"{result.repo_slug}:{name}" if is_elsewhere else name
         resource = _resource(result.kind, result.name)
         files.append(file)
         resources.append(resource if file in question.paths else f"{file} {resource}")

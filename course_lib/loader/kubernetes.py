@@ -200,7 +200,9 @@ def _resources_of(root: Node, source: str) -> list[_Found]:
         last = node.start
         identity = _identity(node, source)
         if identity.kind is None:
-            identity = identity._replace(kind=of_list.kind, api_version=of_list.api_version)
+            identity = identity._replace(kind=of_list.kind)
+        if identity.api_version is None:
+            identity = identity._replace(api_version=of_list.api_version)
         if items := _items(node, identity):
             of_items = Identity()
             if identity.kind != "List":

@@ -78,6 +78,13 @@ def document(name: str) -> SourceDocument:
     return SourceDocument(name, "text", "0", "test 1.0.0", "", "test")
 
 
+def test_an_accent_may_be_one_character_or_two() -> None:
+    one, two = "caf\u00e9.md", "cafe\u0301.md"
+    for stored, asked in ((one, two), (two, one)):
+        manifest = {stored: [f"docs/{stored}"]}
+        assert files_named(f"What does {asked} say?", manifest) == {one: [f"docs/{stored}"]}
+
+
 def test_the_manifest_is_what_the_index_holds(conn: psycopg.Connection) -> None:
     create_schema(conn, vector_dim=3)
     for tenant, repo, branch, names in [

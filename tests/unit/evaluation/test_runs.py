@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.evaluation import Question, Run, compare, evaluate, read_run, write_run
+from course_lib.evaluation import (
+    Question,
+    Run,
+    compare,
+    evaluate,
+    read_questions,
+    read_run,
+    write_run,
+)
 from course_lib.evaluation.metrics import NAMES
 
 
@@ -49,6 +57,28 @@ def test_a_resource_of_that_name_in_another_file_is_another_resource() -> None:
     run = run_of({"m1": found}, ROLE)
     assert run.means("file")["mrr@10"] == 1 / 2
     assert run.means("resource")["mrr@10"] == pytest.approx(1 / 3)
+
+
+def test_an_accent_of_two_characters_is_the_accent_of_one(tmp_path: Path) -> None:
+    """macOS may write a file's name so, and a person the label, or the other way round."""
+    one, two = "caf\u00e9.md", "cafe\u0301.md"
+    file = tmp_path / "questions.jsonl"
+    line = {
+        "id": "d1",
+        "question": "?",
+        "kind": "docs",
+        "gold_paths": [two],
+        "answer_contains": ["x"],
+    }
+    file.write_text(json.dumps(line), encoding="utf-8")
+    for asked in (
+        Question("d1", "?", "docs", (one,), answer_contains=("x",)),
+        *read_questions(file),
+    ):
+        for name in (one, two):
+            run = run_of({"d1": [Passage(name, "docs")]}, asked)
+            assert run.answers[0].place == 1 and run.answers[0].missed == ()
+            assert asked.is_answered_by(name, "x")
 
 
 def test_questions_without_resources_are_not_measured_by_resource() -> None:
