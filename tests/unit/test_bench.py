@@ -13,6 +13,7 @@ from course_lib.cli.course import BENCHES
 from course_lib.evaluation import read_questions
 from tests.bench import __main__ as bench
 from tests.bench.history import RESULTS
+from tests.bench.scale import shards
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,6 +56,14 @@ def test_a_bench_that_is_ended_from_outside_shows_what_it_measured() -> None:
 def test_the_command_line_names_the_parts_of_the_bench() -> None:
     modules = {file.stem.removeprefix("bench_") for file in ROOT.glob("tests/bench/bench_*.py")}
     assert modules == set(bench.PARTS) == set(BENCHES)
+
+
+def test_the_bench_of_shards_says_that_it_needs_docker(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert shards.main(["--no-results"]) == 1
+    assert "docker is not on PATH\nInstall Docker's engine" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["kubeflow.jsonl", "kubeflow-fresh.jsonl"])

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml
 
 from tests.unit.infra.tools import INFRA, run_tool
 
-BASE, KIND = INFRA / "k8s" / "base", INFRA / "k8s" / "overlays" / "kind"
+BASE, KIND, PUBLIC = (INFRA / "k8s" / name for name in ("base", "overlays/kind", "overlays/public"))
 COMPOSE = INFRA / "docker-compose.yml"
 Resource = dict[str, Any]
 
-each_layer = pytest.mark.parametrize("folder", [BASE, KIND], ids=lambda folder: folder.name)
+VERSIONS = ("1.30", "1.34", "1.37")
+"""Of Kubernetes: the oldest that the manifests are for, kind's, and the newest that has schemas."""
+
+each_layer = pytest.mark.parametrize("folder", [BASE, KIND, PUBLIC], ids=lambda one: one.name)
 
 
 @cache
@@ -50,17 +52,11 @@ def selected(folder: Path, selector: Resource) -> list[Resource]:
     return [one for one, pod, _ in workloads(folder) if wanted <= pod["metadata"]["labels"].items()]
 
 
+@pytest.mark.parametrize("version", VERSIONS)
 @each_layer
-def test_kubernetes_knows_every_field_and_lacks_none(folder: Path) -> None:
-    """Read as Kubernetes' own models, which want their required fields, and written again."""
-    from kubernetes import client  # type: ignore[import-untyped]
-
-    api = client.ApiClient()
+def test_kubernetes_knows_every_field_and_lacks_none(folder: Path, version: str) -> None:
     for resource in built(folder):
-        version = resource["apiVersion"].rpartition("/")[2]
-        model = f"{version.capitalize()}{resource['kind']}"
-        read = api.deserialize(SimpleNamespace(data=json.dumps(resource)), model)
-        assert api.sanitize_for_serialization(read) == resource, resource["metadata"]["name"]
+        kubernetes_validate.validate(resource, version, strict=True)
 
 
 def test_compose_knows_every_field() -> None:
@@ -120,6 +116,39 @@ def test_the_api_asks_for_keys_and_lets_in_its_clients_unless_only_this_machine_
     assert rule.get("from", "everywhere") == ("everywhere" if folder == KIND else clients)
 
 
+def test_compose_and_the_cluster_run_one_proxy_before_the_api() -> None:
+    """Its configuration, its image and account, and the name and port that it has of the API."""
+    services = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"]
+    public, retriever = services["public"], services["retriever"]
+    configuration = PUBLIC / "nginx.conf"
+    mounted, target, _ = public["volumes"][0].split(":")
+    assert COMPOSE.parent / mounted == configuration and target == "/etc/nginx/nginx.conf"
+    assert {"public", "serve"} == {*public["profiles"], *retriever["profiles"]}
+    assert (public["read_only"], public["cap_drop"]) == (True, ["ALL"])
+    deployment = named(PUBLIC, "Deployment", "rag-public")
+    spec = deployment["spec"]["template"]["spec"]
+    (container,) = spec["containers"]
+    user, port = spec["securityContext"]["runAsUser"], container["ports"][0]["containerPort"]
+    assert (container["image"], f"{user}:{user}") == (public["image"], public["user"])
+    assert {"mountPath": target, "subPath": configuration.name, "readOnly": True}.items() <= (
+        container["volumeMounts"][0].items()
+    )
+    assert public["ports"] == [f"${{RAG_PUBLIC_PORT:-8080}}:{port}"]
+    text = configuration.read_text(encoding="utf-8")
+    assert f"listen {port};" in text
+    (api,) = re.findall(r"server (\S+):(\d+);", text)
+    service = named(PUBLIC, "Service", api[0])["spec"]
+    assert service["ports"][0]["port"] == int(api[1]) and api[0] in services
+    for given in (retriever["environment"], named(PUBLIC, "ConfigMap", api_settings())["data"]):
+        assert given["RAG_API_PROXIES"], "without it, all clients are the proxy to the API"
+
+
+def api_settings() -> str:
+    """The name of the ConfigMap that the public API reads."""
+    (pod,) = named(PUBLIC, "Deployment", "rag-retriever")["spec"]["template"]["spec"]["containers"]
+    return str(pod["envFrom"][0]["configMapRef"]["name"])
+
+
 # Rights
 
 
@@ -150,7 +179,7 @@ def test_no_pod_has_more_rights_than_the_restricted_standard_allows(folder: Path
 def test_no_secret_is_in_a_manifest(folder: Path) -> None:
     assert of_kind(folder, "Secret") == []
     for _, _, container in workloads(folder):
-        for variable in container["env"]:
+        for variable in container.get("env", []):
             if re.search("PASSWORD|SECRET|TOKEN|KEY|URL", variable["name"]):
                 value = variable.get("value", "/run/secrets/")
                 assert "valueFrom" in variable or value.startswith("/run/secrets/"), variable

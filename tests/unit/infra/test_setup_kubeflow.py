@@ -8,12 +8,23 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from google.protobuf.json_format import MessageToDict, ParseDict
+from kfp.kubernetes.kubernetes_executor_config_pb2 import KubernetesExecutorConfig
+from kfp.pipeline_spec.pipeline_spec_pb2 import (
+    PipelineDeploymentConfig,
+    PipelineSpec,
+    PlatformSpec,
+)
 
 from course_lib import __version__
+from course_lib.pipeline.catalogue import NAMES
+from course_lib.pipeline.compiling import compiled_folder
+from course_lib.pipeline.references import read_ir
 from course_lib.teaching.lock import read_pins
 from tests.unit.infra.tools import INFRA, ROOT
 
@@ -170,5 +181,45 @@ def test_what_cannot_succeed_is_told_with_what_to_do_and_nothing_comes_after_it(
     (desk.state / "info").write_text("4102029312 4 /nowhere", encoding="utf-8")
     assert "Docker has 4 GB of memory, and this needs 8" in desk.run(code=1)
     assert "--now" in desk.run("--now", code=2) and desk.changes() == []
-    (desk.state / "bin" / "kind").unlink()
-    assert "Not on PATH: kind\n   kind " in desk.run(code=1) and desk.calls() == []
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_that_is_missing_is_named_and_nothing_is_run(desk: Desk, tool: str) -> None:
+    (desk.state / "bin" / tool).unlink()
+    said = desk.run(code=1)
+    assert f"Not on PATH: {tool}\n   {tool} " in said and desk.calls() == []
+    needed_to_remove = tool in ("docker", "kind")
+    assert (f"Not on PATH: {tool}" in desk.run("teardown", code=int(needed_to_remove))) == (
+        needed_to_remove
+    )
+
+
+def test_all_tools_that_are_missing_are_named_at_once(desk: Desk) -> None:
+    for tool in TOOLS:
+        (desk.state / "bin" / tool).unlink()
+    assert f"Not on PATH: {' '.join(TOOLS)}\n" in desk.run(code=1)
+
+
+def wishes(name: str) -> Iterator[tuple[str, KubernetesExecutorConfig]]:
+    """Of each step of a pipeline, read as Kubeflow's own types: its image, and its wishes."""
+    spec, platform = read_ir((compiled_folder() / f"{name}.yaml").read_text(encoding="utf-8"))
+    read = ParseDict(spec, PipelineSpec())
+    images = ParseDict(MessageToDict(read.deployment_spec), PipelineDeploymentConfig())
+    kubernetes = ParseDict(platform, PlatformSpec()).platforms["kubernetes"].deployment_spec
+    assert images.executors.keys() >= kubernetes.executors.keys()
+    for executor, one in images.executors.items():
+        wanted = MessageToDict(kubernetes.executors[executor])
+        yield one.container.image, ParseDict(wanted, KubernetesExecutorConfig())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_image_and_secret_that_a_pipeline_names_is_made_here(desk: Desk, name: str) -> None:
+    desk.run("--no-ui")
+    builds = [call.split() for call in desk.calls() if call.startswith("docker build ")]
+    built = {call[call.index("--tag") + 1]: call[call.index("--file") + 1] for call in builds}
+    assert all((ROOT / file).is_file() for file in built.values())
+    for image, wanted in wishes(name):
+        assert image in built
+        for secret in wanted.secret_as_env:
+            for key in secret.key_to_env:
+                assert f"kubeflow/{secret.secret_name}/{key.secret_key}" in desk.secrets()

@@ -1,0 +1,23 @@
+"""One shard in a container, as two of the pipeline's steps do it; its times are printed as JSON.
+
+`python shard.py DOCUMENTS SHARD`: the file is mounted into the image of the pipeline's steps, which
+has the library and not this folder.
+"""
+
+import json
+import sys
+import time
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.pipeline.splitting import split_shard
+from course_lib.pipeline.storing import database, store_shard
+
+documents, shard = sys.argv[1:]
+embedder = EmbeddingClient()
+embedder.encode(["ready?"])
+ready = time.time()
+split_shard(documents, shard, "/tmp/chunks.jsonl", "/tmp/rows.jsonl")
+with database() as conn:
+    stored = store_shard("/tmp/rows.jsonl", "/tmp/chunks.jsonl", conn=conn, embedder=embedder)
+figures = {"ready": ready, "end": time.time(), "cpu": time.process_time()}
+print(json.dumps({"chunks": stored["chunks"], **figures}))

@@ -1,0 +1,153 @@
+"""`python -m tests.bench.scale.shards`: what shards of a pipeline gain, in containers.
+
+The same corpus is ingested by 1, 2 and 4 containers of the embedder's image (`make images`), each
+with a quarter of a core, into a database outside of them. The seconds until a container's model
+has encoded a first text are told apart: every shard needs them. `--folder course_lib`, the default,
+takes half an hour; `--folder data` three minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from course_lib.errors import CourseError
+from course_lib.pipeline.components import EMBEDDER
+from course_lib.pipeline.corpus import shard_names, write_corpus
+from course_lib.pipeline.sources import read_folder
+from course_lib.store import build_vector_indexes, connect, fresh_database
+from tests.bench.history import load
+from tests.bench.scale.results import Figures, merge
+
+COUNTS = (1, 2, 4)
+CORES = 0.25
+"""Of each container."""
+
+FOLDER = "course_lib"
+"""What is ingested: more than ten minutes of one container."""
+
+
+def main(words: list[str] | None = None) -> int:
+    """Measure, and write the figures to the file of this hardware; 1 where it cannot be done."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.scale.shards",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--folder", default=FOLDER, help="what is ingested (default: %(default)s)")
+    parser.add_argument(
+        "--no-results", action="store_true", help="print the figures, and write none"
+    )
+    given = parser.parse_args(words)
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    try:
+        refuse_without_image()
+        figures: Figures = {"shards": {}, "when": {}}
+        with tempfile.TemporaryDirectory(prefix="bench-shards-") as name:
+            folder = make_corpus(Path(name), given.folder)
+            for count in COUNTS:
+                console.print(f"{datetime.datetime.now():%H:%M:%S} {count} at once")
+                figures["shards"][str(count)] = ingest(folder, count)
+                now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+                figures["when"][f"shards {count}"] = now
+    except CourseError as error:
+        console.print("[red]error:[/red]", end=" ")
+        console.print(error.args[0], error.hint or "", sep="\n", soft_wrap=True, markup=False)
+        return 1
+    console.print_json(json.dumps(figures))
+    if not given.no_results:
+        console.print(f"results: {merge(figures)}", soft_wrap=True, markup=False)
+    return 0
+
+
+def refuse_without_image() -> None:
+    """Stop where Docker's engine does not answer, or does not have the image.
+
+    Raises
+    ------
+    CourseError
+        With what to do.
+    """
+    asked = ["docker", "image", "inspect", "--format", "{{.Id}}", EMBEDDER]
+    try:
+        done = subprocess.run(asked, capture_output=True, encoding="utf-8", check=False)
+    except FileNotFoundError:
+        raise CourseError("docker is not on PATH", hint="Install Docker's engine.") from None
+    if done.returncode:
+        raise CourseError(
+            f"Docker has no image {EMBEDDER}: {done.stderr.strip()}",
+            hint="Start the engine, or build the images with `make images`.",
+        )
+
+
+def make_corpus(folder: Path, source: str) -> Path:
+    """Put the documents and a shard's program into a folder that a container's user can read."""
+    write_corpus(folder / "documents.jsonl", read_folder(source, repo="shards", partition=""))
+    shutil.copy(Path(__file__).with_name("shard.py"), folder)
+    folder.chmod(0o755)
+    return folder
+
+
+def ingest(folder: Path, count: int) -> Figures:
+    """Ingest the corpus by so many containers at once, and build the vector indexes after them."""
+    with fresh_database("shards") as database:
+        before, begin = load(), time.time()
+        containers = [start(folder, shard, database.url) for shard in shard_names(count)]
+        shards = [finish(container) for container in containers]
+        ended = time.time()
+        with connect(database.url, autocommit=True) as conn:
+            build_vector_indexes(conn)
+        indexed = time.time()
+    return {
+        "containers": count,
+        "cores_each": CORES,
+        "chunks": sum(shard["chunks"] for shard in shards),
+        "most_chunks": max(shard["chunks"] for shard in shards),
+        "seconds": ended - begin,
+        "start_seconds": max(shard["ready"] for shard in shards) - begin,
+        "work_seconds": max(shard["end"] - shard["ready"] for shard in shards),
+        "cpu_seconds": sum(shard["cpu"] for shard in shards),
+        "index_seconds": indexed - ended,
+        "load_before": before,
+        "load_after": load(),
+    }
+
+
+def start(folder: Path, shard: str, url: str) -> subprocess.Popen[str]:
+    """Start the container of a shard; the database listens on this machine's loopback alone."""
+    command = ["docker", "run", "--rm", "--network", "host", "--cpus", str(CORES)]
+    command += ["--volume", f"{folder}:/work:ro", "--env", "DATABASE_URL", "--env", "RAG_THREADS=1"]
+    command += ["--entrypoint", "python", EMBEDDER]
+    command += ["/work/shard.py", "/work/documents.jsonl", shard]
+    return subprocess.Popen(
+        command, env=os.environ | {"DATABASE_URL": url}, stdout=subprocess.PIPE, encoding="utf-8"
+    )
+
+
+def finish(container: subprocess.Popen[str]) -> Figures:
+    """Wait for a container and return what it printed last.
+
+    Raises
+    ------
+    CourseError
+        If it failed; what it said is on standard error.
+    """
+    said, _ = container.communicate()
+    if container.returncode:
+        raise CourseError(f"a container ended with {container.returncode}", hint="See above.")
+    figures: Figures = json.loads(said.splitlines()[-1])
+    return figures
+
+
+if __name__ == "__main__":
+    sys.exit(main())
