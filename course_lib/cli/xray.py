@@ -79,7 +79,8 @@ def suggest(
     instruction: Annotated[str, typer.Argument(help="What is to be programmed.")],
     project: Project,
     language: Annotated[
-        str, typer.Option("--language", "-l", help="go, javascript, python, ruby or rust.")
+        str,
+        typer.Option("--language", "-l", help="go, javascript, php, python, ruby or rust."),
     ],
     top_k: Count = 5,
     as_json: Json = False,

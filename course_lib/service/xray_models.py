@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, StringConstraints, field_validator
 
 from course_lib.service.models import Filter, Name, Question, StrictModel, Text, whole
 
-Language = Literal["go", "javascript", "python", "ruby", "rust"]
+Language = Literal["go", "javascript", "php", "python", "ruby", "rust"]
 
 
 class LockFile(StrictModel):

@@ -50,6 +50,9 @@ STYLES = {
     "go": CommentStyle(
         line=("//",), blocks=_C_LIKE, signature=r".*\{$", directive=r"//(go:|nolint|\s*\+build)"
     ),
+    "php": CommentStyle(
+        line=("//", "#"), blocks=_C_LIKE, signature=r".*\{$", directive=r"//\s*(phpcs:|@phpstan)"
+    ),
     "ruby": CommentStyle(
         line=("#",),
         blocks=(("=begin", "=end"),),

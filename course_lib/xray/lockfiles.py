@@ -10,18 +10,36 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
-
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
 
 from course_lib.files import read_toml
-from course_lib.xray.packages import newest
-
-Versions = dict[str, str]
+from course_lib.xray.lock_javascript import (
+    parse_bun_lock,
+    parse_package_lock,
+    parse_pnpm_lock,
+    parse_yarn_lock,
+)
+from course_lib.xray.lock_python import (
+    parse_pdm_lock,
+    parse_pipfile_lock,
+    parse_poetry_lock,
+    parse_pylock,
+    parse_requirements,
+    parse_uv_lock,
+)
+from course_lib.xray.lock_reading import (
+    Versions,
+    add_versions,
+    check_complete,
+    check_version,
+    collect,
+    list_at,
+    table_at,
+    tables_at,
+    toml_packages,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,123 +76,17 @@ def lock_format(path: str) -> LockFormat | None:
     return next((one for one in FORMATS if place.match(one.pattern)), None)
 
 
-def parse_requirements(text: str) -> Versions:
-    r"""Return the packages of a `requirements.txt`; a version only where one is pinned.
-
-    Options are passed over, and so are URLs and paths without a name. A file of constraints (`-c`)
-    adds no package, and one that `-r` includes has packages of its own: see `included_files`.
-
-    Examples
-    --------
-    >>> parse_requirements("-i URL\nFlask_Login==0.6.3 \\\n  --hash=sha256:00\nrich>=13 # wide\n")
-    {'flask-login': '0.6.3', 'rich': ''}
-    """
-    found: Versions = {}
-    for number, line in enumerate(_joined(text).splitlines(), 1):
-        if line.endswith("\\") and not line.lstrip().startswith("#"):
-            raise ValueError(f"entry {number} goes on in a line that is missing: {line[:60]!r}")
-        # An option begins with a dash after a blank; a comment, with a hash after a blank.
-        line = re.split(r"(?:^|\s)(?:#|--?[A-Za-z])", line, maxsplit=1)[0].strip()
-        if not line or re.match(r"[./\\]|[A-Za-z][A-Za-z0-9+.-]*:", line):
-            continue
-        try:
-            requirement = Requirement(line)
-        except InvalidRequirement as error:
-            raise ValueError(f"entry {number} is not a requirement: {line[:60]!r}") from error
-        pins = [one.version for one in requirement.specifier if one.operator in ("==", "===")]
-        pinned = pins[0] if len(pins) == 1 and "*" not in pins[0] else ""
-        add_versions(found, [(canonicalize_name(requirement.name), pinned)])
-    return found
-
-
-def included_files(text: str) -> list[str]:
-    r"""Return the files that a `requirements.txt` includes with `-r`, as it writes them.
-
-    Examples
-    --------
-    >>> included_files("-r base.txt\n--requirement=../all.txt  # shared\n--require-hashes\n")
-    ['base.txt', '../all.txt']
-    """
-    option = r"^[ \t]*(?:-r|--requirement(?=[ \t=]))[ \t=]*([^\s#]+)"
-    return re.findall(option, _joined(text), flags=re.MULTILINE)
-
-
-def parse_uv_lock(text: str) -> Versions:
-    """Return the packages of a `uv.lock`."""
-    lock = read_toml(text)
-    _check_version(lock.get("version"), 1)
-    packages = _toml_packages(lock)
-    _check_complete(
-        (name, (str(one.get("name")) for one in _tables(table, "dependencies")))
-        for name, _, table in packages
-    )
-    own = ("virtual", "editable", "directory")
-    return _collect(
-        (canonicalize_name(name), version)
-        for name, version, table in packages
-        if not any(kind in _table(table, "source") for kind in own)
-    )
-
-
-def parse_poetry_lock(text: str) -> Versions:
-    """Return the packages of a `poetry.lock`."""
-    lock = read_toml(text)
-    if "metadata" not in lock:
-        raise ValueError("it has no metadata, which come last: the end is missing")
-    written = str(_table(lock, "metadata").get("lock-version", "1"))
-    _check_version(written.split(".")[0], "1", "2")
-    return _collect(
-        (canonicalize_name(name), version)
-        for name, version, table in _toml_packages(lock)
-        if _table(table, "source").get("type") != "directory"
-    )
-
-
-def parse_pylock(text: str) -> Versions:
-    """Return the packages of a `pylock.toml` (PEP 751)."""
-    lock = read_toml(text)
-    _check_version(str(lock.get("lock-version")).split(".")[0], "1")
-    if "packages" not in lock:
-        raise ValueError("it has no packages, which come last: the end is missing")
-    return _collect(
-        (canonicalize_name(name), version)
-        for name, version, table in _toml_packages(lock, "packages")
-        if "directory" not in table
-    )
-
-
 def parse_cargo_lock(text: str) -> Versions:
     """Return the packages of a `Cargo.lock`; of several versions of one, the newest."""
     lock = read_toml(text)
-    _check_version(lock.get("version"), None, 3, 4)
-    packages = _toml_packages(lock)
+    check_version(lock.get("version"), None, 3, 4)
+    packages = toml_packages(lock)
     # An entry is a name, or a name with its version and source where that is needed.
-    _check_complete(
-        (name, (str(one).split(" ")[0] for one in _list(table, "dependencies")))
+    check_complete(
+        (name, (str(one).split(" ")[0] for one in list_at(table, "dependencies")))
         for name, _, table in packages
     )
-    return _collect((name, version) for name, version, table in packages if "source" in table)
-
-
-def parse_package_lock(text: str) -> Versions:
-    """Return the packages of a `package-lock.json` of any version.
-
-    Of several versions of one, the one that the project's own code gets: that in its top folder.
-    """
-    lock = json.loads(text)
-    if not isinstance(lock, dict) or not {"lockfileVersion", "packages", "dependencies"} & set(
-        lock
-    ):
-        raise ValueError("it has neither packages nor dependencies")
-    _check_version(lock.get("lockfileVersion"), None, 1, 2, 3)
-    if "packages" in lock:
-        entries = _installed(_table(lock, "packages"))
-    else:
-        entries = _nested(_table(lock, "dependencies"), 0)
-    found: Versions = {}
-    for _, name, version in sorted(entries):
-        found.setdefault(name, version)
-    return found
+    return collect((name, version) for name, version, table in packages if "source" in table)
 
 
 def parse_gemfile_lock(text: str) -> Versions:
@@ -201,7 +113,7 @@ def parse_gemfile_lock(text: str) -> Versions:
 def parse_go_mod(text: str) -> Versions:
     """Return the modules that a `go.mod` requires, as replaced; without those in local folders."""
     required: Versions = {}
-    replaced: dict[str, tuple[str, ...]] = {}
+    replaced: dict[tuple[str, str], list[str]] = {}
     verb = ""
     opened = 0
     is_module = False
@@ -226,17 +138,18 @@ def parse_go_mod(text: str) -> Versions:
             add_versions(required, [(words[0], words[1])])
         elif first == "replace" and "=>" in words:
             at = words.index("=>")
-            replaced[words[0]] = tuple(words[at + 1 :])
+            # Of one version, or of all: `replace a v1.2.0 => b v1.3.0`.
+            replaced[words[0], words[1] if at > 1 else ""] = words[at + 1 :]
     if verb:
         raise ValueError(f"`{verb} (` in line {opened} is never closed: the end is missing")
     if not is_module:
         raise ValueError("it names no module")
-    for old, new in replaced.items():
-        if old in required:
-            del required[old]
-            if len(new) == 2:
-                add_versions(required, [(new[0], new[1])])
-    return required
+    found: Versions = {}
+    for name, version in required.items():
+        new = replaced.get((name, version)) or replaced.get((name, ""), [name, version])
+        if len(new) == 2:  # else it is a local folder
+            add_versions(found, [(new[0], new[1])])
+    return found
 
 
 def parse_go_sum(text: str) -> Versions:
@@ -263,6 +176,19 @@ def names_all_modules(go_mod: str) -> bool:
     return match is not None and (int(match[1]), int(match[2])) >= (1, 17)
 
 
+def parse_composer_lock(text: str) -> Versions:
+    """Return the packages of a `composer.lock`, those for development too."""
+    lock = json.loads(text)
+    if not isinstance(lock, dict) or not {"packages", "packages-dev"} <= set(lock):
+        raise ValueError("it has no packages and packages-dev")
+    packages = tables_at(lock, "packages") + tables_at(lock, "packages-dev")
+    return collect(
+        (str(one.get("name", "")), str(one.get("version", "")))
+        for one in packages
+        if table_at(one, "dist").get("type") != "path"
+    )
+
+
 FORMATS = (
     LockFormat("uv.lock", "python", "uv.lock", parse_uv_lock),
     LockFormat("poetry.lock", "python", "poetry.lock", parse_poetry_lock),
@@ -270,11 +196,17 @@ FORMATS = (
     LockFormat("pylock.toml", "python", "pylock.*.toml", parse_pylock),
     LockFormat("requirements.txt", "python", "requirements*.txt", parse_requirements),
     LockFormat("requirements.txt", "python", "requirements/*.txt", parse_requirements),
+    LockFormat("Pipfile.lock", "python", "Pipfile.lock", parse_pipfile_lock),
+    LockFormat("pdm.lock", "python", "pdm.lock", parse_pdm_lock),
     LockFormat("package-lock.json", "javascript", "package-lock.json", parse_package_lock),
+    LockFormat("pnpm-lock.yaml", "javascript", "pnpm-lock.yaml", parse_pnpm_lock),
+    LockFormat("yarn.lock", "javascript", "yarn.lock", parse_yarn_lock),
+    LockFormat("bun.lock", "javascript", "bun.lock", parse_bun_lock),
     LockFormat("Gemfile.lock", "ruby", "Gemfile.lock", parse_gemfile_lock),
     LockFormat("go.mod", "go", "go.mod", parse_go_mod),
     LockFormat("go.sum", "go", "go.sum", parse_go_sum),
     LockFormat("Cargo.lock", "rust", "Cargo.lock", parse_cargo_lock),
+    LockFormat("composer.lock", "php", "composer.lock", parse_composer_lock),
 )
 
 NAMES = tuple(
@@ -282,91 +214,20 @@ NAMES = tuple(
 )
 """The usual names of lock files, for whoever has to ask for files by name."""
 
-
-def add_versions(found: Versions, entries: Iterable[tuple[str, str]]) -> None:
-    """Add packages to those that were found; of several versions of one, the newest."""
-    for name, version in entries:
-        found[name] = newest([version, found[name]]) if name in found else version
-
-
-def _collect(entries: Iterable[tuple[str, str]]) -> Versions:
-    found: Versions = {}
-    add_versions(found, entries)
-    return found
-
-
-def _joined(text: str) -> str:
-    """Return the text of a `requirements.txt` with each entry in one line; a comment has one."""
-    return re.sub(r"^(?![ \t]*#)(.*)\\\r?\n(?!\Z)", r"\1 ", text, flags=re.MULTILINE)
-
-
-def _check_version(version: object, *known: object) -> None:
-    if version not in known:
-        names = ", ".join(str(one) for one in known if one is not None)
-        raise ValueError(f"its format has the version {version}; known here: {names}")
-
-
-def _check_complete(packages: Iterable[tuple[str, Iterable[str]]]) -> None:
-    """Refuse packages without one that they depend on: the end of such a file is missing."""
-    needed = [(name, list(others)) for name, others in packages]
-    known = {name for name, _ in needed}
-    if not known:
-        raise ValueError("it has no package, not even the project's own: the end is missing")
-    for name, others in needed:
-        for other in others:
-            if other not in known:
-                raise ValueError(f"{name} depends on {other}, which is not in it: is it complete?")
-
-
-def _toml_packages(
-    lock: dict[str, Any], key: str = "package"
-) -> list[tuple[str, str, dict[str, Any]]]:
-    found = []
-    for place, table in enumerate(_tables(lock, key)):
-        name, version = table.get("name"), table.get("version", "")
-        if not name or not isinstance(name, str) or not isinstance(version, str):
-            raise ValueError(f"{key} {place} has no name, or a version that is not text")
-        found.append((name, version, table))
-    return found
-
-
-def _tables(table: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    values = _list(table, key)
-    if not all(isinstance(value, dict) for value in values):
-        raise ValueError(f"{key} is not a list of tables")
-    return values
-
-
-def _list(table: dict[str, Any], key: str) -> list[Any]:
-    value = table.get(key, [])
-    if not isinstance(value, list):
-        raise ValueError(f"{key} is not a list")
-    return value
-
-
-def _table(table: dict[str, Any], key: str) -> dict[str, Any]:
-    value = table.get(key, {})
-    if not isinstance(value, dict):
-        raise ValueError(f"{key} is not a table")
-    return value
-
-
-def _installed(packages: dict[str, Any]) -> Iterator[tuple[tuple[int, str], str, str]]:
-    """Yield depth, name and version of what is in `node_modules`; the rest is the project's."""
-    for path in packages:
-        entry = _table(packages, path)
-        folder, inside, name = path.rpartition("node_modules/")
-        if inside and not entry.get("link"):
-            name, version = str(entry.get("name", name)), str(entry.get("version", ""))
-            yield (path.count("node_modules/"), folder), name, version
-
-
-def _nested(dependencies: dict[str, Any], depth: int) -> Iterator[tuple[tuple[int, str], str, str]]:
-    for name in dependencies:
-        entry = _table(dependencies, name)
-        version = str(entry.get("version", ""))
-        if version.startswith("npm:"):  # an alias: npm:real@1.2.3
-            name, _, version = version.removeprefix("npm:").rpartition("@")
-        if not version.startswith("file:"):
-            yield (depth, ""), name, "" if "/" in version else version
-        yield from _nested(_table(entry, "dependencies"), depth + 1)
+UNSUPPORTED = {
+    "Cargo.toml": "`cargo generate-lockfile` makes Cargo.lock",
+    "Gemfile": "`bundle lock` makes Gemfile.lock",
+    "Pipfile": "`pipenv lock` makes Pipfile.lock",
+    "build.gradle": "packages of Java are not known here",
+    "build.gradle.kts": "packages of Java are not known here",
+    "bun.lockb": "`bun install --save-text-lockfile` makes bun.lock",
+    "composer.json": "`composer update` makes composer.lock",
+    "gradle.lockfile": "packages of Java are not known here",
+    "mix.lock": "packages of Elixir are not known here",
+    "package.json": "`npm install` makes package-lock.json",
+    "packages.lock.json": "packages of .NET are not known here",
+    "pom.xml": "packages of Java are not known here",
+    "pyproject.toml": "`uv lock` makes uv.lock",
+    "setup.py": "`pip freeze` makes requirements.txt",
+}
+"""Files that name packages and are not read, and what can be done."""

@@ -10,12 +10,13 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import NamedTuple
 
-LANGUAGES = ("go", "javascript", "python", "ruby", "rust")
+LANGUAGES = ("go", "javascript", "php", "python", "ruby", "rust")
 """The languages whose lock files are read; the name of a package is unique within one of them."""
 
 _SUFFIXES = {
     "go": (".go",),
     "javascript": (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"),
+    "php": (".php", ".phtml"),
     "python": (".py", ".pyi"),
     "ruby": (".rb", ".rake", ".gemspec"),
     "rust": (".rs",),

@@ -16,15 +16,11 @@ from pathlib import Path, PurePosixPath
 from course_lib.errors import InputError
 from course_lib.files import files_below, read_file
 from course_lib.records import Skipped
-from course_lib.xray.lockfiles import (
-    add_versions,
-    included_files,
-    lock_format,
-    names_all_modules,
-    parse_requirements,
-)
+from course_lib.xray.lock_python import included_files, parse_requirements
+from course_lib.xray.lock_reading import add_versions
+from course_lib.xray.lockfiles import FORMATS, UNSUPPORTED, lock_format, names_all_modules
 
-SCANNER = "2"
+SCANNER = "3"
 """Counts up when a parser reads the same text differently: the checksums change with it."""
 
 LARGEST = 50_000_000
@@ -164,10 +160,15 @@ def find_lock_files(directory: str | os.PathLike[str]) -> LockFiles:
         except OSError as error:
             unreadable.append(Skipped(path, f"cannot be read: {error.strerror}"))
     if not texts and not unreadable:
+        other = "".join(
+            f"; {one.relative_to(root).as_posix()} is not read: {UNSUPPORTED[one.name]}"
+            for one in sorted(files_below(root, _is_ours, _refuse))
+            if one.name in UNSUPPORTED
+        )
+        known = ", ".join(dict.fromkeys(one.id for one in FORMATS))
         raise InputError(
-            f"there is no lock file in {root}",
-            hint="Nothing was changed. Known are uv.lock, poetry.lock, pylock.toml, "
-            "requirements.txt, package-lock.json, Gemfile.lock, go.mod, go.sum and Cargo.lock.",
+            f"there is no lock file in {root}{other}",
+            hint=f"Nothing was changed. Known are {known}.",
         )
     return LockFiles(texts, tuple(unreadable))
 

@@ -1,0 +1,158 @@
+"""Lock files of Python: the text of one goes in, name → version comes out."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from course_lib.files import read_toml
+from course_lib.xray.lock_reading import (
+    Versions,
+    add_versions,
+    check_complete,
+    check_version,
+    collect,
+    list_at,
+    table_at,
+    tables_at,
+    toml_packages,
+)
+
+ARCHIVE = r"\.(?:whl|zip|tgz|tar\.(?:gz|bz2|xz))(?:\[.*\])?\s*(?:;.*)?$"
+"""How a file ends that holds a package."""
+
+
+def parse_requirements(text: str) -> Versions:
+    r"""Return the packages of a `requirements.txt`; a version only where one is pinned.
+
+    Options are passed over, and so are paths, archives and URLs without a name (`#egg=` gives one).
+    A file of constraints (`-c`) adds no package, and one that `-r` includes has packages of its
+    own: see `included_files`.
+
+    Examples
+    --------
+    >>> parse_requirements("-i URL\nFlask_Login==0.6.3 \\\n  --hash=sha256:00\nrich>=13 # wide\n")
+    {'flask-login': '0.6.3', 'rich': ''}
+    """
+    found: Versions = {}
+    for number, line in enumerate(_joined(text).splitlines(), 1):
+        if line.endswith("\\") and not line.lstrip().startswith("#"):
+            raise ValueError(f"entry {number} goes on in a line that is missing: {line[:60]!r}")
+        if egg := re.match(r"\s*(?:(?:-e|--editable)[ \t=]+)?[a-z]+\+\S+[#&]egg=([\w.-]+)", line):
+            add_versions(found, [(canonicalize_name(egg[1]), "")])
+            continue
+        # An option begins with a dash after a blank; a comment, with a hash after a blank.
+        line = re.split(r"(?:^|\s)(?:#|--?[A-Za-z])", line, maxsplit=1)[0].strip()
+        if not line or re.match(r"[./\\]|[A-Za-z][A-Za-z0-9+.-]*:|[^@]*" + ARCHIVE, line):
+            continue
+        try:
+            requirement = Requirement(line)
+        except InvalidRequirement as error:
+            raise ValueError(f"entry {number} is not a requirement: {line[:60]!r}") from error
+        pins = [one.version for one in requirement.specifier if one.operator in ("==", "===")]
+        pinned = pins[0] if len(pins) == 1 and "*" not in pins[0] else ""
+        add_versions(found, [(canonicalize_name(requirement.name), pinned)])
+    return found
+
+
+def included_files(text: str) -> list[str]:
+    r"""Return the files that a `requirements.txt` includes with `-r`, as it writes them.
+
+    Examples
+    --------
+    >>> included_files("-r base.txt\n--requirement=../all.txt  # shared\n--require-hashes\n")
+    ['base.txt', '../all.txt']
+    """
+    option = r"^[ \t]*(?:-r|--requirement(?=[ \t=]))[ \t=]*([^\s#]+)"
+    return re.findall(option, _joined(text), flags=re.MULTILINE)
+
+
+def parse_uv_lock(text: str) -> Versions:
+    """Return the packages of a `uv.lock`."""
+    lock = read_toml(text)
+    check_version(lock.get("version"), 1)
+    packages = toml_packages(lock)
+    check_complete(
+        (name, (str(one.get("name")) for one in tables_at(table, "dependencies")))
+        for name, _, table in packages
+    )
+    own = ("virtual", "editable", "directory")
+    return collect(
+        (canonicalize_name(name), version)
+        for name, version, table in packages
+        if not any(kind in table_at(table, "source") for kind in own)
+    )
+
+
+def parse_poetry_lock(text: str) -> Versions:
+    """Return the packages of a `poetry.lock`."""
+    lock = read_toml(text)
+    if "metadata" not in lock:
+        raise ValueError("it has no metadata, which come last: the end is missing")
+    written = str(table_at(lock, "metadata").get("lock-version", "1"))
+    check_version(written.split(".")[0], "1", "2")
+    return collect(
+        (canonicalize_name(name), version)
+        for name, version, table in toml_packages(lock)
+        if table_at(table, "source").get("type") != "directory"
+    )
+
+
+def parse_pylock(text: str) -> Versions:
+    """Return the packages of a `pylock.toml` (PEP 751)."""
+    lock = read_toml(text)
+    check_version(str(lock.get("lock-version")).split(".")[0], "1")
+    if "packages" not in lock:
+        raise ValueError("it has no packages, which come last: the end is missing")
+    return collect(
+        (canonicalize_name(name), version)
+        for name, version, table in toml_packages(lock, "packages")
+        if "directory" not in table
+    )
+
+
+def parse_pdm_lock(text: str) -> Versions:
+    """Return the packages of a `pdm.lock`."""
+    lock = read_toml(text)
+    written = str(table_at(lock, "metadata").get("lock_version", ""))
+    check_version(written.split(".")[0], "4")
+    packages = toml_packages(lock)
+    check_complete(
+        (
+            canonicalize_name(name),
+            (
+                canonicalize_name(Requirement(str(one)).name)
+                for one in list_at(table, "dependencies")
+            ),
+        )
+        for name, _, table in packages
+    )
+    return collect(
+        (canonicalize_name(name), version)
+        for name, version, table in packages
+        if "path" not in table
+    )
+
+
+def parse_pipfile_lock(text: str) -> Versions:
+    """Return the packages of a `Pipfile.lock`, those for development too."""
+    lock = json.loads(text)
+    if not isinstance(lock, dict) or "_meta" not in lock:
+        raise ValueError("it has no _meta")
+    check_version(table_at(lock, "_meta").get("pipfile-spec"), 6)
+    found: Versions = {}
+    for group in (name for name in lock if name != "_meta"):
+        for name in table_at(lock, group):
+            entry = table_at(lock[group], name)
+            if "path" not in entry:
+                version = str(entry.get("version", "")).removeprefix("==")
+                add_versions(found, [(canonicalize_name(name), version)])
+    return found
+
+
+def _joined(text: str) -> str:
+    """Return the text of a `requirements.txt` with each entry in one line; a comment has one."""
+    return re.sub(r"^(?![ \t]*#)(.*)\\\r?\n(?!\Z)", r"\1 ", text, flags=re.MULTILINE)
