@@ -92,12 +92,12 @@ def parse_yarn_lock(text: str) -> Versions:
             if entry:
                 raise ValueError(f"{entry[:60]} has no version before line {number}")
             if not line.endswith(":"):
-                raise ValueError(f"line {number} is no package: {line[:60]!r}")
+                raise ValueError(f"line {number} is not a package: {line[:60]!r}")
             entry = line[:-1].split(", ")[0].strip('"')
         elif entry and (match := re.fullmatch(r' {2}version "?([^"]*)"?', line)):
             spec = _NAME.fullmatch(entry)
             if spec is None:
-                raise ValueError(f"{entry[:60]!r} is no name with a version")
+                raise ValueError(f"{entry[:60]!r} is not a name with a version")
             name, wanted = spec[1], spec[2]
             if alias := _NAME.fullmatch(wanted.removeprefix("npm:")):  # mine@npm:theirs@^1.0
                 name = alias[1] if wanted.startswith("npm:") else name
