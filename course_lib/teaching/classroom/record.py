@@ -74,7 +74,8 @@ def record(
         if is_new and given.name in flagged:
             given.needs_manual_grade = True
         elif given.manual_score is None:
-            waits = bool(grade.flags) and given.name in flagged and given.needs_manual_grade
+            is_undecided = given.needs_manual_grade or notebook.flagged
+            waits = bool(grade.flags) and given.name in flagged and is_undecided
             given.needs_manual_grade = mark.points is None or waits
         elif changed:
             given.needs_manual_grade = True
