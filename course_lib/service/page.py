@@ -16,7 +16,7 @@ from course_lib import __version__
 from course_lib.records import PARTITIONS
 from course_lib.retriever.excerpts import excerpt, words_in
 from course_lib.retriever.versions import named
-from course_lib.service.access import CurrentContext, asking_client, reading_tenant
+from course_lib.service.access import CurrentContext, reading_tenant
 from course_lib.service.models import SearchRequest
 from course_lib.service.problems import ProblemError
 from course_lib.service.routes import find
@@ -72,9 +72,7 @@ async def page(
     if form.q.strip():
         try:
             tenant = reading_tenant(request, context)
-            found, encoding, searching = await find(
-                context, form.request(), tenant, asking_client(request)
-            )
+            found, encoding, searching = await find(context, form.request(), tenant)
             timing = f"{encoding * 1000:.0f} ms to encode, {searching * 1000:.0f} ms to search"
         except ValidationError as error:
             status, message = 422, _said(error)

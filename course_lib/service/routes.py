@@ -47,21 +47,19 @@ RERANKED = 20
     response_model=SearchResponse,
     responses=responses(401, 413, 422, 429, 503),
 )
-async def search(
-    asked: SearchRequest, context: CurrentContext, tenant: Reader, client: Client
-) -> Any:
+async def search(asked: SearchRequest, context: CurrentContext, tenant: Reader) -> Any:
     """Return the chunks that answer a question best.
 
     A passage that is the same in several branches comes once; `also_in` in its metadata names the
     other branches.
     """
-    found, embedding_seconds, search_seconds = await find(context, asked, tenant, client)
+    found, embedding_seconds, search_seconds = await find(context, asked, tenant)
     results = [_with_other_branches(one) for one in found]
     return search_response(asked.query, results, embedding_seconds, search_seconds)
 
 
 async def find(
-    context: Context, asked: SearchRequest, tenant: str, client: str
+    context: Context, asked: SearchRequest, tenant: str
 ) -> tuple[list[Found], float, float]:
     """Return what a request finds, and the seconds of encoding and of searching."""
     from course_lib.retriever import search_async
@@ -77,7 +75,7 @@ async def find(
         branch=asked.branch,
         namespace=asked.namespace,
     )
-    vector = await context.encoder.encode_question(asked.query, client)
+    vector = await context.encoder.encode_question(asked.query)
     encoded = time.perf_counter()
 
     async def work(conn: psycopg.AsyncConnection[Any]) -> list[Found]:
@@ -92,7 +90,7 @@ async def find(
     found = await context.database.read(tenant, work)
     if asked.rerank:
         results = [one.result for one in found]
-        found = reordered(found, await context.encoder.rerank(asked.query, results, client))
+        found = reordered(found, await context.encoder.rerank(asked.query, results))
     done = time.perf_counter()
     return found[: asked.top_k], encoded - begin, done - encoded
 
@@ -141,7 +139,7 @@ async def embeddings(
         refusal = await context.texts.refusal(client, len(asked.texts))
         if refusal:
             raise refusal
-    vectors = await context.encoder.encode(asked.texts, client)
+    vectors = await context.encoder.encode(asked.texts)
     return EmbeddingsResponse(
         model_name=context.encoder.embedder.model_name,
         dimension=vectors.shape[1],

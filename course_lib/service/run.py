@@ -1,23 +1,32 @@
-"""Running the app on a socket: uvicorn with limits, ended in an orderly way."""
+"""Running the app on a socket: uvicorn, ended in an orderly way.
+
+Slow clients, floods and half-open connections are a proxy's work: nginx is in front of the service
+in Compose's profile `public` and in `infra/k8s/overlays/public`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import socket
 import sys
-import time
 from collections.abc import Sequence
 
 import uvicorn
 from fastapi import FastAPI
 
 from course_lib.errors import InputError
-from course_lib.service.connections import LimitedProtocol, connection_limits
 
 SHUTDOWN_TIMEOUT_SECONDS = 20
 """How long requests under way may take after a signal."""
+
+BACKLOG = 256
+"""Connections that the kernel keeps until they are accepted; asyncio accepts them all at once."""
+
+HEAD_BYTES = 32_768
+"""Of a request's head: the search page's longest address, in most scripts."""
+
+MOST_FILES = 4096
 
 
 def run(app: FastAPI, host: str, port: int, proxies: Sequence[str] = ()) -> None:
@@ -47,15 +56,14 @@ def run(app: FastAPI, host: str, port: int, proxies: Sequence[str] = ()) -> None
 
 
 def make_server(app: FastAPI, proxies: Sequence[str] = ()) -> uvicorn.Server:
-    """Return a server with the limits of `connections`, ready to serve a listening socket."""
-    most, backlog = connection_limits()
-    for name in ("asyncio", "uvicorn.error", "course.service"):
-        logging.getLogger(name).addFilter(once_a_second)
+    """Return a server, ready to serve a listening socket."""
+    allow_files()
     config = uvicorn.Config(
         app,
-        http=type("Protocol", (LimitedProtocol,), {"most": most}),
+        http="h11",
         ws="none",
-        backlog=backlog,
+        backlog=BACKLOG,
+        h11_max_incomplete_event_size=HEAD_BYTES,
         log_config=None,
         access_log=False,  # ours has the tenant and the request's number
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
@@ -66,16 +74,16 @@ def make_server(app: FastAPI, proxies: Sequence[str] = ()) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-_logged: dict[object, float] = {}
+def allow_files() -> None:
+    """Let the process open `MOST_FILES` files, as far as the system allows: a connection is one."""
+    if sys.platform == "win32":
+        return  # sockets are not files there
+    import resource
 
-
-def once_a_second(record: logging.LogRecord) -> bool:
-    """Keep of the same message one line a second: what a client can cause must not fill a disk."""
-    now = time.monotonic()
-    if now - _logged.get(record.msg, -1.0) < 1:
-        return False
-    _logged[record.msg] = now
-    return True
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files < MOST_FILES:
+        wanted = MOST_FILES if most == resource.RLIM_INFINITY else min(most, MOST_FILES)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(files, wanted), most))
 
 
 def listen(host: str, port: int) -> socket.socket:

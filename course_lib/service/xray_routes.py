@@ -13,7 +13,7 @@ import psycopg
 from fastapi import APIRouter
 
 from course_lib.errors import InputError
-from course_lib.service.access import SCHEMES, Client, CurrentContext, Reader, Writer
+from course_lib.service.access import SCHEMES, CurrentContext, Reader, Writer
 from course_lib.service.problems import UnavailableError, responses
 from course_lib.service.xray_models import (
     ScanRequest,
@@ -69,9 +69,7 @@ async def scan(asked: ScanRequest, context: CurrentContext, tenant: Writer) -> A
 
 
 @router.post("/suggest", response_model=SuggestResponse)
-async def suggest(
-    asked: SuggestRequest, context: CurrentContext, tenant: Reader, client: Client
-) -> Any:
+async def suggest(asked: SuggestRequest, context: CurrentContext, tenant: Reader) -> Any:
     """Return the packages of a project that an instruction is most likely about.
 
     Without a model, or where it has made no vector yet, these are the first 50 by name, and
@@ -80,7 +78,7 @@ async def suggest(
     from course_lib.xray.suggestions import suggest_async
 
     encoder = context.encoder
-    vector = await encoder.encode_question(asked.instruction, client) if encoder.is_ready else None
+    vector = await encoder.encode_question(asked.instruction) if encoder.is_ready else None
 
     async def work(conn: psycopg.AsyncConnection[Any]) -> Suggestions:
         return await suggest_async(

@@ -21,6 +21,7 @@ from course_lib.retriever import search_async
 from course_lib.service import ServiceConfig, create_app, new_key
 from course_lib.service.config import key_digest, read_keys
 from course_lib.service.database import Database
+from course_lib.service.encoding import Encoder
 from course_lib.service.problems import UnavailableError
 from course_lib.service.run import listen
 from course_lib.store import ensure_server, stop_server
@@ -199,7 +200,7 @@ def test_questions_that_arrive_together_are_encoded_together_and_others_are_answ
             asked = [crowd.submit(ask, 0)]
             until(model.asked.is_set)
             asked += [crowd.submit(ask, number) for number in range(1, 10)]
-            until(lambda: len(encoder._questions) == 9)
+            until(lambda: encoder.waiting == 10)
             assert service.client.get("/health").status_code == 200
         finally:
             model.go.set()
@@ -207,7 +208,7 @@ def test_questions_that_arrive_together_are_encoded_together_and_others_are_answ
         assert (encoder.batches - before[0], encoder.texts - before[1]) == (2, 10)
 
 
-def test_a_question_goes_before_texts_and_the_texts_of_two_clients_take_turns(
+def test_texts_join_the_line_again_for_each_group_so_that_a_question_waits_for_one(
     index: Index, embedder: EmbeddingClient
 ) -> None:
     model = Slow(embedder)
@@ -224,57 +225,63 @@ def test_a_question_goes_before_texts_and_the_texts_of_two_clients_take_turns(
             url = f"{service.url}{path}"
             return httpx.post(url, json=asked, headers=headers, timeout=60).status_code
 
-        def waiting() -> int:
-            return len(encoder._others)
-
         try:
-            asked = [crowd.submit(post, "/embeddings", {"texts": ["first"] * 16})]
+            asked = [crowd.submit(post, "/embeddings", {"texts": ["first"] * 20})]
             until(model.asked.is_set)
             asked.append(crowd.submit(post, "/embeddings", {"texts": ["other"] * 4}, index.acme))
-            until(lambda: waiting() == 12)
+            until(lambda: encoder.waiting == 24)
             asked.append(crowd.submit(post, "/search", {"query": "question"}))
-            until(lambda: len(encoder._questions) == 1)
+            until(lambda: encoder.waiting == 25)
         finally:
             model.go.set()
         assert [one.result(60) for one in asked] == [200] * 3
     assert model.batches == [
         ["first"] * 8,
+        ["other"] * 4,
         ["question"],
-        ["first", "other"] * 4,
+        ["first"] * 8,
         ["first"] * 4,
     ]
 
 
-def test_questions_of_two_clients_take_turns(index: Index, embedder: EmbeddingClient) -> None:
-    """Who asks ten things at once does not keep the others waiting for all of them."""
+def test_who_goes_away_takes_nobody_else_s_vector_along(embedder: EmbeddingClient) -> None:
+    """The one whose turn it was is cancelled while the model works for all that wait."""
     model = Slow(embedder)
     model.go.set()
-    app = create_app(index.config(), embedder=model)
-    asked = {"query": "crowd", "rerank": "maxsim"}
-    acme = {"Authorization": f"Bearer {index.acme}"}
 
-    def ask(url: str, asked: dict[str, Any], headers: dict[str, str]) -> None:
-        answer = httpx.post(f"{url}/search", json=asked, headers=headers, timeout=60)
-        assert answer.status_code == 200
-
-    with running(app) as service, ThreadPoolExecutor(11) as crowd:
-        encoder = app.state.context.encoder
+    async def ask() -> tuple[bool, list[tuple[int, ...]], int]:
+        encoder = Encoder(model)
+        encoder.start()
+        while encoder.is_loading:
+            await asyncio.sleep(0.01)
         model.go.clear()
         model.asked.clear()
+        first, *others = [
+            asyncio.create_task(encoder.encode_question(f"q {number}")) for number in range(3)
+        ]
+        while not model.asked.is_set():
+            await asyncio.sleep(0.01)
+        first.cancel()
+        model.go.set()
+        vectors = await asyncio.gather(*others)
+        left = encoder.waiting
+        await encoder.stop()
+        return first.cancelled(), [one.shape for one in vectors], left
+
+    assert asyncio.run(ask()) == (True, [(384,), (384,)], 0)
+
+
+def test_health_answers_beside_a_thousand_idle_connections(
+    index: Index, embedder: EmbeddingClient
+) -> None:
+    with running(create_app(index.config(), embedder=embedder)) as service:
+        idle = [socket.create_connection(("127.0.0.1", service.port)) for _ in range(1000)]
         try:
-            jobs = [crowd.submit(ask, service.url, asked, {})]
-            until(model.asked.is_set)
-            jobs += [crowd.submit(ask, service.url, asked, {}) for _ in range(9)]
-            until(lambda: len(encoder._questions) == 9)
-            other = asked | {"query": "other"}
-            jobs.append(crowd.submit(ask, service.url, other, acme))
-            until(lambda: len(encoder._questions) == 10)
+            assert httpx.get(f"{service.url}/health", timeout=30).json() == {"status": "ok"}
+            until(lambda: len(service.server.server_state.connections) >= 1000)
         finally:
-            model.go.set()
-        for job in jobs:
-            job.result(60)
-    batch = next(batch for batch in model.batches if "other" in batch)
-    assert batch.index("other") == 1
+            for one in idle:
+                one.close()
 
 
 def test_texts_of_a_caller_without_a_key_are_limited(
