@@ -142,7 +142,8 @@ def _parse_berry(text: str) -> Versions:
 def _read_yaml(text: str) -> dict[str, Any]:
     """Return a table in YAML with all of its values as texts."""
     try:
-        found = yaml.load(text, yaml.CBaseLoader)  # noqa: S506 - it makes texts, lists and tables
+        # It makes texts, lists and tables. pnpm may write what is for itself before a separator.
+        *_, found = [None, *yaml.load_all(text, yaml.CBaseLoader)]
     except yaml.YAMLError as error:
         raise ValueError(f"it is not YAML: {str(error).splitlines()[0]}") from None
     if not isinstance(found, dict):

@@ -181,7 +181,9 @@ def parse_composer_lock(text: str) -> Versions:
     lock = json.loads(text)
     if not isinstance(lock, dict) or not {"packages", "packages-dev"} <= set(lock):
         raise ValueError("it has no packages and packages-dev")
-    packages = tables_at(lock, "packages") + tables_at(lock, "packages-dev")
+    packages = tables_at(lock, "packages")
+    if lock["packages-dev"] is not None:  # as it is after `composer update --no-dev`
+        packages = packages + tables_at(lock, "packages-dev")
     return collect(
         (str(one.get("name", "")), str(one.get("version", "")))
         for one in packages

@@ -527,6 +527,7 @@ COMPOSER = """{
     ("path", "text", "found"),
     [
         ("pnpm-lock.yaml", PNPM_9, REACT),
+        ("pnpm-lock.yaml", f"---\nlockfileVersion: '9.0'\n---\n{PNPM_9}", REACT),
         ("pnpm-lock.yaml", PNPM_6, {**REACT, "@babel/core": "7.22.0"}),
         ("yarn.lock", YARN_1, {"@babel/core": "7.24.0", "react-dom": "18.2.0", "react": "18.2.0",
                                "thing": "1.0.0"}),
@@ -567,6 +568,11 @@ def test_a_lock_file_that_is_not_whole_or_not_known_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=says):
         lock_format(path).parse(text)  # type: ignore[union-attr]
+
+
+def test_composer_without_packages_for_development_is_whole() -> None:
+    text = COMPOSER.partition('"packages-dev"')[0] + '"packages-dev": null}'
+    assert LockFiles({"composer.lock": text}).packages("php") == {"monolog/monolog": "3.6.0"}
 
 
 def test_an_egg_is_a_package_and_an_archive_is_none() -> None:
