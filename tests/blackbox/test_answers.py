@@ -309,6 +309,10 @@ def test_a_request_is_sent_once_more_without_what_the_model_refuses(
     assert second == {**third, "temperature": 0}
     assert third["max_completion_tokens"] == 4096
     assert "max_tokens" not in third and "temperature" not in third
+    too_large = refusal(400, "bad_request", "max_tokens is too large: 4096", param="max_tokens")
+    with models({COMPLETIONS: too_large}) as server:
+        assert "max_tokens is too large: 4096" in asked(pets, server, "openai").error()
+        assert len(server.bodies(COMPLETIONS)) == 1
     with models({COMPLETIONS: replies[:1]}) as server:
         said = asked(pets, server, "openai").error()
     assert no_limit in said and len(server.bodies(COMPLETIONS)) == 2

@@ -6,6 +6,7 @@ The `openai` package asks them. What a server says about a refused request is sh
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 OPENAI = "https://api.openai.com/v1"
 OTHER_WAYS = "Or answer without it: --backend ollama, or --backend extractive."
+
+NOT_SUPPORTED = re.compile(
+    "support|recogni[sz]|unknown|unexpected|permitted|allowed", re.IGNORECASE
+)
+"""What servers say of a parameter that they do not take, and not of a value that is too large."""
 
 
 class OpenAICompatible:
@@ -139,10 +145,11 @@ class OpenAICompatible:
                 )
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 told = f"{error.param} {error.message}"
-                new = [part for part in ("max_tokens", "temperature") if part in told]
-                if not set(new) - self._refused:
+                parts = (part for part in ("max_tokens", "temperature") if part in told)
+                part = next((part for part in parts if part not in self._refused), "")
+                if not part or not NOT_SUPPORTED.search(f"{error.code} {error.message}"):
                     raise
-                self._refused.add(next(part for part in new if part not in self._refused))
+                self._refused.add(part)
 
     def _choices(self, response: Any) -> Iterator[Any]:
         """Yield the first choice of each event, or of a whole answer in one JSON body."""
