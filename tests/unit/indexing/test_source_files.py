@@ -128,7 +128,7 @@ def test_a_parsers_new_version_indexes_its_files_anew(conn: Any, client: Any) ->
     assert send(files, conn, client, options=options).report.updated == 1
     assert client.texts == ["x", "y"]  # the same text, the same vector
     found = conn.execute("SELECT parser FROM documents ORDER BY 1").fetchall()
-    assert found == [("markdown 2.0.0",), ("whole 1.1.0",)]
+    assert found == [("markdown 2.1.0",), ("whole 1.1.0",)]
 
 
 def test_a_document_of_which_nothing_valid_came_stays(conn: Any, client: Any) -> None:
