@@ -126,9 +126,9 @@ def ingest(folder: Path, count: int) -> Figures:
 def start(folder: Path, shard: str, url: str) -> subprocess.Popen[str]:
     """Start the container of a shard; the database listens on this machine's loopback alone."""
     command = ["docker", "run", "--rm", "--network", "host", "--cpus", str(CORES)]
-    command += ["--volume", f"{folder}:/work:ro", "--env", "DATABASE_URL", "--env", "RAG_THREADS=1"]
+    command += ["--volume", f"{folder}:/job:ro", "--env", "DATABASE_URL", "--env", "RAG_THREADS=1"]
     command += ["--entrypoint", "python", EMBEDDER]
-    command += ["/work/shard.py", "/work/documents.jsonl", shard]
+    command += ["/job/shard.py", "/job/documents.jsonl", shard]
     return subprocess.Popen(
         command, env=os.environ | {"DATABASE_URL": url}, stdout=subprocess.PIPE, encoding="utf-8"
     )
