@@ -114,6 +114,13 @@ for result in results:
     print(f"{result.similarity_score:.2f}  {result.document_name}  undo: {'undo' in result.content.lower()}")
 lab.show.ranking(results, question, mark="rollback")
 
+# %% tags=["claim"]
+first_two = [(result.document_name, "undo" in result.content.lower()) for result in results[:2]]
+assert first_two == [("ci-cd-for-ml.md", False)] * 2, "The first two pieces are from the right page, around the section on rollback, and the word undo is in neither"
+
+similarities = [result.similarity_score for result in results]
+assert len(results) == 3 and similarities == sorted(similarities, reverse=True), "What matters is the order"
+
 # %% [markdown]
 # The first two pieces are from the right page, around the section on rollback, and the word *undo* is in neither.
 #
@@ -146,6 +153,9 @@ nonsense = "How long does one boil an egg?"
 off_topic = search(conn, lab.encode(nonsense), Query(top_k=3))
 print(len(off_topic), "pieces for the egg; the nearest has a similarity of", f"{off_topic[0].similarity_score:.2f}")
 lab.show.ranking(off_topic, nonsense)
+
+# %% tags=["claim"]
+assert len(off_topic) == 3 and off_topic[0].similarity_score < 0.25, "The search returns three pieces, although no piece is about eggs"
 
 # %% [markdown]
 # The search returns three pieces, although no piece is about eggs. A search by meaning always finds the *nearest* pieces, even if they are far away. So the search can have a [threshold](../labs/GLOSSARY.md#threshold): it leaves out pieces whose similarity to the question is lower.
@@ -187,14 +197,25 @@ import numpy as np
 chunks = conn.execute(
     "SELECT document_name, content, embedding FROM document_chunks ORDER BY 1"
 ).fetchall()
+vectors = np.stack([embedding.to_numpy() for *_, embedding in chunks])
 places = {result.content: str(place) for place, result in enumerate(results, start=1)}
+labels = [places.get(content, "") for _, content, _ in chunks]
 
 lab.show.map_2d(
-    np.stack([embedding.to_numpy() for *_, embedding in chunks]),
-    labels=[places.get(content, "") for _, content, _ in chunks],
+    vectors,
+    labels=labels,
     groups=[name.removesuffix(".md") for name, *_ in chunks],
     query=lab.encode(question),
 )
+
+# %% tags=["claim"]
+from course_lib.teaching.lab.figures.vectors import plane
+
+points, star, share = plane(vectors, lab.encode(question))
+assert share < 0.25, "The two axes show less than a quarter of the variance"
+
+nearest = np.linalg.norm(points - star, axis=1).argmin()
+assert sorted(filter(None, labels)) == ["1", "2", "3"] and not labels[nearest], "other points look nearer to the star than those that the search found"
 
 # %% [markdown]
 # The pieces of one page are near each other, although the model was not told which page a piece is from: it has only read the text. The two axes show less than a quarter of the variance. Therefore other points look nearer to the star than those that the search found. The search compares all 384 numbers.

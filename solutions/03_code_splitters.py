@@ -51,8 +51,12 @@ for left, right in pairwise(fixed_cuts(drift, "python")):
 question = "Why does a column with few values today raise no alarm?"
 answer = "an alarm that cries wolf is switched off"
 search = search_over(files, fixed_cuts, lab.encode)
-print("holds the whole answer:", [answer in found.content for found in search(question)])
+holds = [answer in found.content for found in search(question)]
+print("holds the whole answer:", holds)
 lab.show.ranking(search(question), question, most=230, mark="cries wolf")
+
+# %% tags=["claim"]
+assert holds == [False] * 5, "no piece holds the whole answer"
 
 # %% [markdown]
 # The search cannot quote the answer, whatever its order is: no piece holds the whole answer.
@@ -73,6 +77,13 @@ def recursive(text, language):
 outer = [(one.name, one.span) for one in definitions(drift) if one.outer]
 splits = {"every 512": fixed_cuts(drift, "python"), "recursive": recursive(drift, "python")}
 lab.show.torn(outer, splits, "heron/drift.py")
+
+# %% tags=["claim"]
+def whole_in(pieces):
+    return sum(any(piece.start <= one.start and one.end <= piece.end for piece in pieces) for _, one in outer)
+
+
+assert whole_in(splits["recursive"]) > len(outer) / 2 > whole_in(splits["every 512"]), "So it keeps most definitions whole, but only by accident"
 
 # %% [markdown]
 # The recursive splitter prefers blank lines, and there are blank lines between functions. So it keeps most definitions whole, but
@@ -146,12 +157,18 @@ lab.hint("3.1")  # run again for the next hint
 from course_lib.loader.languages import LANGUAGES, parse_source
 
 split_definitions = lab.use("split_definitions")
+split_at = {}
 for path, language in {"operator/explain.go": "go", "scripts/backup.sh": "shell"}.items():
-    pieces = split_definitions(files[path], LANGUAGES[language].starts)
-    print(path, "split at:", [definition for definition, _ in pieces])
+    split_at[path] = [name for name, _ in split_definitions(files[path], LANGUAGES[language].starts)]
+    print(path, "split at:", split_at[path])
 
 pieces = split_definitions(drift, LANGUAGES["python"].starts)
 lab.show.pieces(drift, [span for _, span in pieces], [name or "before the first" for name, _ in pieces], mark="cries wolf")
+
+# %% tags=["claim"]
+in_go, in_shell = split_at.values()
+assert {"fake", "Fake"} <= {*in_go} and "pretend" in in_shell, "the definitions fake, Fake and pretend do not exist"
+assert len({"fake", "Fake", "pretend"} & {*in_go}) == 2, "two are in a raw string of the Go file"
 
 # %% [markdown]
 # `drift.py` is split well. But the definitions `fake`, `Fake` and `pretend` do not exist: two are in a
@@ -314,6 +331,14 @@ for name, (whole, at_margin) in shares.items():
     print(f"{name:10}  {whole:5.1f} % of all definitions, {at_margin:5.1f} % of those at the left margin")
 lab.show.bars({name: whole for name, (whole, _) in shares.items()}, "Definitions kept whole", "%")
 
+# %% tags=["claim"]
+fixed, blank_lines, parser = (shares[name][0] for name in ("every 512", "recursive", "split_code"))
+everywhere, margin = shares["by lines"]
+assert margin > 98, "A regular expression keeps nearly every definition at the left margin whole"
+assert 100 - everywhere > 5 * (100 - margin), "Most definitions that it tears are inside large classes and functions"
+assert parser > 99, "with the parser, those stay whole, too"
+assert blank_lines - fixed > (parser - fixed) / 2, "The recursive splitter, which has no rule for Python, is also much better than fixed cuts"
+
 # %% [markdown]
 # A regular expression keeps nearly every definition at the left margin whole. Most definitions that it tears are inside large classes and
 # functions; with the parser, those stay whole, too. The recursive splitter, which has no rule for Python, is also much better than fixed cuts.
@@ -344,7 +369,12 @@ else:
 
     whole, at_margin = kept_whole(by_langchain, sources)
     print(f"LangChain   {whole:5.1f} % of all definitions, {at_margin:5.1f} % of those at the left margin")
-    print([span.text.splitlines()[-1] for span in by_langchain(drift, "python") if span.text.splitlines()[-1][0] in "@#"])
+    last_lines = [span.text.splitlines()[-1] for span in by_langchain(drift, "python")]
+    print([line for line in last_lines if line[0] in "@#"])
+
+# %% tags=["claim"]
+assert min(shares, key=lambda name: abs(shares[name][0] - whole)) == "by lines", "Its result is close to that of by lines"
+assert sum(line.startswith("@dataclass") for line in last_lines) == 2, "Two of its pieces of drift.py end with a decorator that belongs to the next piece"
 
 # %% [markdown]
 # Its result is close to that of `by lines`, with one line of code. Use it if you index many languages and do not want a parser. Its pieces
@@ -397,14 +427,23 @@ from IPython.display import display
 
 print(f"{len(lab.questions())} questions: each adds at most {1 / len(lab.questions()):.3f} to the recall\n")
 print("cuts        recall@5   MRR")
+recall = {}
 for name, split in splitters.items():
     search = search_over(files, split, lab.encode)
     measured = lab.measure_retrieval(search)
+    recall[name] = measured.recall
     print(f"{name:10}  {measured.recall:8.2f}  {measured.mrr:4.2f}")
 
-print("\nholds the whole answer:", [answer in found.content for found in search(question)])
+holds = [answer in found.content for found in search(question)]
+print("\nholds the whole answer:", holds)
 display(lab.show.ranking(search(question), question, most=230, mark="cries wolf"))  # the pieces of split_code
 lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: split at definitions, parts under their signatures")
+
+# %% tags=["claim"]
+assert holds[0], "The first question now has its answer, in the first result"
+fixed, *others = recall.values()
+assert fixed < min(others), "All three other splitters find more than the fixed cuts"
+assert max(others) - min(others) < 6 / len(lab.questions()), "they differ by only a few questions, which is too little to choose one of them"
 
 # %% [markdown]
 # The first question now has its answer, in the first result. All three other splitters find more than the fixed cuts. Among themselves,

@@ -324,6 +324,9 @@ ours = registry.parse(api, heron)
 received, reports = check_all([chunk.to_json() for chunk in parse_proto(api, Scope(tenant="me", repo="x"))])
 print("the same both ways:", [stamp(chunk, heron) for chunk in received] == ours, reports)
 
+# %% tags=["claim"]
+assert [stamp(chunk, heron) for chunk in received] == ours and not reports, "Your parser runs on the server and on the sender's machine, and the records are the same"
+
 # %% [markdown]
 # Your parser runs on the server and on the sender's machine, and the records are the same. These are its pieces of the file:
 
@@ -331,6 +334,24 @@ print("the same both ways:", [stamp(chunk, heron) for chunk in received] == ours
 spans = [span for _, span in split_definitions(api.content, PROTO)]
 labels = [f"{chunk.name}, lines {chunk.line_start}-{chunk.line_end}" for chunk in ours]
 lab.show.pieces(api.content, spans, labels, mark="message Window")
+
+# %% tags=["claim"]
+holding = [label for label, span in zip(labels, spans, strict=True) if "message Window" in span.text]
+assert holding == ["Window, lines 9-14"], "message Window is in a comment, so it is not a definition"
+
+
+def inside(chunk, raw):
+    return raw.line_start <= chunk.line_start and chunk.line_end <= raw.line_end
+
+
+def begun_before(chunk, raw):
+    return chunk.line_start < raw.line_start <= chunk.line_end
+
+
+raw_text = Registry().parse(api, heron)
+assert {raw.name for raw in raw_text} == {api.name}, "All pieces have the name of the file"
+torn = [raw for raw in raw_text if any(begun_before(chunk, raw) for chunk in ours)]
+assert [sum(inside(chunk, raw) for chunk in ours) for raw in torn].count(2) == 1, "one of them begins inside a definition and holds two others"
 
 # %% [markdown]
 # The piece `Window` shows the limit of this method: `message Window` is in a comment, so it is not a definition. A regular expression for
@@ -430,6 +451,11 @@ new = {
     "definitions, with customMeta": changed(records),
 }
 lab.show.bars(new, "Pieces of drift.py with a new hash", "%")
+
+# %% tags=["claim"]
+assert new["cuts every 512 characters"] == 100, "The new line at the top moves all fixed cuts, so every piece changes"
+assert 0 < new["definitions, without customMeta"] < 25, "With definitions, only the edited pieces get a new hash"
+assert new["definitions, with customMeta"] == 100, "so a piece that only moved gets a new hash, too"
 
 # %% [markdown]
 # The new line at the top moves all fixed cuts, so every piece changes. With definitions, only the edited pieces get a new hash, as long as

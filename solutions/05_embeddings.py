@@ -103,6 +103,11 @@ for name in "bcd":
     print(f"a and {name}: ruler {dist(one, other):.2f}, cosine {cosine_by_hand(one, other):.2f}")
 lab.show.arrows(notes, "Four notes as arrows", across="releases", up="alarms")
 
+# %% tags=["claim"]
+a, b, c = (notes[name] for name in "abc")
+assert max(notes.values(), key=lambda other: dist(a, other)) == c and round(cosine_by_hand(a, c), 2) == 1, "puts note c last, although it says the same as note a"
+assert round(cosine_by_hand(a, b), 2) == 0.96, "is 24 / (5 · 5) = 0.96"
+
 # %% [markdown]
 # With a pen: a · b = 4·3 + 3·4 = 24, the [inner product](../labs/GLOSSARY.md#inner-product). Each arrow has the
 # [length](../labs/GLOSSARY.md#norm) √(16 + 9) = 5. The [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) is 24 / (5 · 5) = 0.96.
@@ -172,6 +177,11 @@ similar = cosine_similarity(found, found)
 for text, value in zip(sentences[1:], similar[0, 1:], strict=True):
     print(f"{value:.2f}  {text}")
 lab.show.heat_map(similar, sentences, title="Cosine similarity")
+
+# %% tags=["claim"]
+to_answer, to_engineer, to_table, to_warning, to_egg = similar[0, 1:]
+assert to_answer > to_table and to_answer - to_egg > 2 * (to_answer - to_table), "Still it comes before the sentence about the table, and far before the one about the egg"
+assert to_warning > max(to_answer, to_engineer, to_table, to_egg), "But Someone deserves a warning answers nothing and comes first"
 
 # %% [markdown]
 # The answer has no word in common with the question. Still it comes before the sentence about the table, and far before the one about the
@@ -340,7 +350,7 @@ def encode_batch(texts):
     return mean_pool(*piece_vectors(texts))
 
 
-curves = {"in order": [], "sorted": []}
+curves, counts = {"in order": [], "sorted": []}, {}
 for name, way in (("in order", in_order), ("sorted", encode_in_batches)):
     for size in (1, 4, 16):
         computed = []
@@ -348,8 +358,13 @@ for name, way in (("in order", in_order), ("sorted", encode_in_batches)):
         begun = process_time()  # the CPU time that this process used
         way(encode_batch, lines, size)
         curves[name].append((size, len(lines) / (process_time() - begun)))
-        print(f"{name}, batches of {size:2}: {sum(computed):5,} pieces computed")
+        counts[name, size] = sum(computed)
+        print(f"{name}, batches of {size:2}: {counts[name, size]:5,} pieces computed")
 lab.show.lines(curves, "Lines encoded, on one core", across="batch size", up="lines a second")
+
+# %% tags=["claim"]
+assert all(counts["sorted", size] < counts["in order", size] for size in (4, 16)), "Sorting saves padding"
+assert counts["sorted", 16] > 1.5 * counts["sorted", 4], "sorted batches of 16 still have more padding than sorted batches of 4"
 
 # %% [markdown]
 # It is often said that larger batches are faster. Sorting saves padding. But sorted batches of 16 still have more padding than sorted
@@ -405,17 +420,25 @@ def offsets(text):
 
 
 unread = lab.use("unread")
+cut_off = {}
 for size in (512, 1024, 2048, 99_999):
     spans = [span for text in lab.documents().values() for span in split_text(text, size)]
     lost = [unread(span.text, offsets(span.text)) for span in spans]
     share = sum(map(len, lost)) / sum(len(span.text) for span in spans)
-    print(f"size {size:6,}: {sum(map(bool, lost)):2} of {len(spans):3} cut off, {share:3.0%} lost")
+    cut_off[size] = sum(map(bool, lost))
+    print(f"size {size:6,}: {cut_off[size]:2} of {len(spans):3} cut off, {share:3.0%} lost")
 
 end = len(page) - len(unread(page, offsets(page)))
 print(f"read to character {end:,}:", page[end - 44 : end], "✂", page[end : end + 44])
 pieces = [len(offsets(text)) + 2 for text in texts]
-print(sum(count > 128 for count in pieces), "of", len(pieces), "chunks have more than 128 word pieces")
+longer = sum(count > 128 for count in pieces)
+print(longer, "of", len(pieces), "chunks have more than 128 word pieces")
 lab.show.histogram(pieces, "Chunks of 512 characters", "word pieces", limit=model.max_seq_length)
+
+# %% tags=["claim"]
+assert page.index(answer) > end, "The answer from the beginning of this lab is in the part that was cut off"
+assert cut_off[512] == 0 < cut_off[1024], "With 512 characters nothing is lost; with 1,024 some text is lost"
+assert 0 < longer < len(pieces) / 5, "few of the chunks are longer than what the model was trained on"
 
 # %% [markdown]
 # The model stopped reading at the ✂ sign. This is why documents are cut into chunks first. With 512 characters nothing is lost; with
@@ -430,6 +453,12 @@ yours = process_time() - begun
 vectors = raw / np.linalg.norm(raw, axis=1, keepdims=True)
 names = [passage.document_name for passage in passages]
 lab.show.map_2d(vectors, groups=names, query=model.encode(question))
+
+# %% tags=["claim"]
+from course_lib.teaching.lab.figures.vectors import plane
+
+*_, shown = plane(vectors, model.encode(question))
+assert shown < 0.25, "its two axes show less than a quarter of the variance"
 
 # %% [markdown]
 # Are the chunks of one page close together? The model does not know which chunk is from which page. And do not trust distances in the
@@ -482,12 +511,20 @@ scores = cosine_similarity(queries, vectors)
 rows = [[q.is_answered_by(p.document_name, p.content) for p in passages] for q in questions]
 right = np.array(rows)  # [i, j]: does chunk j answer question i?
 
+share = {}
 for low in (0.2, 0.3, 0.4, 0.5):
     inside = right[(scores >= low) & (scores < low + 0.1)]
-    print(f"{low:.1f} to {low + 0.1:.1f}: {inside.mean():3.0%} of {inside.size:3} pairs are right")
+    share[low] = inside.mean()
+    print(f"{low:.1f} to {low + 0.1:.1f}: {share[low]:3.0%} of {inside.size:3} pairs are right")
 usual = float(np.median(scores[right]))
 title = f"{(~right).sum():,} wrong pairs; dashed: the median of {right.sum()} right ones"
 lab.show.histogram(scores[~right], title, "cosine similarity", limit=usual)
+
+# %% tags=["claim"]
+beyond = scores > usual
+assert (beyond & ~right).sum() > (beyond & right).sum(), "The number of wrong pairs there is larger"
+assert share[0.3] < 0.2, "A similarity of 0.3 does not mean 30 %"
+assert [*share.values()] == sorted({*share.values()}), "You can sort by similarity"
 
 # %% [markdown]
 # Half of the right pairs are to the right of the dashed line. The number of wrong pairs there is larger. A similarity of 0.3 does not
@@ -557,6 +594,9 @@ kept = np.mean([np.isin(one, other).mean() for one, other in zip(*ten_best, stri
 print(f"{kept:.1%} of the ten best chunks are the same")
 rates = {"yours, torch": len(texts) / yours, client.backend.name: len(texts) / theirs}
 lab.show.bars(rates, "Chunks a second, on one core")
+
+# %% tags=["claim"]
+assert kept > 0.99, "the vectors are equal except for rounding"
 
 # %%
 best = measured["cosine"]

@@ -100,6 +100,10 @@ with lab.serve(cured) as other:
     answer = other.post("/search", json={"query": "drift"})
 print(answer.status_code, answer.json()["error"])
 
+# %% tags=["claim"]
+assert "127.0.0.1" in answer.json()["error"], "The answer contains the address of the database"
+assert answer.status_code == 200, "Its status is 200, which programs understand as success"
+
 # %% [markdown]
 # The answer contains the address of the database. Its status is 200, which programs understand as success. We want an API that
 #
@@ -175,12 +179,15 @@ from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter, sleep
 
 
+at_a_time = {}
+
+
 def four_at_once(path):
     begun = perf_counter()
     with ThreadPoolExecutor(4) as callers:
         naps = [answer.json() for answer in callers.map(other.get, [path] * 4)]
-    at_a_time = max(sum(one[0] <= begin < one[1] for one in naps) for begin, _ in naps)
-    print(f"{path:11} at most {at_a_time} at a time")
+    at_a_time[path] = max(sum(one[0] <= begin < one[1] for one in naps) for begin, _ in naps)
+    print(f"{path:11} at most {at_a_time[path]} at a time")
     return perf_counter() - begun
 
 
@@ -188,6 +195,11 @@ with lab.serve(napping) as other:
     [other.get(path) for path in ("/def", "/pool")]  # the first request opens threads and connections
     seconds = {path: four_at_once(path) for path in ("/async-def", "/def", "/pool")}
 lab.show.bars(seconds, "Four requests at once, until the last answer", "s")
+
+# %% tags=["claim"]
+assert at_a_time["/async-def"] == 1, "only one request at a time waits in the database"
+assert at_a_time["/def"] > 1, "FastAPI runs a plain def in a thread"
+assert at_a_time["/pool"] == 2, "there are never more connections than you allow: at most two at a time here"
 
 # %% [markdown]
 # The *event loop* is one thread that serves all requests. It switches to another request only at an `await`. An `async def` with a
@@ -328,6 +340,10 @@ with lab.serve(new_app(lab.database_url)) as other:
     refused = other.post("/search", json={"query": "drift", "password": "tulip-42"})
 print(refused.status_code, refused.json())
 lab.show.ranking(shown(answer["results"]), answer["query"])
+
+# %% tags=["claim"]
+assert len(answer["results"]) == 3 and refused.status_code == 422 and "password" in refused.text, "the bad request gets a 422: your model refuses the unknown field"
+assert "tulip-42" in refused.text, "It repeats what the client sent, here a password"
 
 # %% [markdown]
 # The search gives a good answer, and the bad request gets a 422: your model refuses the unknown field. But look at the text of
@@ -500,6 +516,13 @@ for answer in away:
     print(answer.status_code, answer.json(), "Retry-After:", answer.headers.get("retry-after"))
 lab.show.timeline(watch.seen, watch.marks, "A database is stopped and started again")
 
+# %% tags=["claim"]
+to_health, to_ready, to_search = ([one.status for one in watch.seen if one.request == request] for request in ("GET /health", "GET /ready", "POST /search"))
+assert {*to_health} == {200}, "/health answers 200 all the time"
+assert 503 in to_ready and away[0].json()["database"] == "missing", "/ready says 503 while the database is stopped"
+assert 503 in to_search and int(away[1].headers["retry-after"]) > 0, "a refused search says when to try again"
+assert to_health[-1] == to_ready[-1] == to_search[-1] == 200, "all three answer 200 without a restart of the service"
+
 # %% [markdown]
 # `/health` answers 200 all the time. `/ready` says 503 while the database is stopped, and a refused search says when to try again.
 # Then the pool connects again, and all three answer 200 without a restart of the service. The pool tries to connect with growing
@@ -582,13 +605,17 @@ lab.show.latencies(times, f"{len(bodies)} questions from 16 clients")
 import numpy as np
 
 encoder = whole.state.context.encoder
-print(f"{encoder.texts} texts went through the model in {encoder.batches} batches")
+asked, batches = encoder.texts, encoder.batches
+print(f"{asked} texts went through the model in {batches} batches")
 answers = [library.post("/search", json=bodies[0]) for _ in range(20)]
 names = {"encode": "embedding_time_ms", "search": "search_time_ms"}
 parts = {part: np.median([one.json()[name] for one in answers]) for part, name in names.items()}
 whole_time = np.median([one.elapsed.total_seconds() * 1000 for one in answers])
 parts["HTTP and the rest"] = max(0, whole_time - sum(parts.values()))
 lab.show.bars(parts, "The time of one request, with no other client", "ms")
+
+# %% tags=["claim"]
+assert batches < asked == len(bodies), "So there are fewer batches than texts"
 
 # %% [markdown]
 # The ten lines do one thing after the other. In your service, PostgreSQL searches for some questions while the model encodes another
@@ -646,6 +673,9 @@ with lab.connect() as conn:
 found = lab.measure_retrieval(lambda asked: shown(library.post("/search", json={"query": asked}).json()["results"]))
 print(f"recall@5 {direct.recall:.2f} and MRR {direct.mrr:.2f}; over HTTP {found.recall:.2f} and {found.mrr:.2f}")
 lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid, over HTTP")
+
+# %% tags=["claim"]
+assert max(abs(found.recall - direct.recall), abs(found.mrr - direct.mrr)) < 0.025, "The two results agree: an API must not change what the search finds"
 
 # %% [markdown]
 # The two results agree: an API must not change what the search finds.

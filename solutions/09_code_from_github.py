@@ -98,6 +98,9 @@ for day, (where, ref) in days.items():
 whole = {day: sum(map(bool, files.values())) for day, files in downloads.items()}
 lab.show.bars(whole, "Files that are not empty")
 
+# %% tags=["claim"]
+assert whole["few requests left"] < len(downloads["few requests left"]), "a refusal for an empty file"
+
 # %% [markdown]
 # On none of them. The tool took a 404 for *no files*, a refusal for an *empty file*, and a list that was cut off for the *whole
 # list*. Each run ended without an error. A search in this index does not find the missing files, and does not say that
@@ -147,6 +150,10 @@ named = {entry["path"]: entry["sha"] for entry in local.get(whole_tree).json()["
 for day, files in downloads.items():
     wrong = [path for path in files if blob_sha(files[path]) != named[path]]
     print(f"{day:18} {len(wrong):2} of {len(files):2} files have another hash than listed", *wrong[:1])
+
+# %% tags=["claim"]
+empty = [path for path, content in downloads["few requests left"].items() if not content]
+assert empty and all(blob_sha(b"") != named[path] for path in empty), "The hashes show the empty files"
 
 # %% [markdown]
 # The hashes show the empty files. They also show one wrong file on the normal day: `docs/deployment.yaml` is a *link*, and the server
@@ -250,6 +257,9 @@ modes = {"100644": "file", "100755": "program", "120000": "link", "160000": "sub
 counts = {name: sum(entry.mode == mode for entry in entries) for mode, name in modes.items()}
 lab.show.bars(counts, f"{ours.repo} at {ours.new}, commit {commit['sha'][:12]}")
 
+# %% tags=["claim"]
+assert github_api or min(counts["file"], counts["link"], counts["submodule"]) > 0, "Not every entry is a file of this repository"
+
 # %% [markdown]
 # Not every entry is a file of this repository. A *link* contains the path of another file or folder, relative to the link's folder. A
 # *submodule* is a commit of another repository. Its files are not here, and a good tool reports this. (`within` only saves requests
@@ -280,6 +290,9 @@ for name in ("date", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-
 reset = int(answer.headers["x-ratelimit-reset"])
 server_now = parsedate_to_datetime(answer.headers["date"]).timestamp()
 print(f"by our clock {reset - time.time():.0f} s, by the server's clock {reset - server_now:.0f} s")
+
+# %% tags=["claim"]
+assert answer.status_code == 403 and 540 < server_now - time.time() < 602, "By our clock, we would wait ten minutes too long"
 
 # %% [markdown]
 # By our clock, we would wait ten minutes too long. If the server's clock were ten minutes slow, we would send the next request ten
@@ -333,7 +346,11 @@ def ask(github, path, *, max_wait=30, attempts=5, **given):
 try:
     ask(client_of(fast.url), "/repos/heron/platform")
 except TimeoutError as error:
-    print(error)
+    print(refusal := str(error))
+
+# %% tags=["claim"]
+seconds = int(refusal.split()[-2])
+assert 3_500 < seconds < 3_603, "If the wait is longer, it raises an error that says when to try again"
 
 # %% [markdown]
 # Now two clients want 25 answers each. Their servers give 15 answers every two seconds. The impatient client tries again after a tenth
@@ -359,6 +376,12 @@ for name, one_request in {"impatient": impatient, "yours": ask}.items():
         seen.append(SimpleNamespace(at=at, seconds=0, request=strip, status=one.status))
     print(name, len(limited.seen), "requests, refused:", sum(one.status == 403 for one in limited.seen))
 lab.show.timeline(seen, title="25 answers from a server that gives 15 in 2 s")
+
+# %% tags=["claim"]
+requests = [one.request for one in seen]
+assert requests.count("impatient, answered") == requests.count("yours, answered") == 25, "Both clients have their 25 answers"
+assert requests.count("yours, refused") == 1, "Your client was refused once, and this answer told it how long to wait"
+assert requests.count("impatient, refused") > 5, "The impatient client was refused again and again"
 
 # %% [markdown]
 # Both clients have their 25 answers. Your client was refused once, and this answer told it how long to wait. The impatient client was
@@ -479,6 +502,11 @@ with lab.connect() as conn:
 print(*[one.citation_url for one in results], sep="\n")
 lab.show.ranking(results, ours.question)
 
+# %% tags=["claim"]
+addresses = [one.citation_url.removeprefix(f"{web}/").split("/") for one in results]
+assert github_api or any(kind == "blob" and len(commit_of) == 40 and "#L" in path[-1] for kind, commit_of, *path in addresses), "Read the addresses: repository, commit, file, lines"
+assert github_api or any(kind == "issues" for kind, *rest in addresses), "An issue does not belong to a commit, so its citation is its own page"
+
 # %% [markdown]
 # Read the addresses: repository, commit, file, lines. An issue does not belong to a commit, so its citation is its own page.
 #
@@ -507,6 +535,11 @@ with lab.connect() as conn:
 
 # %%
 lab.show.bars({name: report.fetched for name, report in reports.items()}, "Files downloaded")
+
+# %% tags=["claim"]
+first_time, again, changed = (one.fetched for one in reports.values())
+assert again == 0, "and nothing was downloaded"
+assert github_api or 0 < changed < first_time / 5, "For the new version, only the changed files were downloaded"
 
 # %% [markdown]
 # The second run sent one request: is this still the same commit? With the request it sent the label of the first answer (its *etag*).
@@ -542,10 +575,16 @@ if shutil.which("git"):
     bare = sample_repository().write_bare(Path(folder.name, "heron", "bare.git"))
     by_path, sparse = Path(folder.name, "heron", "by-path"), Path(folder.name, "heron", "sparse")
     clone = f"clone --depth=1 --filter=blob:none --no-checkout {bare.as_uri()} ."
-    print(run_git(by_path, clone, "checkout HEAD -- code/scripts"))
-    print(run_git(sparse, clone, "sparse-checkout set code/scripts", "checkout", "sparse-checkout disable"))
+    print(one_by_one := run_git(by_path, clone, "checkout HEAD -- code/scripts"))
+    print(together := run_git(sparse, clone, "sparse-checkout set code/scripts", "checkout", "sparse-checkout disable"))
 else:
     print("not installed: get git from https://git-scm.com, then run this cell again")
+
+# %% tags=["claim"]
+if shutil.which("git"):
+    assert "-- code/scripts: 5 requests; now 5 files" in one_by_one, "checkout HEAD -- code/scripts sends one request for each file"
+    folder_only, rest = together.splitlines()[2:]
+    assert folder_only.startswith("checkout: 1 ") and rest.startswith("sparse-checkout disable: 1 "), "sparse-checkout gets all files of the folder with one request, and the rest of the repository with one more"
 
 # %% [markdown]
 # The API has one archive with all files. With git, `checkout HEAD -- code/scripts` sends one request for each file, which is slow for
@@ -599,7 +638,8 @@ except GitHubError as error:
 from dataclasses import replace
 
 server.heal()  # without the faults above
-print("downloaded:", bring(heron, heron.new).fetched)
+report = bring(heron, heron.new)
+print("downloaded:", report.fetched)
 brought = Path(folder.name, heron.repo)
 files = [path for path in (brought / "code").rglob("*") if path.is_file()]
 other = [path for path in files if blob_sha(path.read_bytes()) != named[path.relative_to(brought).as_posix()]]
@@ -614,6 +654,10 @@ def ask_code(question):
 with lab.connect() as conn:
     measured = lab.measure_retrieval(ask_code)
 lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code from GitHub, hybrid")
+
+# %% tags=["claim"]
+assert github_api or report.fetched == 0, "If you used this server before, it downloads nothing"
+assert len(files) > 10 and [path.name for path in other] == ["rollback.sh"], "Here every file has the hash that was listed, and the link was replaced by the file that it points to"
 
 # %% [markdown]
 # A download does not make a search better, but it can make it worse. Here every file has the hash that was listed, and the link was

@@ -50,6 +50,9 @@ taken = [machine(0), machine(1)]
 neither, both = set(names) - taken[0] - taken[1], taken[0] & taken[1]
 print(f"of {len(names)} files, {len(neither)} are taken by neither, {len(both)} by both")
 
+# %% tags=["claim"]
+assert len(neither) > 2 and len(both) > 2, "There was no error and no warning, but many files are in no shard"
+
 # %% [markdown]
 # There was no error and no warning, but many files are in no shard. For the `hash` of a text, Python uses a new random number in every
 # process. So the two machines compute different numbers for the same name. If you run the cell again, other files are missing.
@@ -496,6 +499,11 @@ for run in (first, second):
     print(run.count("succeeded"), "succeeded,", run.count("cached"), "cached,", run.outputs["Output"].metadata["chunks"], "chunks")
 lab.show.attempts(first, "The first run")
 
+# %% tags=["claim"]
+assert [(run.count("succeeded"), run.count("cached")) for run in (first, second)] == [(5, 0), (0, 5)], "The second time, no task ran"
+assert first.outputs["Output"].metadata["chunks"] == second.outputs["Output"].metadata["chunks"], "Here it found these results and returned them"
+assert [one.outcome for one in first.attempts] == ["succeeded"] * 5, "Each bar in the figure is one process, except for a task from the cache"
+
 # %% [markdown]
 # The second time, no task ran. kfp stores the result of a task under a hash of its code, its image and its inputs. Here it found these
 # results and returned them. For an input artifact, kfp hashes only the address and the metadata, and does not open the file. A
@@ -550,6 +558,14 @@ one, other = (Path(run.outputs["Output"].path).read_text(encoding="utf-8") for r
 print(one.count("\n"), "and", other.count("\n"), "chunks, and both files are equal:", one == other)
 lab.show.attempts(third, "Shard 2 is killed and tried again")
 
+# %% tags=["claim"]
+assert one == other, "No chunk is lost, and none is there twice"
+tried = [(step.task, step.outcome) for step in third.attempts]
+assert sorted(step for step in tried if step[0].startswith("dies-once")) == [
+    ("dies-once[0]", "succeeded"), ("dies-once[1]", "succeeded"), ("dies-once[2]", "failed"), ("dies-once[2]", "succeeded"),
+], "The other shards were not repeated"
+assert ("read-folder", "cached") in tried, "Each bar in the figure is one process, except for a task from the cache"
+
 # %% [markdown]
 # No chunk is lost, and none is there twice. The other shards were not repeated. `set_retry` only starts the task again. You have to
 # write the task so that it may run twice. Such a task is called [idempotent](../labs/GLOSSARY.md#idempotent).
@@ -595,7 +611,16 @@ print(after.count("succeeded"), "succeeded,", after.count("cached"), "cached,", 
 # %%
 from course_lib.pipeline.compiling import compile_pipeline
 
-lab.show.dag(next(yaml.safe_load_all(compile_pipeline("docs_pipeline"))))
+docs = next(yaml.safe_load_all(compile_pipeline("docs_pipeline")))
+lab.show.dag(docs)
+
+# %% tags=["claim"]
+graphs = (docs["root"], *docs["components"].values())
+tasks = {name: task for graph in graphs if "dag" in graph for name, task in graph["dag"]["tasks"].items()}
+assert not tasks["fingerprint-documents"]["cachingOptions"], "begins with a small task that is never cached"
+assert tasks["load-documents"]["dependentTasks"] == ["fingerprint-documents"], "the next step gets this hash as a parameter"
+assert not tasks["embed-and-store"]["cachingOptions"], "The step that stores the chunks is never cached"
+assert tasks["report"]["triggerPolicy"]["strategy"] == "ALL_UPSTREAM_TASKS_COMPLETED", "report runs at the end, even if one of them fails"
 
 # %% [markdown]
 # A solid arrow is an artifact. A dashed arrow is a small value, or only says which step comes first. For each shard, `embed-and-store`
@@ -619,10 +644,14 @@ print("This takes about half a minute.")
 filled = run_locally(docs_pipeline, {"source": str(copy), "shards": 2}, root=work, url=lab.database_url)
 print(filled)
 with lab.connect() as conn:
-    for row in conn.execute("SELECT count(*), document_name FROM document_chunks GROUP BY 2 ORDER BY 2"):
-        print(*row)
+    rows = conn.execute("SELECT count(*), document_name FROM document_chunks GROUP BY 2 ORDER BY 2").fetchall()
+print(*[f"{count} {name}" for count, name in rows], sep="\n")
 assert not filled.error, filled.error
 lab.show.attempts(filled, "The whole pipeline")
+
+# %% tags=["claim"]
+assert len(rows) == 6 and (1, "rollback.md") in rows, "The sixth document is in the index"
+assert sum(count for count, _ in rows) == 122, "How many of the 122 chunks does it write?"
 
 # %% [markdown]
 # The sixth document is in the index. Run the cell again: which steps come from the cache, which steps run, and how many rows are there
@@ -644,6 +673,9 @@ with lab.connect() as conn:
     found = lab.measure_retrieval(lambda question: search(conn, lab.encode(question), Query(question)))
 print(f"{done.inserted} new, {done.updated} changed, {done.unchanged} as before, {done.deleted} deleted")
 lab.score(recall_at_5=found.recall, mrr=found.mrr, note="filled by the pipeline")
+
+# %% tags=["claim"]
+assert (done.inserted, done.updated, done.unchanged, done.deleted) == (0, 0, 122, 0), "It writes none: every chunk is already there"
 
 # %% [markdown]
 # It writes none: every chunk is already there, with the same text, from the same parser and the same model.

@@ -66,8 +66,14 @@ found = {
     ).recall
     for kind in kinds
 }
-print({" ".join(kind): len(lock_files[kind[0]].packages(kind[1])) for kind in kinds})
+print(sizes := {" ".join(kind): len(lock_files[kind[0]].packages(kind[1])) for kind in kinds})
 lab.show.bars({kind: round(100 * share) for kind, share in found.items()}, "Needed packages among the first fifty", "%")
+
+# %% tags=["claim"]
+few = [share for kind, share in found.items() if sizes[kind] < 50]
+many = [share for kind, share in found.items() if sizes[kind] > 50]
+assert few and min(few) == 1, "If a project has fewer than fifty packages in a language, all are found"
+assert len(many) > 5 and max(many) < 0.6, "Otherwise the alphabet decides"
 
 # %% [markdown]
 # If a project has fewer than fifty packages in a language, all are found. Otherwise the alphabet decides. We want a catalogue that
@@ -241,6 +247,11 @@ print("encoded in each night:", nights)
 every_night = 2 * (len(rider) + len(forecasting)) + len(today) + len(forecasting)
 spent = {"everything, every night": every_night, "only what changed": sum(nights)}
 lab.show.bars(spent, "Texts encoded in three nights")
+
+# %% tags=["claim"]
+assert nights[:2] == [len(texts), 0], "In the first night, everything is new. In the second, nothing changes"
+assert nights[2] == 1, "polars needed no encoding, because forecasting already uses it. Spotipy needed none either"
+assert every_night > 3 * sum(nights), "A naive job encodes both lock files every night"
 
 # %% [markdown]
 # In the third night, polars needed no encoding, because *forecasting* already uses it. Spotipy needed none either: its version is new, but
@@ -469,6 +480,11 @@ for each, row in zip(asked, likeness, strict=True):
     print(f"{each}: {names[row.argmax()]}")
 lab.show.heat_map(likeness, asked, names, title="Cosine similarity")
 
+# %% tags=["claim"]
+likest = [names[place] for place in likeness.argmax(axis=1)]
+assert likest == ["spotipy", "stripe", "pillow", "tenacity"], "Each instruction is most similar to the package that it needs"
+assert not any(name in each.lower() for name, each in zip(likest, asked, strict=True)), "although no instruction contains the name of its package"
+
 # %% [markdown]
 # Each instruction is most similar to the package that it needs, although no instruction contains the name of its package. The descriptions
 # make this possible.
@@ -513,6 +529,14 @@ print("geoalchemy2 is described as:", texts["geoalchemy2"])
 ranks = [[name in each.gold_packages for name in near(each)] for each in instructions]
 mrr = np.mean([1 / (1 + hits.index(True)) if True in hits else 0 for hits in ranks])
 lab.score(recall_at_5=best.recall, mrr=mrr, note="packages for instructions, not documents")
+
+# %% tags=["claim"]
+share = {way: dict(curve) for way, curve in curves.items()}
+assert share["name and description"][1] > 2 * share["name alone"][1], "The descriptions make this possible"
+assert share["name and description"][1] > share["first by name"][50], "How many suggestions does your search need to find as much as the first fifty by name?"
+assert best.recall > 1.8 * first_fifty.recall and 10 * round(best.suggested) == round(first_fifty.suggested), "Your search finds far more, with a tenth of the packages in the prompt"
+missed = {each.instruction for each in best.missed[:3] if "geoalchemy2" in each.gold_packages}
+assert any("metres" in each for each in missed) and "PostGIS" in texts["geoalchemy2"] and "metres" not in texts["geoalchemy2"], "the description of geoalchemy2 has the word PostGIS, but the instruction about stations within 500 metres does not"
 
 # %% [markdown]
 # Your search finds far more, with a tenth of the packages in the prompt. Look also at what it misses: the description of geoalchemy2 has the
@@ -585,10 +609,15 @@ else:
     records = indexing.InMemoryRecordManager("packages")
     models = [embeddings.DeterministicFakeEmbedding(size=size) for size in (8, 16)]
     one, other = map(vectorstores.InMemoryVectorStore, models)
+    done = {}
     for night, version, store in (("first", "1", one), ("same", "1", one), ("version", "2", one), ("model", "2", other)):
         packages = [documents.Document(texts[name], metadata={"source": name, "version": version}) for name in ("attrs", "pillow")]
-        done = indexing.index(packages, records, store, cleanup="full", source_id_key="source", key_encoder="sha256")
-        print(f"{night:8}", done)
+        done[night] = indexing.index(packages, records, store, cleanup="full", source_id_key="source", key_encoder="sha256")
+        print(f"{night:8}", done[night])
+
+# %% tags=["claim"]
+assert done["version"]["num_added"] == 2, "so a new version needs a new vector for the same text"
+assert (done["model"]["num_added"], done["model"]["num_skipped"]) == (0, 2), "so index skips everything, and the store of the other model stays empty"
 
 # %% [markdown]
 # The hash is made of text and metadata, so a new version needs a new vector for the same text. The hash does not depend on the model, so

@@ -65,10 +65,16 @@ from course_lib.retriever import Query, retrieve
 
 main_file = "What does executor_main.py do with its command line?"
 node_file = "What does importer_node.py return?"
+files = {}
 for question in (main_file, node_file):
     for mode in ("dense", "hybrid"):
-        found = retrieve(conn, lab.embedder, Query(question, mode=mode))
-        print(f"{question} {mode}:", *(f"{place} {one.document_name}" for place, one in enumerate(found, 1)))
+        files[question, mode] = [one.document_name for one in retrieve(conn, lab.embedder, Query(question, mode=mode))]
+        print(f"{question} {mode}:", *(f"{place} {name}" for place, name in enumerate(files[question, mode], 1)))
+
+# %% tags=["claim"]
+assert files[main_file, "dense"][0] == "executor_main.py", "the words executor, main and command line lead to executor_main.py"
+assert "importer_node.py" not in files[node_file, "dense"], "The dense search does not find importer_node.py"
+assert files[node_file, "hybrid"].index("importer_node.py") == 1, "The hybrid search finds it, but only after another file"
 
 # %% [markdown]
 # The [vector](../labs/GLOSSARY.md#vector) of a question contains some of the meaning of a name: the words *executor*, *main* and *command
@@ -135,11 +141,18 @@ print(page[at : at + 420])
 from course_lib.answers import ContextOptions, retrieve_context
 
 where = "Where are artifacts defined?"
+contexts = []
 for places in (0, 1):
     options = ContextOptions(diversity=0, structure_max_chunks=places)
     context = retrieve_context(conn, lab.embedder, Query(where, top_k=5), options)
+    contexts.append(context)
     print(f"{places} for the page:", *(f"[{one.origin} {one.place}]" for one in context.passages))
     print("    artifact_types.py is in:", *(one.place for one in context.passages if "artifact_types.py" in one.place + one.text))
+
+# %% tags=["claim"]
+without, with_page = ([(one.origin, one.path, "artifact_types.py" in one.text) for one in context.passages] for context in contexts)
+assert "types/artifact_types.py" not in {path for _, path, _ in without}, "The file that defines them is not in the first context"
+assert ("structure", "STRUCTURE.md", True) in with_page, "In the second context, the page names this file"
 
 # %% [markdown]
 # The search finds code that *uses* artifacts. The file that defines them is not in the first context. In the second context, the page names
@@ -156,6 +169,12 @@ found = retrieve(conn, lab.embedder, Query(asked, top_k=10))
 vectors = lab.encode([one.content for one in found])
 names = [f"{place} {one.name}" for place, one in enumerate(found, 1)]
 lab.show.heat_map(vectors @ vectors.T, names, title="How similar the ten best passages are")
+
+# %% tags=["claim"]
+from itertools import combinations
+
+first_of_two, second = max(combinations(range(len(found)), 2), key=lambda pair: vectors[pair[0]] @ vectors[pair[1]])
+assert vectors[first_of_two] @ vectors[second] > 0.9 and all(found[place].name.startswith("set_") for place in (first_of_two, second)), "differ only in a word or two"
 
 # %% [markdown]
 # A dark field outside the diagonal means that two passages say nearly the same. [Maximal marginal
@@ -192,9 +211,13 @@ lab.hint("12.2")  # run again for the next hint
 # %%
 maximal_marginal_relevance = lab.use("maximal_marginal_relevance")
 relevance = [1 - place / len(found) for place in range(len(found))]
+orders = {}
 for diversity in (0.0, 0.3, 0.7):
-    order = maximal_marginal_relevance(relevance, vectors, 5, diversity=diversity)
+    order = orders[diversity] = maximal_marginal_relevance(relevance, vectors, 5, diversity=diversity)
     print(diversity, [names[place] for place in order])
+
+# %% tags=["claim"]
+assert orders[0.0] == [0, 1, 2, 3, 4] and max(orders[0.7]) > max(orders[0.3]) >= 4, "With a higher diversity, MMR takes passages from further down the list"
 
 # %% [markdown]
 # With a higher diversity, MMR takes passages from further down the list. Near 1, the passages differ from each other but no longer fit the
@@ -247,6 +270,12 @@ fitted = ensure_prompt_fits(
 )
 lab.show.budget(fitted, "4,096 tokens")
 
+# %% tags=["claim"]
+hinted = [one.path for one in fitted.passages if one.origin == "hint"]
+assert len(hinted) == 4 and {*hinted} == {"executor_main.py", "python_component.py"}, "the question names two files, and the window is small"
+assert fitted.passages[0].origin == "hint", "Passages of named files come first"
+assert fitted.dropped and min(one.index for one in fitted.dropped) > max(one.index for one in fitted.passages), "so the last results of the search are dropped first"
+
 # %% [markdown]
 # The colour shows where a passage came from. Passages of named files come first, so the last results of the search are dropped first. The
 # passages that stay keep their numbers: [3] is the same passage, however large the window is.
@@ -277,6 +306,11 @@ if not speaker.needs_prompt:
 same = settings().model_copy(update={"structure_max_chunks": 0})
 said = answer(conn, lab.embedder, Query(asked, top_k=2), speaker, same)
 print(f"{speaker.name}, {speaker.model}:\n\n{said.text}")
+
+# %% tags=["claim"]
+if not speaker.needs_prompt:  # a language model says what it likes
+    assert {one.place for one in said.passages} == {one.place for one in two.passages} and {*said.citations} <= {1, 2}, "The second cell gets an answer from the same two passages"
+    assert "num_retries" in said.text and said.citations, "This generator needs no model: it quotes the passages"
 
 # %% [markdown]
 # A [grounded answer](../labs/GLOSSARY.md#grounded-answer) can be checked. A person can follow each
@@ -412,6 +446,16 @@ for got, label, kind, sentence in sorted(halves["test"], key=lambda row: -row[0]
     if got >= least and not label:
         print(f"missed, {got:.2f}, {kind}: {sentence}")
 
+# %% tags=["claim"]
+accepted, rejected = (bootstrap_interval(right) for right in correct(halves["test"], least))
+assert accepted.mean > 0.7 and rejected.mean > 0.7, "Most supported sentences are accepted, and most unsupported ones are rejected"
+assert balanced(halves["tune"], least) < balanced(halves["test"], least), "Balanced accuracy is higher in the test half than in the tune half"
+assert rejected.high - rejected.low > 0.1, "so the interval of the rejected ones is wide"
+assert accepted.mean == 1, "All 45 supported sentences are judged correctly"
+missed = [(kind, sentence) for got, label, kind, sentence in halves["test"] if got >= least and not label]
+assert {kind for kind, _ in missed} == {"half right", "invented"}, "Some are from half right answers and some from invented ones"
+assert any(sentence.startswith("Leakage makes a model look worse in the evaluation") for _, sentence in missed), "Leakage makes a model look worse in the evaluation"
+
 # %% [markdown]
 # Most supported sentences are accepted, and most unsupported ones are rejected. Balanced accuracy is higher in the test half than in the
 # tune half. This may be chance: each half has only 90 sentences, and the intervals of the two numbers overlap. There are only 45 sentences
@@ -534,6 +578,18 @@ shares = {name: bootstrap_interval([float(rank is not None) for rank in found[na
 display(lab.show.intervals(shares, "The answer is in the context", "share of all questions, with its interval of 95 %"))
 recall, mrr = scores(found["+ diversity"], (True, False))
 lab.score(recall_at_5=recall, mrr=mrr, note="hints, structure, diversity; over kfp.dsl")
+
+# %% tags=["claim"]
+by_name, unnamed = ({name: tuple(round(value, 2) for value in scores(found[name], wanted)) for name in ways} for wanted in ((True,), (False,)))
+recalls = {name: share for name, (share, _) in unnamed.items()}
+mrrs = {name: rank for name, (_, rank) in unnamed.items()}
+assert by_name["+ hints"][0] > by_name["hybrid"][0] > by_name["dense only"][0], "finds named files more often than the dense search, and hints find them most often"
+assert recalls["hybrid"] <= recalls["dense only"] and 0 < mrrs["dense only"] - mrrs["hybrid"] < 0.05, "the hybrid search finds no more answers, and it ranks them slightly lower (see the MRR)"
+assert unnamed["+ hints"] == unnamed["hybrid"], "Hints change nothing for these questions"
+assert mrrs["+ structure"] < mrrs["+ hints"] and recalls["+ structure"] <= recalls["+ hints"], "the answers to these questions rank lower, and no more of them are found"
+assert 0.02 < recalls["+ diversity"] - recalls["+ structure"] < 0.05, "Diversity finds one more answer to these questions"
+assert mrrs["+ rerank"] > mrrs["+ diversity"] and by_name["+ rerank"][1] < by_name["+ diversity"][1], "It ranks answers higher if the question names no file, and lower if it names one"
+assert max(share.low for share in shares.values()) < min(share.high for share in shares.values()), "The intervals in the figure all overlap"
 
 # %% [markdown]
 # A file name is a word. So the hybrid search, which compares words, finds named files more often than the dense search, and hints find them

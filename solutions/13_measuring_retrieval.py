@@ -164,6 +164,9 @@ places = [names.index("answer") + 1 if "answer" in names else None for names in 
 counts = {f"place {place}": places.count(place) for place in range(1, 11)} | {"not found": places.count(None)}
 lab.show.bars(counts, "The place of the first answer, sections", "questions")
 
+# %% tags=["claim"]
+assert counts["place 1"] > max(counts[f"place {place}"] for place in range(2, 11)), "The first place is the most frequent one"
+
 # %% [markdown]
 # Each of our questions has one goal: a passage that contains a phrase of the answer. So the mean recall is the share of questions for which
 # such a passage was found. The first place is the most frequent one. The last bar shows the questions with no answer among the first ten
@@ -217,6 +220,7 @@ for found in (["b", "x", "y", "a"], ["x", "a", "b", "y"], ["a", "x", "y", "z"]):
 # and a *run*, the score that a system gave to each document.
 
 # %%
+theirs = {}
 try:
     import ir_measures
 except ImportError:
@@ -225,7 +229,13 @@ else:
     metrics = [ir_measures.RR, ir_measures.R @ 3, ir_measures.nDCG]
     for found in (["b", "x", "y", "a"], ["x", "a", "b", "y"], ["a", "x", "y", "z"]):
         run = {"q": {name: -float(place) for place, name in enumerate(found)}}
-        print(found, ir_measures.calc_aggregate(metrics, {"q": {"a": 2, "b": 1}}, run))
+        theirs[tuple(found)] = ir_measures.calc_aggregate(metrics, {"q": {"a": 2, "b": 1}}, run)
+        print(found, theirs[tuple(found)])
+
+# %% tags=["claim"]
+# where the package is not installed, there is nothing to compare
+ours = [(reciprocal_rank(found, {"a", "b"}), recall_at(found, {"a", "b"}, 3), ndcg_at(found, {"a": 2, "b": 1})) for found in theirs]
+assert np.allclose(ours, [[values[metric] for metric in metrics] for values in theirs.values()]), "The numbers are the same"
 
 # %% [markdown]
 # The numbers are the same. Use ir-measures if you compare results with those of other people, because there each name has one fixed
@@ -251,6 +261,13 @@ ranks = {name: [reciprocal_rank(names, {"answer"}) for names in found] for name,
 for name, values in ranks.items():
     print(f"{name:22} MRR {np.mean(values):.2f}")
 
+# %% tags=["claim"]
+mrr = {name: np.mean(values) for name, values in ranks.items()}
+by_mrr = sorted(mrr, key=mrr.get)
+assert {*by_mrr[:2]} == {"fixed-512, dense", "fixed-512, hybrid"}, "The naive splitter seems worst"
+assert by_mrr[-1] == "sections-1000, hybrid", "the largest pieces seem best with hybrid search"
+assert sum(mrr[f"{repo}, hybrid"] > mrr[f"{repo}, dense"] for repo in splits) == 2, "hybrid search seems to help two splitters of four"
+
 # %% [markdown]
 # The naive splitter seems worst, the largest pieces seem best with hybrid search, and hybrid search seems to help two splitters of four.
 # But two halves of the questions gave opposite results above. How much would these numbers change with other questions?
@@ -271,6 +288,9 @@ random = np.random.default_rng(12)
 values = np.array(ranks["sections-512, hybrid"])
 means = [random.choice(values, size=len(values)).mean() for _ in range(2000)]
 lab.show.histogram(means, f"2,000 redrawn sets of {len(values)} questions", "MRR@10")
+
+# %% tags=["claim"]
+assert max(means) - min(means) > 0.2, "Here the second decimal means nothing, and even the first one is not certain"
 
 # %% [markdown]
 # Many tables print two decimals. Here the second decimal means nothing, and even the first one is not certain. An
@@ -298,6 +318,12 @@ for name, interval in intervals.items():
     print(f"{name:24} MRR {interval}")
 lab.show.intervals(intervals, "Eight systems, 42 questions", "MRR@10, with its interval of 95 %")
 
+# %% tags=["claim"]
+from itertools import combinations
+
+overlaps = [one.low < other.high and other.low < one.high for one, other in combinations(intervals.values(), 2)]
+assert np.mean(overlaps) > 0.85, "Nearly every interval overlaps with every other"
+
 # %% [markdown]
 # Nearly every interval overlaps with every other. How many questions would make the intervals narrow? We draw smaller and larger sets from
 # our questions.
@@ -309,6 +335,11 @@ for size in (10, 20, 40, 80, 160, 320, 640):
     interval = bootstrap_interval(random.choice(values, size=size))
     widths.append((size, interval.high - interval.low))
 lab.show.lines({"hybrid search": widths}, "The interval and the number of questions", across="questions", up="width of the interval, MRR")
+
+# %% tags=["claim"]
+widest, narrowest = widths[0][1], widths[-1][1]
+assert 5 < widest / narrowest < 12, "With four times as many questions, the interval is half as wide"  # 64 times: an eighth
+assert 640 * (narrowest / 0.01) ** 2 > 10_000, "you would need more than ten thousand questions"
 
 # %% [markdown]
 # With four times as many questions, the interval is half as wide. To know the second decimal, you would need more than ten thousand
@@ -357,6 +388,15 @@ changes = np.subtract(ranks["sections-512, hybrid"], ranks["sections-512, dense"
 counts = {"better": (changes > 0).sum(), "the same": (changes == 0).sum(), "worse": (changes < 0).sum()}
 lab.show.bars({name: int(count) for name, count in counts.items()}, "dense → hybrid", "questions")
 
+# %% tags=["claim"]
+headings = paired_interval(ranks["fixed-512, dense"], ranks["sections-512, dense"])
+hybrid = paired_interval(ranks["sections-512, dense"], ranks["sections-512, hybrid"])
+bigger = paired_interval(ranks["sections-512, hybrid"], ranks["sections-1000, hybrid"])
+assert headings.low > 0, "The rule keeps the cuts at headings"
+assert hybrid.low <= 0 <= hybrid.high, "It does not decide about hybrid search"
+assert counts["better"] > 3 and counts["worse"] > 3, "some answers rank higher with it and others rank lower"
+assert bigger.low > 0, "The rule also keeps larger pieces with hybrid search"
+
 # %% [markdown]
 # The rule keeps the cuts at headings. It does not decide about hybrid search: some answers rank higher with it and others rank lower. This
 # does not prove that hybrid search has no effect. So we ask where words should matter, and we measure there, below. The rule also keeps
@@ -374,6 +414,9 @@ systems["whole, hybrid"] = ask("whole", "hybrid")
 ranks["whole, hybrid"] = [reciprocal_rank(names, {"answer"}) for names in systems["whole, hybrid"]]
 print(f"MRR {np.mean(ranks['whole, hybrid']):.2f}")
 
+# %% tags=["claim"]
+assert len(mrr) == 8 and sum(np.mean(ranks["whole, hybrid"]) > other for other in mrr.values()) == 7, "This is better than seven of the eight systems"
+
 # %% [markdown]
 # This is better than seven of the eight systems, but useless: the first result is a whole document, and it would fill a model's context. A
 # metric that counts results is not fair if the pieces have different sizes. Count the characters that are *read*: how often is the answer
@@ -383,13 +426,18 @@ print(f"MRR {np.mean(ranks['whole, hybrid']):.2f}")
 longest = max(len(page.content) for page in pages)
 sizes = {"sections-512": 512, "sections-1000": 1000, "whole": longest}
 systems["whole, dense"] = ask("whole", "dense")
-curves = {}
+curves, within = {}, {}
 for repo, size in sizes.items():
     places = [names.index("answer") + 1 if "answer" in names else 99 for names in systems[f"{repo}, dense"]]
     most = range(1, 11 if repo != "whole" else 2)
     curves[repo] = [(place * size, np.mean([at <= place for at in places])) for place in most]
-    print(f"{repo:14} within 3,000 characters: {np.mean([at <= 3000 // size for at in places]):.2f}")
+    within[repo] = np.mean([at <= 3000 // size for at in places])
+    print(f"{repo:14} within 3,000 characters: {within[repo]:.2f}")
 lab.show.lines(curves, "Answers within what is read", across="characters read, at most", up="share of questions")
+
+# %% tags=["claim"]
+assert abs(within["sections-512"] - within["sections-1000"]) < 0.08, "the two sizes find nearly the same number of answers"
+assert within["whole"] == 0 and longest > 3000, "The whole documents find none, because one result alone is longer"
 
 # %% [markdown]
 # Within the same number of characters, the two sizes find nearly the same number of answers. The whole documents find none, because one
@@ -436,16 +484,26 @@ def rank_of(repo, about, mode="dense"):
 
 
 index("mine", my_split)
-print("to try on:", paired_interval(rank_of("fixed-512", questions), rank_of("mine", questions)))
+tried = paired_interval(rank_of("fixed-512", questions), rank_of("mine", questions))
+print("to try on:", tried)
+
+# %% tags=["claim"]
+assert tried.low > 0, "The rule would have kept the course's change"
 
 # %% [markdown]
 # > **Predict.** Would you keep this change? Decide before you run the next cell. You have only one run: after it, the held-out questions are
 # > known, too.
 
 # %%
-print("held out: ", paired_interval(rank_of("fixed-512", held_out), rank_of("mine", held_out)))
+confirmed = paired_interval(rank_of("fixed-512", held_out), rank_of("mine", held_out))
+print("held out: ", confirmed)
 two = [rank_of(repo, held_out, mode="hybrid") for repo in ("sections-512", "sections-1000")]
-print("held out, larger pieces with hybrid search:", paired_interval(*two))
+larger = paired_interval(*two)
+print("held out, larger pieces with hybrid search:", larger)
+
+# %% tags=["claim"]
+assert confirmed.low < 0 < confirmed.high, "The held-out questions do not confirm it: their interval contains 0"
+assert larger.mean < 0.02, "nothing of their gain is left"
 
 # %% [markdown]
 # The rule would have kept the course's change. The held-out questions do not confirm it: their interval contains 0. They do not confirm the
@@ -484,6 +542,17 @@ for kind in folders:
     print(f"{kind:9} ({len(run.answers)})  MRR {run.interval()}, {hits}")
     print("          dense → hybrid:", compare(runs["dense"].about(kind), run).difference)
 
+# %% tags=["claim"]
+from course_lib.teaching.lab.scorecard import COURSES
+
+reached = {kind: runs["hybrid"].about(kind) for kind in folders}
+gain = {kind: compare(runs["dense"].about(kind), run).difference for kind, run in reached.items()}
+assert gain["manifests"].low > 0.03, "For manifests, the whole interval is well above 0"
+assert all(gain[kind].low < 0.03 and gain[kind].high > -0.03 for kind in ("docs", "code")), "For documents and for code, the interval contains 0 or comes close to it"
+for corpus, scores in reached.items():
+    now = [*scores.interval(), scores.means()["recall@10"]]
+    assert np.allclose(now, [*COURSES[corpus]["MRR"], COURSES[corpus]["recall@10"].mean], rtol=0, atol=0.006), "Every scorecard shows these numbers as the course's"
+
 # %% [markdown]
 # For manifests, the whole interval is well above 0. They are full of names that the model has never read. For documents and for code, the
 # interval contains 0 or comes close to it. So words probably help with manifests. But this is only one of three intervals, and earlier labs of
@@ -500,6 +569,9 @@ measured = lab.measure_retrieval(
     lambda text: search(conn, lab.encode(text), Query(text, repo="sections-512"))
 )
 lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="hybrid as in lab 07")
+
+# %% tags=["claim"]
+assert len(worst) >= 4 and not any({*answer.question.gold_paths} & {*answer.files[:5]} for answer in worst), "questions whose file was not among the first five files"
 
 # %% [markdown]
 # Always read the questions that failed. A failure shows you what to change, but a mean does not.

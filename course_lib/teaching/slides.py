@@ -197,7 +197,7 @@ def _blocks(cells: list[NotebookNode]) -> Iterator[Block]:
                 yield Block("figure" if part.startswith("![") else "text", part)
         elif "nbgrader" in cell.metadata or cell.source.startswith("lab.hint("):
             yield Block("exercise")
-        elif cell.cell_type == "code":
+        elif cell.cell_type == "code" and "claim" not in cell.metadata.get("tags", []):
             yield Block("code", re.sub(IMPORTS, "", cell.source, flags=re.MULTILINE).strip())
         for output in cell.get("outputs", []):
             shown = output.get("data", {})

@@ -231,6 +231,8 @@ def notebook_page(text: str, page: Path) -> str:
             f'<a href="../slides/{page.name}.html">the slides</a>\n'
         )
     for cell in notebook["cells"]:
+        if "claim" in cell["metadata"].get("tags", []):
+            cell["metadata"]["tags"].append("remove-cell")
         source = cell["source"] = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
             index = f"```{{index}} ! {kind.lower()} \\1\n```\n"

@@ -89,6 +89,11 @@ def test_labs_solutions_and_what_surrounds_them_are_there(pages: dict[str, str])
     assert "raise NotImplementedError" in re.sub(r"<[^>]+>", "", pages[f"labs/{labs[1]}.html"])
 
 
+def test_a_solutions_page_shows_no_claim(pages: dict[str, str]) -> None:
+    page = pages["solutions/00_first_search.html"]
+    assert "similarity_score" in page and ">assert<" not in page
+
+
 def test_each_command_is_on_a_page_with_its_arguments(pages: dict[str, str]) -> None:
     helps = {name: text for name, text in pages.items() if name.startswith("build/commands/")}
     for name in [name for group in COMMANDS.values() for name in group]:

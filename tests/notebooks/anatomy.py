@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import statistics
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,7 @@ _ABSOLUTE = re.compile(r"(?<![\w./~:-])(/(?:home|root|Users|tmp|private)/\w|[A-Z
 _TIMING = re.compile(r"\d(?:\.\d+)?\s?(?:ms|µs|us|s|sec|seconds?|minutes?)\b")
 _CLOCK = re.compile(r"\b(perf_counter|monotonic|time\.time|timeit|process_time)\b|^\s*%", re.M)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
+_LABEL = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
@@ -54,6 +57,7 @@ def faults(source: LabSource, project: Project) -> list[str]:
         *_exercises(lab, exercises),
         *_links(lab, project),
         *_outputs(solution),
+        *_claims(solution),
         *(f"the lab: {fault}" for fault in _paths(lab, project)),
         *(f"the solution: {fault}" for fault in _paths(solution, project)),
     ]
@@ -161,6 +165,28 @@ def _outputs(solution: NotebookNode) -> Iterator[str]:
                 yield f"{cell.id} is compared by nbval and its output holds a time"
             if not _described(output):
                 yield f"{cell.id} shows a picture without alt text"
+
+
+def _claims(solution: NotebookNode) -> Iterator[str]:
+    """Each is right after an output, and its asserts give as messages what the prose says."""
+    told = _plain(" ".join(c.source for c in solution.cells if c.cell_type == "markdown"))
+    for before, cell in pairwise(solution.cells):
+        if "claim" not in cell.metadata.get("tags", []):
+            continue
+        if not before.get("outputs"):
+            yield f"{cell.id} is not right after an output"
+        if cell.outputs:
+            yield f"{cell.id} has an output itself"
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, ast.Assert):
+                says = node.msg.value if isinstance(node.msg, ast.Constant) else "nothing"
+                if _plain(str(says)) not in told:
+                    yield f"{cell.id} says {says!r}, and the prose does not"
+
+
+def _plain(text: str) -> str:
+    """Return prose without links and emphasis, and with single spaces."""
+    return " ".join(re.sub(r"[*_`]", "", _LABEL.sub(r"\1", text)).split())
 
 
 def _described(output: NotebookNode) -> bool:

@@ -132,6 +132,9 @@ double = lab.use("double")
 # %% tags=["nbval-check-output"]
 double(21)
 
+# %% tags=["claim"]
+assert double(20) == 40, "they stay doubled"
+
 # %% exercise="1.2"
 from mini.maths import pairs
 

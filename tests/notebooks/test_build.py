@@ -36,6 +36,24 @@ def test_a_solution_between_markers_is_cleared_with_its_indentation(built) -> No
     )
 
 
+def test_a_claim_is_run_in_the_solution_and_is_not_in_the_learners_notebook(built) -> None:
+    claims = {
+        folder: [
+            (cell["metadata"]["tags"], cell["execution_count"], cell["outputs"])
+            for cell in built.notebook(folder)["cells"]
+            if "they stay doubled" in "".join(cell["source"]) and cell["cell_type"] == "code"
+        ]
+        for folder in ("solutions", "labs")
+    }
+    assert claims == {"solutions": [(["claim", "nbval-ignore-output"], 7, [])], "labs": []}
+
+
+def test_a_claim_that_does_not_hold_ends_the_build_with_its_sentence(built) -> None:
+    built.change(SOURCE, "double(20) == 40", "double(20) == 41")
+    with pytest.raises(BuildError, match=r"cell 7 \(claim-.* failed: .*: they stay doubled"):
+        build_labs(["01"], project=built.project)
+
+
 def test_nbgrader_finds_what_to_grade_and_what_is_locked(built) -> None:
     from nbgrader.nbgraderformat import read
     from nbgrader.utils import compute_checksum, is_grade, is_locked, is_solution

@@ -80,6 +80,17 @@ def test_a_lab_that_breaks_its_word_and_one_whose_kernel_dies_are_failed_runs(bu
         build_labs(["01"], project=built.project)
 
 
+def test_a_claim_that_does_not_hold_is_a_failed_run_unless_other_data_are_given(
+    built, tmp_path: Path
+) -> None:
+    built.change(SOLUTION_01, "double(20) == 40", "double(20) == 41")
+    (run,) = run_labs(["01"], project=built.project)
+    assert (run.status, run.error["message"]) == ("failed", "AssertionError: they stay doubled")
+    assert run.error["cell"].startswith("claim-")
+    (run,) = run_labs(["01"], parameters={"data_dir": str(tmp_path)}, project=built.project)
+    assert (run.status, run.error) == ("passed", {})
+
+
 def test_a_lab_gets_the_parameters_that_it_declares_and_no_password_is_written(
     built, tmp_path: Path
 ) -> None:

@@ -12,7 +12,11 @@ the table says it instead (``Builds`` of lab 00: ``the finished system``).
 set-up. The cell that calls ``lab.check("1.1", …)`` is the check of exercise 1.1 (one check a cell).
 Tags go through to the notebook: ``nbval-check-output`` for a cell whose output nbval compares
 (deterministic: no times, no widgets), ``raises-exception`` for one that is meant to fail,
-``solution`` for a cell (mostly text) that only the solution has.
+``solution`` for a cell (mostly text) that only the solution has, ``claim`` for one that only the
+solution runs, too: right after an output, it asserts of the values what the prose says of them::
+
+    # %% tags=["claim"]
+    assert torn > len(cuts) / 2, "Most cuts go through a word"
 
 **Exercises.** ``# %% exercise="1.1"`` above one line ``from course_lib.loader.recursive import
 find_cut`` shows that function: whole in the solution, signature and docstring in the lab. What it

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from course_lib.teaching.build.cut import BEGIN, cut
 from course_lib.teaching.build.project import BuildError, LabSource, Project
 from course_lib.teaching.build.recap import add_kept
-from course_lib.teaching.build.release import released
+from course_lib.teaching.build.release import WITHHELD, released
 from course_lib.teaching.build.source import (
     MINUTES,
     Cell,
@@ -97,7 +97,7 @@ def assemble(source: LabSource, project: Project) -> Assembled:
 def _minutes(cells: Sequence[Cell], sources: Sequence[str]) -> int:
     texts: dict[str, list[str]] = {"prose": [], "code": [], "exercise": []}
     for cell, text in zip(cells, sources, strict=True):
-        if "solution" not in cell.tags:
+        if WITHHELD.isdisjoint(cell.tags):
             texts[cell.role if cell.role in texts else "code"].append(text)
     return minutes_of(texts["prose"], texts["code"], texts["exercise"])
 

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 
+WITHHELD = frozenset({"solution", "claim"})
+"""The tags of cells that learners do not get."""
+
+
+def learners_cells(master: NotebookNode) -> list[NotebookNode]:
+    """Return the cells of a master that learners get."""
+    return [cell for cell in master.cells if WITHHELD.isdisjoint(cell.metadata.get("tags", []))]
+
+
 def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
     """Return the learner's version of a master: no solutions, hidden tests or outputs.
 
@@ -42,9 +51,7 @@ def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
     )
 
     notebook = copy.deepcopy(master)
-    notebook.cells = [
-        cell for cell in notebook.cells if "solution" not in cell.metadata.get("tags", [])
-    ]
+    notebook.cells = learners_cells(notebook)
     steps = (
         ClearSolutions,
         LockCells,

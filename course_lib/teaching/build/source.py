@@ -17,7 +17,7 @@ from typing import Any, Literal
 from course_lib.teaching.build.cut import BEGIN
 from course_lib.teaching.build.project import BuildError, LabSource
 
-Role = Literal["prose", "code", "parameters", "setup", "exercise", "check"]
+Role = Literal["prose", "code", "parameters", "setup", "exercise", "check", "claim"]
 
 _KEYS = {"tags", "exercise"}
 _EXERCISE_ID = re.compile(r"\d+\.\d+[a-z]?")
@@ -218,6 +218,8 @@ def _role(kind: str, source: str, tags: Sequence[str], exercise: str, where: str
         raise BuildError(f'{where}: a solution in a cell without exercise="…"')
     if "parameters" in tags:
         return "parameters"
+    if "claim" in tags:
+        return "claim"
     if checked_exercise(source):
         return "check"
     starts = any(

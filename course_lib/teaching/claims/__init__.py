@@ -1,4 +1,6 @@
-"""What a lab's prose says about its outputs, as predicates: one module a lab (`lab07.py`).
+"""What the prose of labs 01, 02, 06 and 07 says about outputs: one module of predicates a lab.
+
+The other labs say it in cells tagged ``claim``, as `course_lib.teaching.build` describes.
 
 A claim is a sentence of the lab, the cells whose outputs it is about, and what has to hold of
 them. `broken` holds a lab's claims against an executed notebook; `course build`, `course run` and
@@ -14,14 +16,13 @@ the tests do so after every execution. Whoever writes claims reads `lab07.py` as
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from course_lib.teaching.checks import lab_module
 
-__all__ = ["Claims", "broken", "claims_of", "lists", "numbers", "plans", "rest_of_line", "text_of"]
+__all__ = ["Claims", "broken", "claims_of", "numbers", "plans", "rest_of_line", "text_of"]
 
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
@@ -153,11 +154,6 @@ def rest_of_line(shown: str, after: str, upto: str = "\n") -> str:
     if not found:
         raise ValueError(f"{after!r} is not shown")
     return rest.partition(upto)[0]
-
-
-def lists(shown: str) -> list[list[Any]]:
-    """Return the lists that a cell has printed, one in a line."""
-    return [ast.literal_eval(found) for found in re.findall(r"\[.*\]", shown)]
 
 
 def plans(shown: str) -> list[str]:

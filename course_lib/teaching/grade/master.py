@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from course_lib.teaching.build.release import released
+from course_lib.teaching.build.release import learners_cells, released
 from course_lib.teaching.build.source import checked_exercise
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.notebooks import read_notebook
@@ -151,9 +151,7 @@ def read_master(path: Path, *, lab: str = "", hidden: Path | None = None) -> Mas
         It cannot be graded with; the message says which cell is wrong.
     """
     notebook = copy.deepcopy(read_notebook(path))
-    notebook.cells = [
-        cell for cell in notebook.cells if "solution" not in cell.metadata.get("tags", [])
-    ]
+    notebook.cells = learners_cells(notebook)
     # Before nbgrader, whose words for both are "may be corrupted".
     _refuse_doubles([cell.metadata.get("nbgrader", {}) for cell in notebook.cells], path.name)
     release = released(notebook, path.name)
