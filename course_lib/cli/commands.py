@@ -73,8 +73,6 @@ COMMANDS: dict[str, Group] = {
         "validate": contract.validate,
         "parsers": contract.parsers,
         "ingest-tenant": contract.ingest_tenant,
-        "backup": contract.backup,
-        "restore": contract.restore,
         "pipeline": pipeline.app,
         "xray": xray.app,
     },
