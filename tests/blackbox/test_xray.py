@@ -310,7 +310,7 @@ def refused(status: int, code: str, **headers: str) -> Answer:
 
 
 def test_a_language_model_describes_what_nobody_else_knows(indexed: Place, tmp_path: Path) -> None:
-    """One request a language; a busy, exhausted or missing server leaves the rest to backfill."""
+    """One request a language; a busy or missing server leaves the rest to a later scan."""
     course = indexed.course.with_(OPENAI_API_KEY="sk-secret")
     app = lock(tmp_path / "app", "rich==1", "own-a==1.0", "own-b==2.0", "unknown-c==3.0")
     scan = ("xray", "scan", app, "-p", "app", "--json", "--endpoint")
@@ -326,8 +326,7 @@ def test_a_language_model_describes_what_nobody_else_knows(indexed: Place, tmp_p
     assert (first["described"], first["embedded"], first["waiting"]) == (1, 4, 3), first
     assert "has no quota left: insufficient_quota" in first["stopped"] and len(asked) == 1
     with describing(refused(503, "busy", **{"Retry-After": "0"}), well) as (url, asked):
-        call = ("xray", "backfill", "--json", "--endpoint", url, "--model", "m")
-        assert filled(course(*call).json()) == {
+        assert filled(course(*scan, url, "--model", "m").json()) == {
             **{"described": 2, "embedded": 2, "waiting": 1, "stopped": ""},
         }
     assert len(asked) == 2
@@ -344,16 +343,17 @@ def test_a_language_model_describes_what_nobody_else_knows(indexed: Place, tmp_p
         *("Colours, tables, progress bars and tracebacks for the terminal", None),
     ]
     with describing(well) as (url, asked):
-        spent = filled(course(*call[:4], url, "--token-budget", "10").json())
+        spent = filled(course(*scan, url, "--token-budget", "10").json())
         assert "0 of 10 tokens are used" in spent["stopped"] and asked == []
     with describing(refused(401, "invalid_api_key")) as (url, asked):
-        closed = course("xray", "backfill", "--endpoint", f"{url}/?key=sk-secret")
-    assert closed.ok() == "0 packages described, 0 embedded\n" and len(asked) == 1
+        closed = course("xray", "scan", app, "-p", "app", "--endpoint", f"{url}/?key=sk-secret")
+    assert closed.ok() == "python: unchanged\n0 packages described, 0 embedded\n"
+    assert len(asked) == 1
     assert "refuses the request: status 401 invalid_api_key" in closed.err
     assert "sk-secret" not in closed.err
 
 
-def test_without_a_model_a_scan_succeeds_and_backfill_embeds_later(
+def test_without_a_model_a_scan_succeeds_and_the_next_one_embeds(
     indexed: Place, tmp_path: Path
 ) -> None:
     """What is stored without vectors is suggested by name until then."""
@@ -362,9 +362,11 @@ def test_without_a_model_a_scan_succeeds_and_backfill_embeds_later(
     assert done.ok().splitlines()[0] == "python: 0 skipped, 2 added, 0 changed, 0 removed"
     assert "no vectors: " in done.err
     before = indexed.course(*ASK)
-    assert "course xray backfill" in before.err and len(before.ok().splitlines()) == 2
-    filled = indexed.course("xray", "backfill", "--json").json()
-    assert filled == {"described": 0, "embedded": 2, "waiting": 0, "stopped": ""}
+    assert "the next `course xray scan` makes them" in before.err
+    assert len(before.ok().splitlines()) == 2
+    again = indexed.course("xray", "scan", app, "-p", "app", "--json").json()
+    assert [one["unchanged"] for one in again["languages"]] == [True]
+    assert again["filled"] == {"described": 0, "embedded": 2, "waiting": 0, "stopped": ""}
     assert " spotipy 2.25.1 " in indexed.course(*ASK).ok().splitlines()[0]
 
 
@@ -420,7 +422,6 @@ def test_packages_need_no_index_beside_them(place: Place, tmp_path: Path) -> Non
     for _ in range(2):
         place.course("xray", "scan", app, "-p", "app").ok()
         assert " spotipy 2.25.1 " in place.course(*ASK).ok().splitlines()[0]
-    assert place.course("xray", "backfill").ok() == "0 packages described, 0 embedded\n"
     assert place.course("xray", "migrate").ok().startswith("0 old reports")
     assert "there is no index" in place.course("search", "colours").error()
 
