@@ -24,7 +24,6 @@ from course_lib.cli import (
     serve,
     settings_list,
     structure,
-    sync,
     xray,
 )
 from course_lib.cli.printing import show
@@ -37,8 +36,6 @@ THE_COURSE: Group = {
     "run": course.run,
     "test": course.test,
     "build": course.build,
-    "bench": course.bench,
-    "faults": course.faults,
     "site": course.site,
     "up": course.up,
     "down": course.down,
@@ -61,9 +58,7 @@ COMMANDS: dict[str, Group] = {
         "ingest": data.ingest,
         "load": data.load,
         "embed": data.embed,
-        "sync": sync.sync,
         "ingest-repo": github.ingest_repo,
-        "github-server": github.github_server,
         "search": search.search,
         "ask": answers.ask,
         "structure": structure.write_structure,

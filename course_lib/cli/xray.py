@@ -71,7 +71,7 @@ def scan(
             embedder=EmbeddingClient(),
             describer=describer,
         )
-    print_scan(report, as_json)
+    _print_scan(report, as_json)
     raise typer.Exit(1 if any(one.broken for one in report.languages) else 0)
 
 
@@ -217,7 +217,7 @@ def migrate(
     raise typer.Exit(1 if report.broken else 0)
 
 
-def print_scan(report: SyncReport, as_json: bool) -> None:
+def _print_scan(report: SyncReport, as_json: bool) -> None:
     """Print what a scan did."""
     if as_json:
         show_json(report.to_json())

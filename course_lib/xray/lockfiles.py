@@ -277,11 +277,6 @@ FORMATS = (
     LockFormat("Cargo.lock", "rust", "Cargo.lock", parse_cargo_lock),
 )
 
-NAMES = tuple(
-    sorted({one.pattern for one in FORMATS if "*" not in one.pattern} | {"requirements.txt"})
-)
-"""The usual names of lock files, for whoever has to ask for files by name."""
-
 
 def add_versions(found: Versions, entries: Iterable[tuple[str, str]]) -> None:
     """Add packages to those that were found; of several versions of one, the newest."""

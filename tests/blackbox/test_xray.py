@@ -1,4 +1,4 @@
-"""`course xray` and `course sync`: lock files go in, a catalogue that can be asked comes out."""
+"""`course xray`: lock files go in, a catalogue that can be asked comes out."""
 
 from __future__ import annotations
 
@@ -426,44 +426,14 @@ def test_packages_need_no_index_beside_them(place: Place, tmp_path: Path) -> Non
     assert "there is no index" in place.course("search", "colours").error()
 
 
-def test_sync_brings_documents_and_packages_up_to_date_and_two_at_once_lose_nothing(
-    place: Place, tmp_path: Path
-) -> None:
-    """Both halves in one call; two projects at once share a package and leave no orphan."""
+def test_two_scans_at_once_lose_nothing(place: Place, tmp_path: Path) -> None:
+    """Two projects at once share a package and leave no orphan."""
     course = place.course
-    notes = tmp_path / "app"
-    notes.mkdir()
-    (notes / "notes.md").write_text("# Notes\n\nA feature store.\n", encoding="utf-8")
-    first = course("sync", notes, "--name", "app")
-    assert first.ok().startswith(
-        "1 document, 1 chunk: 1 inserted, 0 updated, 0 unchanged, 0 deleted"
-    )
-    assert "there is no lock file" in first.err
-    (notes / "Cargo.lock").write_text(CARGO, encoding="utf-8")
-    second = course("sync", notes, "--name", "app").ok().splitlines()
-    assert re.sub(r" in [\d.]+ s$", "", second.pop(0)) == (
-        "1 document, 1 chunk: 0 inserted, 0 updated, 1 unchanged, 0 deleted"
-    )
-    assert second == [
-        "rust: 0 skipped, 1 added, 0 changed, 0 removed",
-        "1 package described, 1 embedded",
-    ]
-    third = course("sync", notes, "--name", "app").ok().splitlines()
-    assert third[1:] == ["rust: unchanged", "0 packages described, 0 embedded"]
-    (notes / "notes.md").write_text("# Notes\n\nNo feature store.\n", encoding="utf-8")
-    (notes / "Cargo.lock").write_text("[[package", encoding="utf-8")
-    half = course("sync", notes, "--name", "app")
-    assert half.code == 1 and "rust: nothing changed: Cargo.lock" in half.err
-    assert half.out.startswith("1 document, 1 chunk: 0 inserted, 1 updated")
-    assert used(place) == ["rust serde 1.0.219"]
-    assert "a repository keeps its name" in course("sync", "a/b", "--ref", "x", "-n", "y").error()
-
     for name in ("one", "two"):
-        folder = lock(tmp_path / name, f"own-{name}==1", "shared==1")
-        (folder / f"{name}.md").write_text(f"# {name}\n\nOf {name}.\n", encoding="utf-8")
+        lock(tmp_path / name, f"own-{name}==1", "shared==1")
     with ExitStack() as stack:
         both = [
-            stack.enter_context(course.process("sync", tmp_path / name, "--name", name))
+            stack.enter_context(course.process("xray", "scan", tmp_path / name, "--project", name))
             for name in ("one", "two")
         ]
         ended = [process.communicate(timeout=120) for process in both]
@@ -472,13 +442,10 @@ def test_sync_brings_documents_and_packages_up_to_date_and_two_at_once_lose_noth
         ["python own-one 1", "python shared 1"],
         ["python own-two 1", "python shared 1"],
     ]
-    own = ["python own-one", "python own-two", "python shared", "rust serde"]
-    assert names(place) == own
-    repos = place.rows("SELECT DISTINCT repo_slug FROM document_chunks ORDER BY 1")
-    assert [row["repo_slug"] for row in repos] == ["app", "one", "two"]
+    assert names(place) == ["python own-one", "python own-two", "python shared"]
     for name in ("one", "two"):
         course("xray", "forget", "-p", name).ok()
-    assert names(place) == ["rust serde"]
+    assert names(place) == []
 
 
 def test_a_project_needs_a_name_and_a_suggestion_a_language(course: Course) -> None:

@@ -54,7 +54,7 @@ PLAUSIBLE = {
 
 COMMANDS = (
     *("split", "validate", "search", "load", "ingest", "embed", "parsers", "nonsense"),
-    *("ingest-tenant", "api-key", "settings", "sync", "eval", ""),
+    *("ingest-tenant", "api-key", "settings", "eval", ""),
 )
 
 
