@@ -4,8 +4,10 @@
 PYTHON ?= python3
 ifeq ($(OS),Windows_NT)
 COURSE := .venv/Scripts/course
+MODULE := .venv/Scripts/python -m
 else
 COURSE := .venv/bin/course
+MODULE := .venv/bin/python -m
 endif
 
 .DEFAULT_GOAL := help
@@ -42,11 +44,11 @@ build: setup  ## make labs/ and solutions/ notebooks from their sources; LAB=01 
 grade: setup  ## grade submissions: make grade CLASS=my-class LAB=01 SUBMISSIONS=submissions.zip
 	@$(COURSE) grade $(SUBMISSIONS) --class $(or $(CLASS),$(error which class? make grade CLASS=my-class LAB=01)) --lab $(or $(LAB),$(error which lab? make grade CLASS=my-class LAB=01))
 
-bench: setup  ## measure speed against named peers
-	@$(COURSE) bench
+bench: setup  ## measure speed against named peers; PART=yaml takes one
+	@$(MODULE) tests.bench $(PART)
 
 faults: setup  ## kill, fill, crowd and feed the system, and compare what is left
-	@$(COURSE) faults
+	@$(MODULE) tests.faults
 
 site: setup  ## build the course as a site: build/site/index.html, without a network
 	@$(COURSE) site

@@ -691,8 +691,9 @@ assert len(files) > 10 and [path.name for path in other] == ["rollback.sh"], "He
 #
 # ## Stretch, and what comes next
 #
-# In a terminal, `course github-server --limit 3 --window 30` starts a server that allows only three requests in 30 seconds. Bring its
-# repository into your index with `course ingest-repo`, as the server's output says, and watch both windows. Then interrupt one of
-# them with Ctrl-C before it is done, and start it again.
+# `GitHubServer([sample_repository()], primary=PrimaryLimit(3, 30))` is a server that allows only three requests in 30 seconds. Import
+# `PrimaryLimit` from `course_lib.teaching.github_server`, make such a server in a new cell and print its `url`. In a terminal, set
+# `GITHUB_API_URL` to this address and `GITHUB_RAW_URL` to an empty text, and bring the repository into your index with
+# `course ingest-repo heron/platform --ref main --ext .md`. Watch it wait. Then interrupt it with Ctrl-C before it is done, and start it again.
 #
 # Next is [lab 10](../labs/10_kubeflow_pipeline.ipynb), in which the steps of this course become a pipeline that runs without you.

@@ -642,7 +642,7 @@ assert (done["model"]["num_added"], done["model"]["num_skipped"]) == (0, 2), "so
 # <details><summary>Answers</summary>
 #
 # 1. If the program were killed between two transactions, an orphan would stay in the catalogue forever. A missing vector is less harmful:
-#    the package is stored, and `course xray backfill` embeds it later. And with the embedding inside, all other syncs would wait for the model.
+#    the package is stored, and the next `course xray scan` embeds it. And with the embedding inside, all other syncs would wait for the model.
 # 2. One of the two transactions would end with an error, and the program would have to run it again from the beginning.
 # 3. It adds all packages under the new project name. It encodes nothing, because they are already in the catalogue. `course xray forget`
 #    removes the old project name.

@@ -126,8 +126,8 @@ for named in extract_file_hints(asked, {".py"}):
 #
 # ## What is where
 #
-# The next question names no file: *where are artifacts defined?* A page that lists all files can answer it. Such a page was indexed above.
-# It was generated from the docstring or the first comment of each file:
+# The next question names no file: *where do I find artifacts?* A page that lists all files can answer it. Such a page was indexed above.
+# It shows the size of each file, and the first sentence of its docstring:
 
 # %% tags=["nbval-check-output"]
 at = page.index("## `types/`")
@@ -140,7 +140,7 @@ print(page[at : at + 420])
 # %%
 from course_lib.answers import ContextOptions, retrieve_context
 
-where = "Where are artifacts defined?"
+where = "Where do I find artifacts?"
 contexts = []
 for places in (0, 1):
     options = ContextOptions(diversity=0, structure_max_chunks=places)

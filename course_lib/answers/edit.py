@@ -12,6 +12,7 @@ import difflib
 import json
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ from course_lib.records import Query
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
 
-MARKERS = (BEGIN_FILE, END_FILE)
+ASK_AGAIN = "The file was left as it is. Ask again, or take a model that follows instructions."
 
 ROOM = 1.25
 """How much longer than the file an answer may be, at least."""
@@ -57,10 +58,8 @@ def check_can_write(generator: Generator) -> None:
         If it only quotes.
     """
     if not generator.needs_prompt:
-        raise EditError(
-            f"the {generator.name} generator quotes and cannot write",
-            hint="Use --backend ollama or --backend openai, or set RAG_GENERATOR.",
-        )
+        hint = "Use --backend ollama or --backend openai, or set RAG_GENERATOR."
+        raise EditError(f"the {generator.name} generator quotes and cannot write", hint=hint)
 
 
 def context_for_edit(
@@ -86,11 +85,9 @@ def context_for_edit(
     top_k, tenant
         As in `Query`.
     """
-    basename = name.rsplit("/", 1)[-1]
+    known = file_manifest(conn, tenant=tenant).get(name.rsplit("/", 1)[-1], [])
     same = [
-        path
-        for path in file_manifest(conn, tenant=tenant).get(basename, [])
-        if f"/{name}".endswith(f"/{path}") or f"/{path}".endswith(f"/{name}")
+        path for path in known if f"/{name}".endswith(f"/{path}") or f"/{path}".endswith(f"/{name}")
     ]
     query = Query(f"{name}: {instruction}", top_k=top_k, tenant=tenant)
     return retrieve_context(conn, embedder, query, ContextOptions(exclude=same)).passages
@@ -132,14 +129,13 @@ def propose(
         raise EditError("nothing is to be changed", hint='Say what: --edit "rename x to y"')
     least = int(count_tokens(original.text, generator.model) * ROOM) + 64
     if least > max_output:
+        hint = "Raise OPENAI_MAX_OUTPUT if the model can do more, or edit a smaller file."
         raise EditError(
             f"{original.name} needs an answer of about {least:,} tokens, of {max_output:,} at most",
-            hint="Raise OPENAI_MAX_OUTPUT if the model can do more, or edit a smaller file.",
+            hint=hint,
         )
 
-    def build(some: Sequence[Passage]) -> Prompt:
-        return edit_prompt(original.name, original.text, instruction, some)
-
+    build = partial(edit_prompt, original.name, original.text, instruction)
     request, _ = fitted_request(
         generator, instruction, build, passages, max_output=max_output, least_output=least
     )
@@ -147,10 +143,7 @@ def propose(
     for piece in generator.stream(request):
         answer += piece
         if len(answer) > MOST_BYTES:
-            raise EditError(
-                f"the answer has more than {MOST_BYTES:,} characters",
-                hint="The file was left as it is. Ask for less, or take another model.",
-            )
+            raise EditError(f"the answer has more than {MOST_BYTES:,} characters", hint=ASK_AGAIN)
     text = extract_file(answer, original.text)
     check_parses(original.name, original.text, text)
     return text
@@ -182,8 +175,8 @@ def edit_prompt(path: str, text: str, instruction: str, passages: Sequence[Passa
     name = " ".join(path.split())
     ends = "" if text.endswith("\n") else "\n"
     file = f"BEGIN {mark} FILE: {name}\n{text}{ends}END {mark}"
-    asked = f"Change this in {name}: {instruction}"
-    return Prompt(SYSTEM_PROMPT, "\n\n".join([*fenced, file, asked]))
+    asked = [*fenced, file, f"Change this in {name}: {instruction}"]
+    return Prompt(SYSTEM_PROMPT, "\n\n".join(asked))
 
 
 def between_markers(answer: str) -> str:
@@ -224,7 +217,7 @@ def extract_file(answer: str, original: str = "") -> str:
     answer
         All that the model said.
     original
-        The file as it was: only if markers were in its lines may they be in the new one's.
+        The file as it was: only if it began with a code fence may the new one be in a code fence.
 
     Returns
     -------
@@ -243,26 +236,15 @@ def extract_file(answer: str, original: str = "") -> str:
     >>> extract_file("<<BEGIN_FILE>>\nx = 2\n<<END_FILE>>")
     'x = 2\n'
     """
-    lines = answer.replace("\r\n", "\n").strip().split("\n")
-    if len(lines) > 1:
-        # A file that speaks of the markers may go on doing so: indented, they are its text.
-        margin = " " if any(marker in original for marker in MARKERS) else ""
-        inside = [margin + line for line in lines[1:-1]]
-        lines = [lines[0].rstrip(), *inside, lines[-1].lstrip()]
     try:
-        text = between_markers("\n".join(lines))
+        text = between_markers(answer.replace("\r\n", "\n"))
     except ValueError as error:
-        raise _refused(str(error)) from None
-    if len(lines) > 2 and margin:
-        text = "".join(f"{line[1:]}\n" for line in lines[1:-1])
+        raise EditError(f"the answer {error}", hint=ASK_AGAIN) from None
     if not text.strip():
-        raise _refused("holds an empty file")
-    for marker in MARKERS:
-        if marker in text and marker not in original:
-            raise _refused(f"has {marker} in the middle of the file")
-    first, last = lines[1].strip(), lines[-2].strip()
-    if first.startswith("```") and last == "```" and not original.lstrip().startswith("```"):
-        raise _refused("has the file in a code fence")
+        raise EditError("the answer holds an empty file", hint=ASK_AGAIN)
+    is_fenced = text.lstrip().startswith("```") and text.rstrip().endswith("\n```")
+    if is_fenced and not original.lstrip().startswith("```"):
+        raise EditError("the answer has the file in a code fence", hint=ASK_AGAIN)
     return text
 
 
@@ -281,15 +263,9 @@ def check_parses(path: str, before: str, after: str) -> None:
     >>> check_parses("a.py", "x = 1\n", "x = 2\n")
     >>> check_parses("a.py", "already wrong (\n", "still wrong (\n")
     """
-    suffix = PurePosixPath(path).suffix.lower()
-    if suffix not in _PARSERS or _problem(suffix, before):
-        return
-    problem = _problem(suffix, after)
-    if problem:
-        raise EditError(
-            f"{path} would not be {_PARSERS[suffix][0]} any more: {problem}",
-            hint="The file was left as it is. Ask again, in other words or with another model.",
-        )
+    kind, parse = _PARSERS.get(PurePosixPath(path).suffix.lower(), ("", str))
+    if not _problem(parse, before) and (problem := _problem(parse, after)):
+        raise EditError(f"{path} would not be {kind} any more: {problem}", hint=ASK_AGAIN)
 
 
 def unified_diff(path: str, before: str, after: str) -> str:
@@ -304,55 +280,32 @@ def unified_diff(path: str, before: str, after: str) -> str:
     -x = 1
     +x = 2
     """
-    lines = difflib.unified_diff(
-        before.splitlines(keepends=True),
-        after.splitlines(keepends=True),
-        f"a/{path}",
-        f"b/{path}",
-    )
-    ended = (
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
-    return "".join(ended)
-
-
-def _refused(what: str) -> EditError:
-    return EditError(
-        f"the answer {what}",
-        hint="The file was left as it is. Ask again, or take a model that follows instructions.",
-    )
-
-
-def _parse_python(text: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ast.parse(text)
+    old, new = (text.splitlines(keepends=True) for text in (before, after))
+    lines = difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")
+    no_end = "\n\\ No newline at end of file\n"
+    return "".join(line if line.endswith("\n") else line + no_end for line in lines)
 
 
 def _parse_yaml(text: str) -> None:
     import yaml
 
     # Composed and not constructed: tags of other programs (!Ref) are in order.
-    for _ in yaml.compose_all(text, Loader=yaml.SafeLoader):
-        pass
+    list(yaml.compose_all(text, Loader=yaml.SafeLoader))
 
 
 _PARSERS: dict[str, tuple[str, Callable[[str], object]]] = {
-    ".py": ("Python", _parse_python),
-    ".pyi": ("Python", _parse_python),
-    ".yaml": ("YAML", _parse_yaml),
-    ".yml": ("YAML", _parse_yaml),
-    ".json": ("JSON", json.loads),
-    ".ipynb": ("JSON", json.loads),
+    **dict.fromkeys((".py", ".pyi"), ("Python", ast.parse)),
+    **dict.fromkeys((".yaml", ".yml"), ("YAML", _parse_yaml)),
+    **dict.fromkeys((".json", ".ipynb"), ("JSON", json.loads)),
     ".toml": ("TOML", read_toml),
 }
 
 
-def _problem(suffix: str, text: str) -> str:
+def _problem(parse: Callable[[str], object], text: str) -> str:
     """Return what is wrong with a text, in one line; nothing if it can be parsed."""
     try:
-        _PARSERS[suffix][1](text)
+        with warnings.catch_warnings(action="ignore"):
+            parse(text)
     except Exception as error:  # each parser has errors of its own
-        said = " ".join(str(error).split()).replace("<unknown>, ", "")
-        return said or type(error).__name__
+        return " ".join(str(error).split()).replace("<unknown>, ", "") or type(error).__name__
     return ""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from course_lib.answers.citations import CITATION, CODE, stands_on
-from course_lib.answers.confidence import stems
 from course_lib.answers.passages import Passage
 from course_lib.answers.units import split_sentences, units_of
+from course_lib.answers.words import stems
 
 LEAST_SUPPORT = 0.65
 """What a sentence has, at least, if its passages support it.

@@ -1,35 +1,32 @@
 """What is where in a repository: a folder goes in, the text of STRUCTURE.md comes out.
 
 A question such as "where are the budgets computed?" has its answer in no single file. This page has
-it: the tree of folders, and for each file the line that it says about itself. It is indexed as
-chunks of the kind ``structure``, one a folder.
+it: the tree of folders, each file with its size, and the heading or docstring of those in Markdown
+and Python. It is indexed as chunks of the kind ``structure``, one a folder.
 """
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from course_lib.answers.first_lines import first_line, shortened
 from course_lib.errors import InputError
 from course_lib.files import files_below, read_file
 
 NAME = "STRUCTURE.md"
+MOST_CHARACTERS = 120
+"""Characters that a file says about itself, at most: they are to be beside its name."""
+
 MOST_BYTES = 2_000_000
 """Larger files are listed with their size and not read."""
 
 _NOT_OURS = {"__pycache__", "node_modules", "venv", "site-packages", "vendor", "build", "dist"}
-_LANGUAGES = {
-    ".py": "Python", ".pyi": "Python", ".ipynb": "notebook", ".md": "Markdown", ".go": "Go",
-    ".yaml": "YAML", ".yml": "YAML", ".sh": "shell", ".bash": "shell", ".json": "JSON",
-    ".toml": "TOML", ".js": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript",
-    ".html": "HTML", ".css": "CSS", ".txt": "text", ".java": "Java", ".rs": "Rust", ".sql": "SQL",
-    ".proto": "Protocol Buffers", ".c": "C", ".h": "C", ".cpp": "C++", ".tf": "Terraform",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +77,11 @@ def structure_text(root: str | os.PathLike[str], name: str | None = None) -> str
     --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "cut.py").write_text("# Cut texts.", encoding="utf-8")
+    >>> _ = (folder / "cut.md").write_text("# Cut texts.", encoding="utf-8")
     >>> print(structure_text(folder, "demo"))
     # Structure of demo
     <BLANKLINE>
-    1 file in 1 folder, 1 line: 1 Python.
+    1 file in 1 folder, 1 line.
     <BLANKLINE>
     ## Folders
     <BLANKLINE>
@@ -92,7 +89,7 @@ def structure_text(root: str | os.PathLike[str], name: str | None = None) -> str
     <BLANKLINE>
     ## `./`
     <BLANKLINE>
-    - `cut.py`: Cut texts. (1 line)
+    - `cut.md`: Cut texts. (1 line)
     <BLANKLINE>
     """
     base = Path(root)
@@ -101,7 +98,19 @@ def structure_text(root: str | os.PathLike[str], name: str | None = None) -> str
     files = [_read(base, path) for path in list_files(base)]
     if not files:
         raise InputError(f"there are no files in {base}", hint="Check the path.")
-    return render(shortened(name or base.resolve().name), files)
+    folders: defaultdict[str, list[FileLine]] = defaultdict(list)
+    for file in files:
+        folders[f"{PurePosixPath(file.path).parent}/"].append(file)
+    lines = _counted(sum(file.lines or 0 for file in files), "line")
+    parts = [
+        f"# Structure of {shortened(name or base.resolve().name)}",
+        f"{_counted(len(files), 'file')} in {_counted(len(folders), 'folder')}, {lines}.",
+        "## Folders",
+        "\n".join(_tree(folders)),
+    ]
+    for folder in sorted(folders):
+        parts += [f"## `{_printable(folder)}`", "\n".join(map(_entry, folders[folder]))]
+    return "\n\n".join(parts) + "\n"
 
 
 def list_files(root: Path) -> list[str]:
@@ -109,37 +118,58 @@ def list_files(root: Path) -> list[str]:
 
     The page itself is none of them, wherever it is.
     """
-    found = _known_to_git(root)
-    paths = _walked(root) if found is None else found
+    paths = _known_to_git(root) or _walked(root)
     return sorted(path for path in set(paths) if PurePosixPath(path).name.lower() != NAME.lower())
 
 
-def render(name: str, files: Sequence[FileLine]) -> str:
-    """Return the page for some files.
+def first_line(name: str, text: str) -> str:
+    r"""Return what a file says about itself in its first heading or docstring.
 
     Parameters
     ----------
     name
-        What to call the repository.
-    files
-        Its files.
+        Its name or path: Markdown ends in ``.md``, Python in ``.py``.
+    text
+        Its text.
+
+    Returns
+    -------
+    str
+        One line, at most `MOST_CHARACTERS` long; empty where the file says nothing.
+
+    Examples
+    --------
+    >>> first_line("a.py", "#!/usr/bin/env python\n'''Cut texts.\n\nAt sentences.'''\n")
+    'Cut texts.'
+    >>> first_line("a.md", "Before it.\n\n# The *guide* #\n\nText.")
+    'The *guide*'
+    >>> first_line("a.json", '{"a": 1}')
+    ''
     """
-    folders: defaultdict[str, list[FileLine]] = defaultdict(list)
-    for file in files:
-        folders[_folder(file.path)].append(file)
-    lines = sum(file.lines or 0 for file in files)
-    kinds = Counter(_language(file.path) for file in files)
-    listed = ", ".join(f"{count} {kind}" for kind, count in _most_first(kinds))
-    parts = [
-        f"# Structure of {name}",
-        f"{_counted(len(files), 'file')} in {_counted(len(folders), 'folder')}, "
-        f"{_counted(lines, 'line')}: {listed}.",
-        "## Folders",
-        "\n".join(_tree(folders)),
-    ]
-    for folder in sorted(folders):
-        parts += [f"## `{_printable(folder)}`", "\n".join(map(_entry, folders[folder]))]
-    return "\n\n".join(parts) + "\n"
+    suffix = PurePosixPath(name.lower()).suffix
+    if suffix == ".md":
+        heading = re.search(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*$", text, re.MULTILINE)
+        return shortened(heading[1]) if heading else ""
+    try:
+        docstring = ast.get_docstring(ast.parse(text)) if suffix == ".py" else ""
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    paragraph = " ".join((docstring or "").split("\n\n")[0].split())
+    return shortened(re.split(r"(?<=[.!?])\s", paragraph)[0])
+
+
+def shortened(line: str, most: int = MOST_CHARACTERS) -> str:
+    """Return a line without control characters and runs of blanks, cut at a word if it is long.
+
+    Examples
+    --------
+    >>> shortened("one  two three", 9)
+    'one two …'
+    """
+    line = " ".join("".join(c if c.isprintable() else " " for c in line).split())
+    if len(line) <= most:
+        return line
+    return line[: most - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + " …"
 
 
 def _tree(folders: Mapping[str, Sequence[FileLine]]) -> Iterable[str]:
@@ -150,13 +180,10 @@ def _tree(folders: Mapping[str, Sequence[FileLine]]) -> Iterable[str]:
     for folder in sorted(everything, key=lambda path: path.strip("./").split("/")):
         depth = folder.count("/") - 1
         files = folders.get(folder, ())
-        about = next((f": {one.says}" for one in files if one.says and _speaks(one.path)), "")
+        # What a package or a page about a folder says, it says of the folder as well.
+        speak = (one for one in files if one.path.endswith(("__init__.py", "README.md")))
+        about = next((f": {one.says}" for one in speak if one.says), "")
         yield f"{'  ' * depth}- `{_printable(folder)}` ({_counted(len(files), 'file')}){about}"
-
-
-def _speaks(path: str) -> bool:
-    """Return whether what a file says is about its folder as well."""
-    return PurePosixPath(path).name in {"__init__.py", "README.md", "doc.go"}
 
 
 def _entry(file: FileLine) -> str:
@@ -198,25 +225,10 @@ def _known_to_git(root: Path) -> list[str] | None:
 
 
 def _walked(root: Path) -> list[str]:
-    def enter(name: str) -> bool:
-        return not name.startswith(".") and name not in _NOT_OURS
-
-    files = files_below(root, enter, lambda error: None)
+    files = files_below(
+        root, lambda name: name[0] != "." and name not in _NOT_OURS, lambda error: None
+    )
     return [file.relative_to(root).as_posix() for file in files if not file.name.startswith(".")]
-
-
-def _folder(path: str) -> str:
-    parent = PurePosixPath(path).parent
-    return f"{parent}/"
-
-
-def _language(path: str) -> str:
-    return _LANGUAGES.get(PurePosixPath(path).suffix.lower(), "other")
-
-
-def _most_first(kinds: Counter[str]) -> list[tuple[str, int]]:
-    """Return kinds by falling count, the unnamed ones last."""
-    return sorted(kinds.items(), key=lambda item: (item[0] == "other", -item[1], item[0]))
 
 
 def _printable(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands around the chunk contract: split, validate, parsers, ingest-tenant, backup, restore."""
+"""Commands around the chunk contract: split, validate, parsers and ingest-tenant."""
 
 from __future__ import annotations
 
@@ -161,36 +161,3 @@ def ingest_tenant(
         say(str(rejection))
     print_report(done.to_json(), as_json)
     raise typer.Exit(1 if done.rejections else 0)
-
-
-def backup(
-    file: Annotated[Path, typer.Argument(help="Where the backup goes.")],
-) -> None:
-    """Write the whole index to a file, vectors included (backup-record-v1, one row a line).
-
-    The packages of `course xray` are not part of it: a scan of the lock files brings them back.
-    """
-    from course_lib.loader import write_jsonl
-    from course_lib.store import backup_lines
-    from course_lib.xray.tables import has_tables
-
-    with connect() as conn:
-        count = write_jsonl(file, backup_lines(conn), mode=0o600)  # it holds all tenants' texts
-        has_packages = has_tables(conn)
-    show(f"{counted(count - 1, 'row')} → {file}")
-    if has_packages:
-        say("without the packages of X-Ray, which `course xray scan` brings back")
-
-
-def restore(
-    file: Annotated[Path, typer.Argument(help="What `course backup` wrote.")],
-) -> None:
-    """Put a backup's rows into the database: all of them, or none.
-
-    Nothing is encoded. A backup of another model or dimension is refused.
-    """
-    from course_lib.store import restore as run_restore
-
-    with connect() as conn:
-        report = run_restore(conn, file, model=settings().embed_model)
-    show(f"{counted(report.documents, 'document')} and {counted(report.chunks, 'chunk')} restored")

@@ -1,12 +1,12 @@
 """Commands of the course itself: set it up, learn from it, run it, build it, test it.
 
-Each Makefile task calls the command of its name, so that machines without make lack nothing.
+Makefile tasks call the command of their name, so that machines without make lack nothing; the
+benches and faults are modules of the tests.
 """
 
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -18,11 +18,6 @@ from course_lib.settings import project_root
 
 Labs = Annotated[list[str] | None, typer.Argument(help="Labs such as 01 04; all when left out.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Notebooks that run at once.")]
-BENCHES = (
-    *("split", "yaml", "code", "encode", "write", "ingest", "start", "search", "recall"),
-    *("service", "quality", "grade", "course"),
-)
-"""The parts of `course bench`."""
 
 
 def setup() -> None:
@@ -140,52 +135,6 @@ def test(
     from course_lib.teaching.testing import run_tests
 
     raise typer.Exit(run_tests(long=long, browser=browser, skipped=skipped))
-
-
-def bench(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PART", help=f"Of {', '.join(BENCHES)}; all when left out."),
-    ] = None,
-    history: Annotated[bool, typer.Option(help="Keep the figures in tests/bench/results/.")] = True,
-    last: Annotated[
-        bool, typer.Option("--last", help="Show the last figures of each part; measure nothing.")
-    ] = False,
-) -> None:
-    """Measure speed as ratios to named peers, in one run on this machine.
-
-    The first run installs the peers into environments of their own under `.course/bench`.
-
-    Ctrl-C and SIGTERM keep what was measured.
-    """
-    shown = ["--last"] if last else []
-    raise typer.Exit(_run_program("tests.bench", *(names or []), *_unless(history), *shown))
-
-
-def faults(
-    kills: Annotated[int, typer.Option(min=0, help="Of ingest, shards and server.")] = 50,
-    seconds: Annotated[int, typer.Option(min=0, help="Of writers, readers and a crowd.")] = 120,
-    inputs: Annotated[int, typer.Option(min=0, help="That are bad.")] = 2_000,
-    seed: Annotated[int | None, typer.Option(help="To have the same faults again.")] = None,
-    history: Annotated[bool, typer.Option(help="Keep the figures in tests/bench/results/.")] = True,
-) -> None:
-    """Kill, fill, crowd and feed the system, and compare what is left with what should be.
-
-    It works on servers and folders of its own: the index stays as it is. The seed is printed.
-    """
-    wanted = [f"--kills={kills}", f"--seconds={seconds}", f"--inputs={inputs}"]
-    if seed is not None:
-        wanted.append(f"--seed={seed}")
-    raise typer.Exit(_run_program("tests.faults", *wanted, *_unless(history)))
-
-
-def _unless(history: bool) -> list[str]:
-    return [] if history else ["--no-history"]
-
-
-def _run_program(module: str, *arguments: str) -> int:
-    """Run what is a test and no library: a program of its own."""
-    return run_instead([sys.executable, "-m", module, *arguments], folder=project_root())
 
 
 def site() -> None:

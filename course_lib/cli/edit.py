@@ -108,7 +108,7 @@ def _edit_one(
             # A model takes its time; meanwhile, somebody may have gone on working.
             edit_files.check_committed(original)
         edit_files.write_atomically(original, raw)
-    after = raw.decode(original.encoding)
+    after = raw.decode("utf-8")
     if stdout and sys.stdout is not None and sys.stdout.isatty():
         show(after, end="")
         return
@@ -116,7 +116,7 @@ def _edit_one(
         sys.stdout.buffer.write(raw)
         sys.stdout.flush()
         return
-    before = original.raw.decode(original.encoding)
+    before = original.raw.decode("utf-8")
     if diff := unified_diff(original.name, before, after):
         show(diff, end="")
         say(f"{original.name} was written" if rewrite else "Nothing was written: see --rewrite.")

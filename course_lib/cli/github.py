@@ -1,9 +1,7 @@
-"""Commands around GitHub: a repository into the index, and a local server to try it on."""
+"""The command that brings a repository on GitHub into the index."""
 
 from __future__ import annotations
 
-import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,11 +20,10 @@ from course_lib.cli.data import (
 )
 from course_lib.cli.printing import counted, say, show, show_json
 from course_lib.errors import InputError
-from course_lib.settings import checkout, settings
+from course_lib.settings import settings
 
 if TYPE_CHECKING:
     from course_lib.indexing.repository import RepositoryReport
-    from course_lib.teaching.github_server import GitHubServer, Repository
 
 
 def ingest_repo(
@@ -120,88 +117,11 @@ def _print(report: RepositoryReport) -> None:
         f"{report.repo} at {report.ref} is commit {report.commit[:12]}: "
         f"{counted(report.fetched, 'file')} downloaded, {report.reused} here already"
     )
-    print_partitions(report, "  ")
+    for name, part in report.partitions.items():
+        show(f"  {name}: {ingested(asdict(part))}")
     left_out = len(report.skipped) + sum(len(part.skipped) for part in report.partitions.values())
     if left_out:
         show(f"  left out: {left_out}; the reasons are above")
     if report.failed:
         show(f"  not to be had: {len(report.failed)}; what was stored of them stays")
     show(f"{report.seconds:.1f} s")
-
-
-def print_partitions(report: RepositoryReport, indent: str = "") -> None:
-    """Print what was done in each partition."""
-    for name, part in report.partitions.items():
-        show(f"{indent}{name}: {ingested(asdict(part))}")
-
-
-def github_server(
-    serve: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="OWNER/NAME=FOLDER",
-            help="Serve a folder as a repository; may be given again.",
-            show_default="heron/platform, made of the course's data, with issues",
-        ),
-    ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Requests in a window; GitHub gives 60 without a token. Files are then fetched "
-            "through the API, where they count.",
-            show_default="5,000",
-        ),
-    ] = None,
-    window: Annotated[float, typer.Option(min=1, help="Seconds of a window.")] = 3_600.0,
-) -> None:
-    """Run a server on this machine that answers like GitHub, and watch what it is asked.
-
-    With its address in GITHUB_API_URL, `course ingest-repo` works without a network. A low --limit
-    and a short --window show how a client waits. Ctrl-C ends it.
-
-    Example: course github-server --limit 3 --window 30
-    """
-    from course_lib.teaching.github_server import GitHubServer, PrimaryLimit, sample_repository
-
-    repositories = list(map(_folder, serve or [])) or [sample_repository(checkout() / "data")]
-    with GitHubServer(
-        repositories, port=port, primary=PrimaryLimit(limit or 5_000, window)
-    ) as server:
-        names = ", ".join(repository.name for repository in repositories)
-        say_it = "$env:" if sys.platform == "win32" else "export "
-        quote = '"' if sys.platform == "win32" else ""
-        show(f"{names} on a server like GitHub; Ctrl-C ends it. In another terminal:")
-        show(f"  {say_it}GITHUB_API_URL={quote}{server.url}{quote}")
-        # What is fetched as raw files counts against no limit.
-        raw = server.raw_url if limit is None else ""
-        show(f"  {say_it}GITHUB_RAW_URL={quote}{raw}{quote}")
-        show(
-            f"and run: course ingest-repo {repositories[0].name} --ref main "
-            "--ext .yaml,.py,.go,.sh,.md"
-        )
-        _watch(server)
-
-
-def _watch(server: GitHubServer) -> None:
-    shown = 0
-    while True:
-        for one in server.seen[shown:]:
-            token = "with a token" if one.has_token else ""
-            show(f"{one.status}  {one.host}{one.path}  {token}".rstrip())
-            shown += 1
-        time.sleep(0.1)
-
-
-def _folder(given: str) -> Repository:
-    """Return the repository that ``OWNER/NAME=FOLDER`` describes."""
-    from course_lib.loader.github.names import check_repository
-    from course_lib.teaching.github_server import Repository, read_folder
-
-    name, _, folder = given.partition("=")
-    if not Path(folder).is_dir() or not folder:
-        raise InputError(f"{given!r} names no folder", hint="Give OWNER/NAME=FOLDER.")
-    repository = Repository(check_repository(name))
-    repository.commit(read_folder(Path(folder)))
-    return repository

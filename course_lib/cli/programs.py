@@ -1,4 +1,4 @@
-"""Programs that a command is only another name for: JupyterLab, psql, the benches."""
+"""Programs that a command is only another name for: JupyterLab and psql."""
 
 from __future__ import annotations
 

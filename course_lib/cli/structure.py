@@ -23,7 +23,7 @@ def write_structure(
         str | None, typer.Option(help="Name of the repository.", show_default="the folder's name")
     ] = None,
 ) -> None:
-    """Write STRUCTURE.md: the tree of a repository, and what each file says about itself.
+    """Write STRUCTURE.md: the tree of a repository, with sizes and headings.
 
     `course ingest` indexes it as its own kind, so that questions about the whole find it.
     """

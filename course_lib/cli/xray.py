@@ -1,4 +1,4 @@
-"""Commands of the Repository X-Ray: `course xray scan|suggest|prompt|backfill|forget|migrate`."""
+"""Commands of the Repository X-Ray: `course xray scan|suggest|prompt|forget|migrate`."""
 
 from __future__ import annotations
 
@@ -53,8 +53,9 @@ def scan(
 ) -> None:
     """Bring what is stored of a project's packages up to date with its lock files.
 
-    Only what is new to the shared catalogue is described and embedded. A project whose lock files
-    did not change costs nothing. Ends with 1 if a lock file is broken; its language stays as it is.
+    Only what the shared catalogue lacks is described and embedded, also of packages that did not
+    change: what an earlier scan had to leave, and vectors of another model. Ends with 1 if a lock
+    file is broken; its language stays as it is.
     """
     from course_lib.embedder import EmbeddingClient
     from course_lib.xray import find_lock_files, sync_project
@@ -70,7 +71,7 @@ def scan(
             embedder=EmbeddingClient(),
             describer=describer,
         )
-    print_scan(report, as_json)
+    _print_scan(report, as_json)
     raise typer.Exit(1 if any(one.broken for one in report.languages) else 0)
 
 
@@ -167,28 +168,6 @@ def prompt(
 
 
 @app.command()
-def backfill(
-    endpoint: Endpoint = None,
-    model: Model = "gpt-4o-mini",
-    token_budget: Budget = 50_000,
-    as_json: Json = False,
-) -> None:
-    """Describe and embed what earlier scans had to leave, and embed again for another model."""
-    from course_lib.embedder import EmbeddingClient
-    from course_lib.xray import backfill as run_backfill
-
-    describer = _describer(endpoint, model, token_budget)
-    with connect() as conn:
-        report = run_backfill(
-            conn, embedder=EmbeddingClient(), describer=describer, tenant=settings().tenant
-        )
-    if as_json:
-        show_json(report.to_json())
-    else:
-        _print_filled(report)
-
-
-@app.command()
 def forget(project: Project, as_json: Json = False) -> None:
     """Remove a project, and from the catalogue the packages that no other project uses."""
     import json
@@ -239,7 +218,7 @@ def migrate(
     raise typer.Exit(1 if report.broken else 0)
 
 
-def print_scan(report: SyncReport, as_json: bool) -> None:
+def _print_scan(report: SyncReport, as_json: bool) -> None:
     """Print what a scan did."""
     if as_json:
         show_json(report.to_json())

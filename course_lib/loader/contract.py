@@ -97,7 +97,8 @@ def _sendable(text: str) -> str:
 
 
 NO_VECTORS = Problem(
-    "embedding", "vectors are made here; a record with its own is a backup (`course restore`)"
+    "embedding",
+    "vectors are made here; a record with its own is a restore record (backup-record-v1)",
 )
 """What is wrong with a record that brings a vector along."""
 

@@ -27,7 +27,7 @@ class Line(NamedTuple):
     raw: bytes
 
 
-def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str], mode: int = 0o666) -> int:
+def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str]) -> int:
     """Write lines of JSON to a file, whole or not at all, and return how many.
 
     Parameters
@@ -36,8 +36,6 @@ def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str], mode: int = 
         Where the file goes; folders above it are made.
     lines
         One record each.
-    mode
-        Who may read and write the file, less what the umask forbids.
 
     Raises
     ------
@@ -62,8 +60,7 @@ def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str], mode: int = 
     try:
         with told_if_not_written(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-            with open(handle, "w", encoding="utf-8", newline="\n") as file:
+            with part.open("x", encoding="utf-8", newline="\n") as file:
                 for line in lines:
                     file.write(line + "\n")
                     count += 1

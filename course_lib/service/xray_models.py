@@ -55,7 +55,7 @@ class ScanResponse(BaseModel):
         description="what a requirements.txt includes that is not among the files, a sentence each"
     )
     waiting: int = Field(description="new packages that have no description yet")
-    vectors: bool = Field(description="false: there was no model, and the operator has to backfill")
+    vectors: bool = Field(description="false: there was no model; a later scan makes them")
 
 
 class SuggestRequest(StrictModel):

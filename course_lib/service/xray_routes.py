@@ -46,7 +46,7 @@ SCAN_LINKS = {
 async def scan(asked: ScanRequest, context: CurrentContext, tenant: Writer) -> Any:
     """Make what is stored of a project's packages say what its lock files say.
 
-    Without a model the packages are stored all the same, and `course xray backfill` embeds them.
+    Without a model the packages are stored all the same, and the next scan embeds them.
     """
     from course_lib.xray.lockfiles import lock_format
 

@@ -1,6 +1,5 @@
 """Stage 3: PostgreSQL with pgvector: server, databases, schema, and rows written as a whole."""
 
-from course_lib.store.backup import backup_lines, restore
 from course_lib.store.connections import connect
 from course_lib.store.databases import default_url, fresh_database
 from course_lib.store.roles import service_url
@@ -19,7 +18,6 @@ from course_lib.store.writer import (
 __all__ = [
     "WriteReport",
     "as_tenant",
-    "backup_lines",
     "build_vector_indexes",
     "connect",
     "create_schema",
@@ -28,7 +26,6 @@ __all__ = [
     "drop_schema",
     "ensure_server",
     "fresh_database",
-    "restore",
     "server_status",
     "service_url",
     "stop_server",

@@ -1,8 +1,7 @@
 """The course as a site in `build/site`: Sphinx with the pages of the repository, and no network.
 
 The pages are the repository's own: README, labs, solutions with their outputs, the READMEs of the
-folders; `infra/site/conf.py` says how. The library's reference is made here, a page a room. The
-slides of each lab are added in `slides/`.
+folders; `infra/site/conf.py` says how. The library's reference is made here, a page a room.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from pathlib import Path
 
 from course_lib.errors import CourseError
 from course_lib.settings import project_root
-from course_lib.teaching.slides import write_decks
 
 
 def build_site(root: Path | None = None) -> Path:
@@ -44,7 +42,6 @@ def build_site(root: Path | None = None) -> Path:
             f"Sphinx could not build the site:\n{done.stderr.strip()}",
             hint="Mend the pages that it names, and build again.",
         )
-    write_decks(root / "solutions", site, root / "infra" / "site" / "slides")
     shutil.copyfile(site / "README.html", site / "index.html")
     return site / "index.html"
 

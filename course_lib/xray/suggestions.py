@@ -234,5 +234,5 @@ def _chosen(near: Sequence[Any], first: Sequence[Any], why: str) -> Suggestions:
 def _no_vectors(model: str) -> str:
     return (
         f"no package of the project has a vector of the model {model}; "
-        "`course xray backfill` makes them"
+        "the next `course xray scan` makes them"
     )

@@ -1,7 +1,7 @@
 """Sync on write: a project's lock files go in, and the tables say what it uses now.
 
 First, in one short transaction for each language, names and versions: planned, added, removed, and
-orphans deleted. Then (`fill`) what the shared catalogue does not know of them yet.
+orphans deleted. Then (`fill`) what the shared catalogue lacks of the project's packages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from course_lib.errors import InputError
 from course_lib.indexing.plan import make_plan
 from course_lib.records import Report
 from course_lib.store.tenancy import as_tenant
-from course_lib.xray.catalogue import FillReport, delete_orphans, fill, undescribed
+from course_lib.xray.catalogue import FillReport, delete_orphans, fill
 from course_lib.xray.descriptions import Describer
 from course_lib.xray.packages import Package
 from course_lib.xray.scanning import LockFiles
@@ -79,9 +79,10 @@ def sync_project(
     tenant
         Whose project it is.
     embedder
-        Makes the vectors; without one, packages are stored all the same.
+        Makes the vectors that the project's packages lack, those that did not change too; without
+        one, packages are stored all the same.
     describer
-        Knows what packages do; asked for what is new to the catalogue or has another version.
+        Knows what packages do; asked for what has no description or another version.
 
     Raises
     ------
@@ -95,8 +96,7 @@ def sync_project(
     if not languages:
         raise InputError("there is no lock file", hint="Nothing was changed.")
     reports: list[LanguageReport] = []
-    asked: list[Package] = []
-    names: dict[str, list[str]] = {}
+    changed: set[Package] = set()
     with opened(conn):
         create_tables(conn)
         known = stored_checksums(conn, project, tenant=tenant)
@@ -114,15 +114,9 @@ def sync_project(
                 conn, project, language, packages, checksum=checksum, tenant=tenant
             )
             reports.append(report)
-            names[language] = [*report.added, *report.changed]
             # What another version does may be something else, so all of those are asked about.
-            known_here = {*report.added} - {one.name for one in undescribed(conn, language)}
-            asked += [
-                Package(language, name, packages[name])
-                for name in names[language]
-                if name not in known_here
-            ]
-        filled = fill(conn, asked, names, embedder, describer, tenant=tenant)
+            changed |= {Package(language, name, packages[name]) for name in report.changed}
+        filled = fill(conn, project, changed, embedder, describer, tenant=tenant)
     return SyncReport(project, tuple(reports), filled, tuple(files.not_read()))
 
 

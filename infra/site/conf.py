@@ -23,8 +23,6 @@ sys.path.insert(0, str(HERE))
 from commands import write_commands  # noqa: E402
 from curves import curves_section  # noqa: E402
 
-from course_lib.teaching.slides import MARKS  # noqa: E402
-
 project = "Retrieval, built by hand"
 author = "the course's authors"
 project_copyright = "the course's authors, Apache-2.0"
@@ -84,14 +82,16 @@ html_theme_options: dict[str, Any] = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 
+MARKS = r" +# (fmt: skip|noqa: \w+|type: ignore\S*)"
+"""Comments for tools, which the pages do not show."""
+
 PARTS = {
     "The labs": ["labs/README", "labs/0*", "labs/1*", "labs/GLOSSARY"],
     "Help": ["infra/site/start", "infra/site/using", "labs/TROUBLESHOOTING"],
     "The commands": ["build/commands/all", "build/commands/*"],
     "The solutions": ["solutions/*"],
     "Teach": [
-        *("labs/INSTRUCTORS", "infra/site/slides"),
-        *("tests/grading/README", "infra/site/jupyterhub"),
+        *("labs/INSTRUCTORS", "tests/grading/README", "infra/site/jupyterhub"),
     ],
     "The system": ["course_lib/README", "data/README", "infra/README", "infra/THIRD_PARTY"],
     "The tests": ["tests/README", "tests/b*/README", "tests/faults/README"],
@@ -172,8 +172,6 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
         content[0] += curves_section(Path("tests/bench/results"), drawn, Path("tests/bench"))
     if docname == "labs/GLOSSARY":
         content[0] = re.sub(r"^\*Lab (\d\d)\.", link_lab, content[0], flags=re.M)
-    if docname == "infra/site/slides":
-        content[0] += list_of_decks()
     if (ROOT / f"{docname}.ipynb").exists():
         content[0] = notebook_page(content[0], Path(docname))
 
@@ -205,20 +203,10 @@ def link_lab(found: re.Match[str]) -> str:
     return f"*[Lab {found[1]}]({pages[0]})." if pages else found[0]
 
 
-def list_of_decks() -> str:
-    """Return links to the slides, which are in the site and not among Sphinx's pages."""
-    lines = []
-    for path in sorted(ROOT.glob("solutions/*.ipynb")):
-        about = json.loads(path.read_text(encoding="utf-8"))["metadata"]["course"]
-        name = f"{about['lab']} · {about['title']}"
-        lines.append(f'- <a href="../../slides/{path.stem}.html">{name}</a>')
-    return "\n## The decks\n\n" + "\n".join(lines) + "\n" if lines else ""
-
-
 def notebook_page(text: str, page: Path) -> str:
     """Return a notebook whose title begins with its kind; a solution's answers are folded.
 
-    Below the title are links to what belongs together: the lab, its solution, its slides. The
+    Below the title are links to what belongs together: the lab, its solution. The
     search leaves out numbers, but finds "lab 06" where the index has it.
     """
     notebook = json.loads(text)
@@ -226,10 +214,7 @@ def notebook_page(text: str, page: Path) -> str:
     links = f"\n{RUN_IT}\n" if kind == "Lab" else ""
     if (ROOT / "solutions" / f"{page.name}.ipynb").exists():  # a copy for learners has none
         words = "The solution" if kind == "Lab" else "The lab without answers"
-        links += (
-            f"\n[{words}](../{other}/{page.name}.ipynb) · "
-            f'<a href="../slides/{page.name}.html">the slides</a>\n'
-        )
+        links += f"\n[{words}](../{other}/{page.name}.ipynb)\n"
     for cell in notebook["cells"]:
         if "claim" in cell["metadata"].get("tags", []):
             cell["metadata"]["tags"].append("remove-cell")

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the parts that were asked for; 1 if a part failed or missed its goal."""
     parts = "\n".join(f"  {name:9}{what}" for name, (what, _) in PARTS.items())
     parser = argparse.ArgumentParser(
-        prog="course bench",
+        prog="python -m tests.bench",
         description=f"{__doc__}\nParts, all when none is named:\n{parts}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,13 @@ from filelock import FileLock
 
 from tests.blackbox.course import Course
 from tests.blackbox.places import Place, new_place
-from tests.blackbox.surface import fresh_database
+from tests.blackbox.surface import (
+    build_vector_indexes,
+    connect,
+    create_schema,
+    find_binaries,
+    fresh_database,
+)
 
 DATA = Path(__file__).parents[2] / "data"
 CORPORA = {
@@ -19,6 +27,10 @@ CORPORA = {
     "manifests": ("code_manifests", "manifests"),
 }
 """Folder of `data/` → the partition and the repository's name that it is ingested with."""
+
+
+FILLED = "filled"
+"""The schema of the index over `data/`, which is the same in every database."""
 
 
 @pytest.fixture(scope="session")
@@ -55,26 +67,48 @@ def course(place: Place) -> Course:
 
 
 @pytest.fixture(scope="session")
-def backup(tmp_path_factory: pytest.TempPathFactory, database_url: str, worker_id: str) -> Path:
-    """The backup of an index over `data/`; made once, whatever number of workers there is."""
+def dump(tmp_path_factory: pytest.TempPathFactory, database_url: str, worker_id: str) -> Path:
+    """The index over `data/`, by pg_dump; made once, whatever number of workers there is."""
     folder = tmp_path_factory.getbasetemp()
     if worker_id != "master":
         folder = folder.parent
-    file = folder / "data-backup.jsonl"
+    file = folder / "data.dump"
     with FileLock(f"{file}.lock"):
         if not file.exists():
-            with new_place(database_url) as made:
+            with new_place(database_url, FILLED) as made:
                 for name, (partition, repo) in CORPORA.items():
                     made.course(
                         *("ingest", DATA / name, "--partition", partition, "--repo", repo)
                     ).ok()
-                made.course("backup", file).ok()
+                words = ("--format=custom", f"--schema={FILLED}", f"--file={file}", database_url)
+                subprocess.run([find_binaries().program("pg_dump"), *words], check=True)
     return file
 
 
+@contextmanager
+def filled_place(database_url: str, dump: Path) -> Iterator[Place]:
+    """Fill the one schema of a database that a dump can go to."""
+    with new_place(database_url, FILLED) as made:
+        with connect(made.url) as conn:
+            conn.execute(f"CREATE SCHEMA {FILLED}")
+            create_schema(conn, 384)
+        # The rows alone: the policies of a dump name the role that made it.
+        words = ("--data-only", f"--dbname={database_url}", dump)
+        subprocess.run([find_binaries().program("pg_restore"), *words], check=True)
+        with connect(made.url, autocommit=True) as conn:
+            build_vector_indexes(conn)
+        yield made
+
+
 @pytest.fixture(scope="session")
-def filled(backup: Path, database_url: str) -> Iterator[Place]:
+def filled(dump: Path, database_url: str) -> Iterator[Place]:
     """An index over documents, code and manifests of `data/`, for reading only."""
-    with new_place(database_url) as made:
-        made.course("restore", backup).ok()
+    with filled_place(database_url, dump) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def filled_to_write(dump: Path) -> Iterator[Place]:
+    """The same in a database of its own, for the tests of one file."""
+    with fresh_database("blackbox") as fresh, filled_place(fresh.url, dump) as made:
         yield made

@@ -49,9 +49,9 @@ class Place:
 
 
 @contextmanager
-def new_place(database_url: str) -> Iterator[Place]:
-    """Make a place and remove it with all that is in it."""
-    schema = f"net-{next(_numbers)}"
+def new_place(database_url: str, schema: str = "") -> Iterator[Place]:
+    """Make a place, in a new schema if none is named, and remove it with all that is in it."""
+    schema = schema or f"net-{next(_numbers)}"
     url = make_conninfo(database_url, options=f'-csearch_path="{schema}",public')
     course = Course({"DATABASE_URL": database_url, "RAG_COLLECTION": schema})
     try:

@@ -47,11 +47,13 @@ from course_lib.settings import CHUNK_OVERLAP as CHUNK_OVERLAP
 from course_lib.settings import CHUNK_SIZE as CHUNK_SIZE
 from course_lib.settings import project_root as project_root
 from course_lib.settings import settings as settings
+from course_lib.store import build_vector_indexes as build_vector_indexes
 from course_lib.store import connect as connect
 from course_lib.store import create_schema as create_schema
 from course_lib.store import drop_schema as drop_schema
 from course_lib.store import fresh_database as fresh_database
 from course_lib.store import write_chunks as write_chunks
+from course_lib.store.binaries import find_binaries as find_binaries
 from course_lib.teaching.github_server import GitHubServer as GitHubServer
 from course_lib.teaching.github_server import Repository as Repository
 from course_lib.teaching.github_server import Sizes as Sizes

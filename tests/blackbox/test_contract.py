@@ -429,7 +429,7 @@ def test_a_report_for_people(place: Place, tmp_path: Path) -> None:
     assert done.out.startswith(counted)
     assert done.err.endswith(
         f"line 2: {EMBEDDING_REJECTED}: embedding: vectors are made here; a record with its own is "
-        "a backup (`course restore`)\n"
+        "a restore record (backup-record-v1)\n"
     )
 
 

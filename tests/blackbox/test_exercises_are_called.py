@@ -136,7 +136,8 @@ def run_commands(place: Place, folder: Path) -> None:
     with hub_of(place, folder.parent, CONTENTS) as hub:
         hub.report()
     (folder / "requirements.txt").write_text("rich==14.1.0\n", "utf-8")
-    course("sync", folder, "--name", "mill").ok()
+    course("ingest", folder, "--repo", "mill").ok()
+    course("xray", "scan", folder, "--project", "mill").ok()
     course("xray", "suggest", "print a table", "-p", "mill", "-l", "python").ok()
 
 

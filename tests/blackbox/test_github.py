@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-import signal
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.blackbox.github import EXT, REPO, Hub, hub_of
+from tests.blackbox.github import REPO, Hub, hub_of
 from tests.blackbox.golden import hold_golden
 from tests.blackbox.places import Place, new_place
 from tests.blackbox.snapshots import Snapshot, marks, of, snapshot
@@ -394,73 +392,3 @@ def test_large_and_odd_trees_come_whole(place: Place, tmp_path: Path) -> None:
         part = hub.report("--partial")
         told.append({"step": "huge, partial", "asked": hub.asked(), **part})
     hold_golden("github/trees", told)
-
-
-def test_sync_gives_the_rows_of_ingest_and_of_ingest_repo(
-    hub: Hub, database_url: str, tmp_path: Path
-) -> None:
-    """Of a folder and of a repository; what has no lock file says so and ends well."""
-    folder = tmp_path / "shop"
-    for name in TEXTS:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(FILES[name])
-    github = {
-        "GITHUB_API_URL": hub.server.url,
-        "GITHUB_RAW_URL": hub.server.raw_url,
-        # `sync` keeps its downloads there.
-        "COURSE_STATE": str(hub.state),
-    }
-    remote = (REPO, "--ref", "main")
-    cases: tuple[tuple[tuple[str | Path, ...], tuple[str | Path, ...], dict[str, str]], ...] = (
-        ((folder,), ("ingest", folder), {}),
-        (remote, ("ingest-repo", *remote, *EXT), github),
-    )
-    for source, ingest, environment in cases:
-        with new_place(database_url) as quiet, new_place(database_url) as place:
-            quiet.course(*ingest, **environment).ok()
-            for step in ("first", "again"):
-                before = marks(place) if step == "again" else {}
-                done = place.course("sync", *source, **environment)
-                assert re.search(
-                    r"^(there is no lock file in|no file of .*poetry\.lock)", done.err, re.M
-                )
-                assert done.ok().count(" deleted") >= 1
-                assert snapshot(place) == snapshot(quiet), source
-                assert marks(place) == before or not before, source
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
-def test_a_folder_is_served_like_github_with_a_limit_that_is_waited_for(
-    place: Place, tmp_path: Path
-) -> None:
-    """`course github-server`: its lines lead a client to it and show what it is asked."""
-    folder, number = tmp_path / "notes", 4
-    folder.mkdir()
-    for each in range(number):
-        (folder / f"{each}.md").write_text(f"# Note {each}\n", encoding="utf-8")
-    served = ("--serve", f"ada/notes={folder}", "--limit", str(number), "--window", "1")
-    with place.course.process("github-server", *served) as server:
-        assert server.stdout
-        first = [server.stdout.readline().rstrip("\n") for _ in range(4)]
-        (address,) = re.findall(r"http://127\.0\.0\.1:\d+", "\n".join(first))
-        assert first == [
-            "ada/notes on a server like GitHub; Ctrl-C ends it. In another terminal:",
-            f"  export GITHUB_API_URL={address}",
-            "  export GITHUB_RAW_URL=",
-            "and run: course ingest-repo ada/notes --ref main --ext .yaml,.py,.go,.sh,.md",
-        ]
-        done = place.course(
-            *("ingest-repo", "ada/notes", "--ref", "main", "--ext", ".yaml,.md", "--json"),
-            *("--dest", tmp_path / "dest", "--max-wait", "60"),
-            GITHUB_API_URL=address,
-        )
-        assert done.json()["fetched"] == number
-        assert re.fullmatch(
-            r"(the hourly limit is used up: waiting \d+ s, until [\d:]+\n)+", done.err
-        )
-        asked = [server.stdout.readline().split() for _ in range(number + 2)]
-        assert all(path.startswith("api/repos/ada/notes/") for _, path, *_ in asked)
-        assert place.one("SELECT count(*) FROM document_chunks") == number
-        server.send_signal(signal.SIGINT)
-        out, err = server.communicate(timeout=60)
-        assert (server.returncode, err) == (130, "stopped\n"), out

@@ -20,6 +20,7 @@ from tests.blackbox.course import Course, Done
 from tests.blackbox.golden import hold_golden
 from tests.blackbox.kubeflow import Cluster, cluster
 from tests.blackbox.places import Place, new_place
+from tests.blackbox.surface import GitHubServer, Repository
 
 PIPELINES = ("docs_pipeline", "code_pipeline", "ingest_everything")
 NOWHERE = Course({"DATABASE_URL": "postgresql://nobody:hush-hush@127.0.0.1:1/none"})
@@ -245,12 +246,10 @@ def test_a_run_over_a_repository_gives_the_index_of_ingest_repo(
     """Code of one commit, pinned, each file in the partition of its kind."""
     (mill / "mill.py").write_text("def turn():\n    return 'wings'\n", encoding="utf-8")
     state = {"COURSE_STATE": str(tmp_path / "state")}
-    served = f"heron/mill={mill}"
-    with NOWHERE.process("github-server", "--serve", served) as server:
-        assert server.stdout
-        said = "".join(server.stdout.readline() for _ in range(4))
-        where = dict(re.findall(r"export (\w+)=(\S+)", said))
-        assert list(where) == ["GITHUB_API_URL", "GITHUB_RAW_URL"], said
+    repository = Repository("heron/mill")
+    repository.commit({p.relative_to(mill).as_posix(): p.read_bytes() for p in mill.rglob("*.*")})
+    with GitHubServer([repository]) as server:
+        where = {"GITHUB_API_URL": server.url, "GITHUB_RAW_URL": server.raw_url}
         call = [
             *("pipeline", "run", "-p", "code_pipeline", "-s", "repo=heron/mill"),
             "-s",

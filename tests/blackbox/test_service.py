@@ -52,17 +52,16 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def served(backup: Path, shared_place: Place) -> Iterator[Served]:
+def served(filled_to_write: Place) -> Iterator[Served]:
     """`course serve` over the index of data/, with keys that `course api-key` made."""
-    shared_place.course("restore", backup).ok()
     # The service is given its database in one piece: the URL that `course db url` prints.
-    url = shared_place.course("db", "url").ok().strip()
+    url = filled_to_write.course("db", "url").ok().strip()
     course = Course({"DATABASE_URL": url})
     made = [course("api-key", tenant, "--json").json() for tenant in ("acme", "beta")]
     acme, beta = ({"X-API-Key": one["key"]} for one in made)
     keys = ",".join(one["entry"] for one in made)
     with serving(course, RAG_API_KEYS=keys) as service:
-        yield Served(service.client, shared_place, course, acme, beta)
+        yield Served(service.client, filled_to_write, course, acme, beta)
 
 
 def test_the_description_of_the_api_is_the_one_that_clients_were_made_for(served: Served) -> None:

@@ -1,4 +1,4 @@
-"""`course xray` and `course sync`: lock files go in, a catalogue that can be asked comes out."""
+"""`course xray`: lock files go in, a catalogue that can be asked comes out."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def refused(status: int, code: str, **headers: str) -> Answer:
 
 
 def test_a_language_model_describes_what_nobody_else_knows(indexed: Place, tmp_path: Path) -> None:
-    """One request a language; a busy, exhausted or missing server leaves the rest to backfill."""
+    """One request a language; a busy or missing server leaves the rest to a later scan."""
     course = indexed.course.with_(OPENAI_API_KEY="sk-secret")
     app = lock(tmp_path / "app", "rich==1", "own-a==1.0", "own-b==2.0", "unknown-c==3.0")
     scan = ("xray", "scan", app, "-p", "app", "--json", "--endpoint")
@@ -326,8 +326,7 @@ def test_a_language_model_describes_what_nobody_else_knows(indexed: Place, tmp_p
     assert (first["described"], first["embedded"], first["waiting"]) == (1, 4, 3), first
     assert "has no quota left: insufficient_quota" in first["stopped"] and len(asked) == 1
     with describing(refused(503, "busy", **{"Retry-After": "0"}), well) as (url, asked):
-        call = ("xray", "backfill", "--json", "--endpoint", url, "--model", "m")
-        assert filled(course(*call).json()) == {
+        assert filled(course(*scan, url, "--model", "m").json()) == {
             **{"described": 2, "embedded": 2, "waiting": 1, "stopped": ""},
         }
     assert len(asked) == 2
@@ -344,16 +343,17 @@ def test_a_language_model_describes_what_nobody_else_knows(indexed: Place, tmp_p
         *("Colours, tables, progress bars and tracebacks for the terminal", None),
     ]
     with describing(well) as (url, asked):
-        spent = filled(course(*call[:4], url, "--token-budget", "10").json())
+        spent = filled(course(*scan, url, "--token-budget", "10").json())
         assert "0 of 10 tokens are used" in spent["stopped"] and asked == []
     with describing(refused(401, "invalid_api_key")) as (url, asked):
-        closed = course("xray", "backfill", "--endpoint", f"{url}/?key=sk-secret")
-    assert closed.ok() == "0 packages described, 0 embedded\n" and len(asked) == 1
+        closed = course("xray", "scan", app, "-p", "app", "--endpoint", f"{url}/?key=sk-secret")
+    assert closed.ok() == "python: unchanged\n0 packages described, 0 embedded\n"
+    assert len(asked) == 1
     assert "refuses the request: status 401 invalid_api_key" in closed.err
     assert "sk-secret" not in closed.err
 
 
-def test_without_a_model_a_scan_succeeds_and_backfill_embeds_later(
+def test_without_a_model_a_scan_succeeds_and_the_next_one_embeds(
     indexed: Place, tmp_path: Path
 ) -> None:
     """What is stored without vectors is suggested by name until then."""
@@ -362,9 +362,11 @@ def test_without_a_model_a_scan_succeeds_and_backfill_embeds_later(
     assert done.ok().splitlines()[0] == "python: 0 skipped, 2 added, 0 changed, 0 removed"
     assert "no vectors: " in done.err
     before = indexed.course(*ASK)
-    assert "course xray backfill" in before.err and len(before.ok().splitlines()) == 2
-    filled = indexed.course("xray", "backfill", "--json").json()
-    assert filled == {"described": 0, "embedded": 2, "waiting": 0, "stopped": ""}
+    assert "the next `course xray scan` makes them" in before.err
+    assert len(before.ok().splitlines()) == 2
+    again = indexed.course("xray", "scan", app, "-p", "app", "--json").json()
+    assert [one["unchanged"] for one in again["languages"]] == [True]
+    assert again["filled"] == {"described": 0, "embedded": 2, "waiting": 0, "stopped": ""}
     assert " spotipy 2.25.1 " in indexed.course(*ASK).ok().splitlines()[0]
 
 
@@ -420,49 +422,18 @@ def test_packages_need_no_index_beside_them(place: Place, tmp_path: Path) -> Non
     for _ in range(2):
         place.course("xray", "scan", app, "-p", "app").ok()
         assert " spotipy 2.25.1 " in place.course(*ASK).ok().splitlines()[0]
-    assert place.course("xray", "backfill").ok() == "0 packages described, 0 embedded\n"
     assert place.course("xray", "migrate").ok().startswith("0 old reports")
     assert "there is no index" in place.course("search", "colours").error()
 
 
-def test_sync_brings_documents_and_packages_up_to_date_and_two_at_once_lose_nothing(
-    place: Place, tmp_path: Path
-) -> None:
-    """Both halves in one call; two projects at once share a package and leave no orphan."""
+def test_two_scans_at_once_lose_nothing(place: Place, tmp_path: Path) -> None:
+    """Two projects at once share a package and leave no orphan."""
     course = place.course
-    notes = tmp_path / "app"
-    notes.mkdir()
-    (notes / "notes.md").write_text("# Notes\n\nA feature store.\n", encoding="utf-8")
-    first = course("sync", notes, "--name", "app")
-    assert first.ok().startswith(
-        "1 document, 1 chunk: 1 inserted, 0 updated, 0 unchanged, 0 deleted"
-    )
-    assert "there is no lock file" in first.err
-    (notes / "Cargo.lock").write_text(CARGO, encoding="utf-8")
-    second = course("sync", notes, "--name", "app").ok().splitlines()
-    assert re.sub(r" in [\d.]+ s$", "", second.pop(0)) == (
-        "1 document, 1 chunk: 0 inserted, 0 updated, 1 unchanged, 0 deleted"
-    )
-    assert second == [
-        "rust: 0 skipped, 1 added, 0 changed, 0 removed",
-        "1 package described, 1 embedded",
-    ]
-    third = course("sync", notes, "--name", "app").ok().splitlines()
-    assert third[1:] == ["rust: unchanged", "0 packages described, 0 embedded"]
-    (notes / "notes.md").write_text("# Notes\n\nNo feature store.\n", encoding="utf-8")
-    (notes / "Cargo.lock").write_text("[[package", encoding="utf-8")
-    half = course("sync", notes, "--name", "app")
-    assert half.code == 1 and "rust: nothing changed: Cargo.lock" in half.err
-    assert half.out.startswith("1 document, 1 chunk: 0 inserted, 1 updated")
-    assert used(place) == ["rust serde 1.0.219"]
-    assert "a repository keeps its name" in course("sync", "a/b", "--ref", "x", "-n", "y").error()
-
     for name in ("one", "two"):
-        folder = lock(tmp_path / name, f"own-{name}==1", "shared==1")
-        (folder / f"{name}.md").write_text(f"# {name}\n\nOf {name}.\n", encoding="utf-8")
+        lock(tmp_path / name, f"own-{name}==1", "shared==1")
     with ExitStack() as stack:
         both = [
-            stack.enter_context(course.process("sync", tmp_path / name, "--name", name))
+            stack.enter_context(course.process("xray", "scan", tmp_path / name, "--project", name))
             for name in ("one", "two")
         ]
         ended = [process.communicate(timeout=120) for process in both]
@@ -471,13 +442,10 @@ def test_sync_brings_documents_and_packages_up_to_date_and_two_at_once_lose_noth
         ["python own-one 1", "python shared 1"],
         ["python own-two 1", "python shared 1"],
     ]
-    own = ["python own-one", "python own-two", "python shared", "rust serde"]
-    assert names(place) == own
-    repos = place.rows("SELECT DISTINCT repo_slug FROM document_chunks ORDER BY 1")
-    assert [row["repo_slug"] for row in repos] == ["app", "one", "two"]
+    assert names(place) == ["python own-one", "python own-two", "python shared"]
     for name in ("one", "two"):
         course("xray", "forget", "-p", name).ok()
-    assert names(place) == ["rust serde"]
+    assert names(place) == []
 
 
 def test_a_project_needs_a_name_and_a_suggestion_a_language(course: Course) -> None:

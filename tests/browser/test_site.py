@@ -21,36 +21,11 @@ FRAMES = "genindex.html", "py-modindex.html", "search.html"
 LOOKED_AT = (
     *("index.html", "labs/01_recursive_splitter.html", "solutions/07_search_query.html"),
     *("labs/GLOSSARY.html", "labs/INSTRUCTORS.html", "build/reference/retriever.html"),
-    "slides/07_search_query.html",
 )
 """A page of each kind, which axe looks at in light and in dark."""
 
-SLIDE = 720
-SMALLEST_TEXT = 14
-"""Pixels: the height of a slide, and of the smallest text on it."""
-
-MEASURES = """(() => {
-    const slide = Reveal.getCurrentSlide(), noted = slide.querySelector(".cropped");
-    const all = [slide, ...slide.querySelectorAll(":not(aside, aside *)")].filter(
-        one => one.checkVisibility() && (!noted || !noted.contains(one)));
-    const out = all.filter(one => {
-        const place = one.getBoundingClientRect();
-        return place.width && (place.right > innerWidth + 1 || place.bottom > innerHeight + 1
-            || getComputedStyle(one).overflowY != "visible"
-                && one.scrollHeight > one.clientHeight + 1);
-    });
-    const texts = [...slide.querySelectorAll(":not(aside, aside *)")].filter(
-        one => [...one.childNodes].some(node => node.nodeType == 3 && node.data.trim()));
-    const sizes = texts.map(one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom);
-    return [out.map(one => one.outerHTML.slice(0, 80)), Boolean(noted), Math.min(...sizes)];
-})()"""
-"""What is out of sight or scrolls, whether a note says that a figure goes on, the size of text."""
-
 FIRST_VISIT = "Resetting to auto."
 """What the theme complains of where it has not kept yet whether a reader likes it dark."""
-
-CROPPED = ("01_recursive_splitter", 4)
-"""The one figure that is too long for a slide: a whole page of text."""
 
 pytestmark = pytest.mark.long
 needs_chromium = needs("chromium")
@@ -163,7 +138,6 @@ def test_every_page_opens_without_an_error_and_fits(
         ("late work", "tests/grading/README.html#late-work"),
         ("course search", "build/commands/your-documents.html#course-search"),
         ("search arguments", "build/commands/your-documents.html"),
-        ("slides", "infra/site/slides.html"),
     ],
 )
 def test_the_search_gives_a_newcomer_the_page_first(
@@ -174,22 +148,6 @@ def test_the_search_gives_a_newcomer_the_page_first(
     tab.wait_for_function(f"{found}.length > 0")
     first = [link.partition("?")[0] for link in tab.evaluate(found)[:2]]
     assert any(link.startswith(f"{site.as_uri()}/{page}") for link in first), first
-
-
-@needs_chromium
-def test_no_slide_holds_more_than_it_shows(site: Path, tab: Page) -> None:
-    tab.set_viewport_size({"width": 1280, "height": SLIDE})
-    wrong = []
-    for deck in sorted((site / "slides").glob("*.html")):
-        tab.goto(deck.as_uri())
-        tab.wait_for_function("window.Reveal && Reveal.isReady()")
-        for number in range(tab.evaluate("Reveal.getTotalSlides()")):
-            tab.evaluate(f"Reveal.slide({number})")
-            out, noted, smallest = tab.evaluate(MEASURES)
-            known = (deck.stem, number + 1) == CROPPED
-            if out or noted != known or smallest < SMALLEST_TEXT:
-                wrong.append((deck.stem, number + 1, out, noted, smallest))
-    assert wrong == []
 
 
 @needs_chromium

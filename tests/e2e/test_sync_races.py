@@ -27,7 +27,6 @@ from course_lib.store.databases import FreshDatabase
 from course_lib.xray import (
     LockFiles,
     Package,
-    backfill,
     create_tables,
     drop_tables,
     forget_project,
@@ -274,7 +273,7 @@ def test_a_connection_that_ends_in_the_middle_of_a_sync_changes_nothing(
     assert (done.added, done.removed, done.orphans) == (("new",), ("old",), ("old",))
 
 
-def test_a_sync_that_is_killed_while_it_describes_is_made_up_for_by_backfill(
+def test_a_sync_that_is_killed_while_it_describes_is_made_up_for_by_the_next(
     conn: Conn, xray_database: FreshDatabase, tmp_path: Path
 ) -> None:
     names = {f"p{number:02}" for number in range(40)}
@@ -295,7 +294,9 @@ def test_a_sync_that_is_killed_while_it_describes_is_made_up_for_by_backfill(
     assert used(conn) == catalogue(conn) == names
     there = described(conn)
     assert 3 <= there < len(names)
-    filled = backfill(conn, describer=Knows())
+    filled = sync_project(
+        conn, "app", LockFiles({"requirements.txt": lines}), describer=Knows()
+    ).filled
     assert (filled.described, filled.waiting) == (len(names) - there, 0)
     assert described(conn) == len(names)
     assert conn.execute(

@@ -53,8 +53,8 @@ PLAUSIBLE = {
 
 
 COMMANDS = (
-    *("split", "validate", "search", "load", "ingest", "embed", "restore", "parsers", "nonsense"),
-    *("ingest-tenant", "api-key", "settings", "sync", "eval", ""),
+    *("split", "validate", "search", "load", "ingest", "embed", "parsers", "nonsense"),
+    *("ingest-tenant", "api-key", "settings", "eval", ""),
 )
 
 
@@ -102,14 +102,12 @@ class BadCalls:
             ["split", str(file), "--jsonl"],
             ["validate", str(file)],
             ["validate", str(file), "--json"],
-            ["restore", str(file)],
             ["ingest", str(file)],
             ["ingest", str(file.parent), "--repo", "r"],
             ["load", str(file.parent), "--output-dir", str(file.parent / "out")],
             ["load", str(file.parent), "--output-dir", str(file)],
             ["embed", str(file.parent)],
             ["ingest-tenant", str(file), "--tenant", "local", "--repo", "r"],
-            ["backup", str(file.parent)],
             ["xray", "scan", str(file.parent)],
         ]
         return f"file: {kind}", (rng.choice(made), {})

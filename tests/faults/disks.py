@@ -149,18 +149,16 @@ def _stopped_server(data: Disk, docs: Folder, folder: Path, report: Report) -> N
 
 
 def _outputs(small: Disk, docs: Folder, folder: Path, report: Report) -> None:
-    """JSON Lines and backups: the file of before stays, and no part of a new one."""
+    """JSON Lines: the file of before stays, and no part of a new one."""
     small_docs = Folder(folder / "few", Random(1), documents=6)
-    output, backup = small.path / "out", small.path / "backup.jsonl"
+    output = small.path / "out"
     load = ["load", str(small_docs.path), "--output-dir", str(output)]
     code, said = _course(folder, *load)
     assert code == 0, said
-    backup.write_text("the backup of before\n", encoding="utf-8")
     before = _files(small.path)
     small_docs.change()
     small.fill()
     report.add("output of load", refused(_course(folder, *load)))
-    report.add("backup", refused(_course(folder, "backup", str(backup))))
     assert _files(small.path) == before, "a file changed, or a part of one was left"
     small.empty()
     code, said = _course(folder, *load)

@@ -15,7 +15,6 @@ from course_lib.service import create_app, new_key
 from course_lib.service.config import key_digest
 from course_lib.settings import project_root
 from course_lib.store import connect, fresh_database, service_url
-from course_lib.xray import backfill
 from tests.service.conftest import Index
 from tests.service.running import Running, running, until
 
@@ -161,9 +160,8 @@ def test_without_a_model_packages_are_stored_and_the_first_fifty_suggested(
         assert all(one["similarity"] is None for one in found["packages"])
     with running(create_app(index.config(), embedder=embedder)) as service:
         found = suggest(service.client, index.acme).json()
-        assert "course xray backfill" in found["fallback"] and len(found["packages"]) == 50
-        with connect(index.url, autocommit=True) as conn:
-            assert backfill(conn, embedder=embedder).embedded > 50
+        assert "course xray scan" in found["fallback"] and len(found["packages"]) == 50
+        assert scan(service.client, index.acme, requirements_txt=API).json()["vectors"]
         assert names(service.client, index.acme)[0] == "spotipy"
 
 

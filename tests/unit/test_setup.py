@@ -91,16 +91,20 @@ def test_third_party_licences_are_those_of_the_dependencies() -> None:
 
 
 @needs("make")
-def test_every_task_of_make_is_a_command_of_course_and_listed() -> None:
+def test_every_task_of_make_is_a_command_of_course_or_a_module_and_listed() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     tasks = dict(re.findall(r"^([a-z][a-z-]*):.*\n((?:\t.*\n)*)", text, flags=re.MULTILINE))
     named = "setup run test lab build bench faults doctor up down clean help start lock grade site"
     assert set(tasks) == {*named.split(), "test-long", "test-browser"}
     commands = typer.main.get_command(build_app()).commands  # type: ignore[attr-defined]
     for task in set(tasks) - {"help", "setup"}:
-        called = re.findall(r"\$\(COURSE\) ([a-z]+)", tasks[task])
         name = task.removesuffix("-long").removesuffix("-browser")
-        assert called == [name] and name in commands
+        if name in ("bench", "faults"):
+            assert f"$(MODULE) tests.{name}" in tasks[task]
+            assert (ROOT / "tests" / name / "__main__.py").exists()
+        else:
+            assert re.findall(r"\$\(COURSE\) ([a-z]+)", tasks[task]) == [name]
+            assert name in commands
     done = subprocess.run(["make"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
     assert set(re.findall(r"^  ([a-z-]+) ", done.stdout, flags=re.MULTILINE)) == set(tasks)
 

@@ -10,36 +10,31 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from course_lib.answers.confidence import ENOUGH, Signs, in_words, probability, signs_of, stems
 from course_lib.answers.generators.base import Request
-from course_lib.answers.passages import Passage
 from course_lib.answers.units import Unit, units_of
+from course_lib.answers.words import stems
 from course_lib.embedder.vectors import cosine_similarity
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
 
 NOT_IN_INDEX = "This is not in the index."
+ENOUGH = 0.35
+"""From this cosine similarity of the best passage on, it is taken for an answer.
+
+Of the 219 labelled questions over the course's data, 87 % of the 175 that have an answer are
+answered, and 75 % of the 44 in `data/questions/unanswerable.jsonl` are refused: a balanced accuracy
+of 0.81. The best, 0.83, is at 0.41, where 29 % of the questions that have an answer are refused.
+`tests/unit/answers/test_extractive.py` measures both, for `all-MiniLM-L6-v2`; other models put
+their cosines elsewhere.
+"""
 QUOTES = 5
 """Sentences or lines that are quoted, besides the neighbours of lines."""
 
 CLOSE = 0.7
 """What is quoted beside the best unit has this share of its score, at least."""
-
-LANGUAGES = {
-    ".go": "Go golang",
-    ".json": "JSON",
-    ".md": "Markdown",
-    ".py": "Python",
-    ".sh": "shell Bash",
-    ".toml": "TOML",
-    ".yaml": "YAML Kubernetes",
-    ".yml": "YAML Kubernetes",
-}
-"""Names of languages, which nobody writes into a file that is written in one."""
 
 WORDS, PASSAGE = 0.5, 0.6
 """What the question's words in a unit count beside its cosine, and what its passage's cosine."""
@@ -72,10 +67,12 @@ class Extractive:
         if not units:
             yield NOT_IN_INDEX
             return
-        scores, signs = self._judge(request.question, units)
-        chance = probability(signs)
-        request.notes.append(in_words(chance))
-        if chance < ENOUGH:
+        scores, similarity = self._judge(request.question, units)
+        request.notes.append(
+            f"the best passage has a similarity of {similarity:.2f}; "
+            f"from {ENOUGH} on it is taken for an answer"
+        )
+        if similarity < ENOUGH:
             yield NOT_IN_INDEX
             return
         best = sorted(range(len(units)), key=lambda place: -scores[place])[:QUOTES]
@@ -83,8 +80,8 @@ class Extractive:
         for number, group in enumerate(_grouped(units, best)):
             yield ("\n\n" if number else "") + _quoted(group)
 
-    def _judge(self, question: str, units: Sequence[Unit]) -> tuple[list[float], Signs]:
-        """Return how well each unit answers, and what speaks for an answer at all."""
+    def _judge(self, question: str, units: Sequence[Unit]) -> tuple[list[float], float]:
+        """Return how well each unit answers, and how similar the best passage is."""
         passages = list({unit.passage.index: unit.passage for unit in units}.values())
         texts = [question, *(one.text for one in passages), *(unit.read_as for unit in units)]
         vectors = self._embedder.encode(texts)
@@ -97,16 +94,7 @@ class Extractive:
             cosine + WORDS * word + PASSAGE * of_passage[unit.passage.index]
             for unit, cosine, word in zip(units, of_units, words, strict=True)
         ]
-        held = [_all_words(one) for one in passages]
-        return scores, signs_of(question, held, of_passage.values(), of_units)
-
-
-def _all_words(passage: Passage) -> str:
-    """Return a passage with all that is known of it, down to the language that it is in."""
-    result = passage.result
-    language = LANGUAGES.get(PurePosixPath(passage.path).suffix.lower(), "")
-    known = [result.repo_slug, passage.path, language, result.kind, result.name, passage.text]
-    return " ".join(known)
+        return scores, max(of_passage.values())
 
 
 def _word_scores(asked: set[str], units: Sequence[set[str]]) -> list[float]:

@@ -29,9 +29,11 @@ def test_what_stands_between_the_markers_is_the_file_to_the_character(text: str)
     assert extract_file("\n  " + wrapped(text).replace("\n", "\r\n") + "\n") == text + "\n"
 
 
-def test_a_file_that_speaks_of_the_markers_can_be_edited() -> None:
-    text = f"The answer ends with a line\n{END_FILE}\nand begins with {BEGIN_FILE}."
-    assert extract_file(wrapped(text), original=text) == text + "\n"
+def test_a_file_may_speak_of_the_markers_but_have_no_line_that_is_one() -> None:
+    text = f"The answer ends with {END_FILE}\nand begins with {BEGIN_FILE}.\n"
+    assert extract_file(wrapped(text)) == text + "\n"
+    with pytest.raises(EditError, match="in the middle of the file"):
+        extract_file(wrapped(f"one\n{END_FILE}\ntwo"))
 
 
 def test_a_file_that_is_a_code_fence_can_be_edited() -> None:

@@ -1,5 +1,6 @@
 """JSON Lines: whole or not at all, and broken lines by their numbers."""
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +49,19 @@ def test_a_place_that_cannot_be_written_is_an_error_and_no_traceback(tmp_path: P
         with pytest.raises(InputError, match="cannot be written"):
             write_jsonl(path, ["{}"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes in folders")
+def test_a_device_or_a_pipe_is_refused_and_a_link_stays(tmp_path: Path) -> None:
+    """As root, `/dev/stdout` would be replaced for the whole machine."""
+    link, pipe = tmp_path / "link.jsonl", tmp_path / "pipe.jsonl"
+    link.symlink_to(tmp_path / "file.jsonl")
+    write_jsonl(link, ["{}"])
+    assert link.is_symlink() and (tmp_path / "file.jsonl").read_bytes() == b"{}\n"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="cannot be written: it is a device or a pipe"):
+        write_jsonl(pipe, ["{}"])
+    assert pipe.is_fifo()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such permission bits")

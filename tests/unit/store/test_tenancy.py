@@ -14,7 +14,6 @@ from course_lib.records import PARTITIONS, Chunk, Scope, SourceDocument
 from course_lib.retriever import Query, search
 from course_lib.store import (
     as_tenant,
-    backup_lines,
     build_vector_indexes,
     connect,
     create_schema,
@@ -290,7 +289,6 @@ def test_the_owners_tools_see_everything_and_pay_nothing_for_the_policies(
 ) -> None:
     assert len(contents(owner)) == 6
     assert len(search(owner, [1, 0, 0], Query(top_k=9, threshold=-1))) == 6
-    assert len(list(backup_lines(owner))) == 1 + 2 + 6
     plan = owner.execute("EXPLAIN SELECT content FROM document_chunks").fetchall()
     assert "course.tenant" not in str(plan) and "Filter" not in str(plan)
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from course_lib.answers.budget import fit_passages
 from course_lib.answers.citations import check_citations
-from course_lib.answers.confidence import stems
 from course_lib.answers.faithfulness import NUMBER, support
 from course_lib.answers.hints import find_hinted
 from course_lib.answers.selection import maximal_marginal_relevance
+from course_lib.answers.words import stems
 from tests.unit.teaching.edits import edits
 
 # --- 12.1 find_hinted ---

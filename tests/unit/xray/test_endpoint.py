@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from course_lib.xray import LockFiles, Package, backfill, sync_project
+from course_lib.xray import LockFiles, Package, sync_project
 from course_lib.xray.descriptions import (
     DescriberStoppedError,
     Descriptions,
@@ -111,7 +111,7 @@ def test_a_quota_that_is_used_up_is_not_asked_again(
     server.script = [describing, answer]
     run = Run(server.url).describe(PACKAGES)
     assert run.names == ["p0", "p1"]
-    assert "has no quota left" in run.stopped and "backfill" in run.stopped
+    assert "has no quota left" in run.stopped and "Scan again" in run.stopped
     assert (len(server.requests), waits) == (2, [])
 
 
@@ -220,7 +220,8 @@ def test_a_run_keeps_within_its_budget_and_the_next_one_resumes(
     assert "of 350 tokens are used" in done.filled.stopped
     assert {model for _, model in catalogue(conn).values()} == {client.model_name}
     asked = len(server.requests)
-    filled = backfill(conn, embedder=client, describer=Run(server.url).describer)
+    knows = Run(server.url).describer
+    filled = sync_project(conn, "app", lock, embedder=client, describer=knows).filled
     assert filled.described == 5 - done.filled.described
     assert (filled.waiting, filled.stopped) == (0, "")
     assert len(server.requests) - asked == 1

@@ -10,7 +10,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from course_lib.errors import DatabaseError
-from course_lib.xray import LockFiles, MigrationReport, backfill, migrate_reports, sync_project
+from course_lib.xray import LockFiles, MigrationReport, migrate_reports, sync_project
 from course_lib.xray.packages import newest
 from course_lib.xray.tables import has_tables
 from tests.schemas import OwnSchema
@@ -69,7 +69,8 @@ def test_every_report_moves_and_the_old_table_goes(
     }
     assert report(old, "two") == {"bare": ("", None), "rich": ("14", "Colours")}
     assert catalogue(old)["rich"] == ("Colours", None)
-    assert backfill(old, embedder=client).embedded == 4
+    files = LockFiles({"requirements.txt": "rich==14"})
+    assert sync_project(old, "two", files, embedder=client).filled.embedded == 1
     assert migrate_reports(old) == MigrationReport()
 
 

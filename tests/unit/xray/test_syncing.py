@@ -12,7 +12,6 @@ from course_lib.store import connect
 from course_lib.xray import (
     LockFiles,
     Package,
-    backfill,
     forget_project,
     sync_packages,
     sync_project,
@@ -70,14 +69,33 @@ def test_another_model_makes_its_own_vectors(
     conn: Conn, client: Any, other_model: Any, catalogue: Any
 ) -> None:
     sync_project(conn, "app", python("rich==1", "typer==1"), embedder=client)
-    assert backfill(conn, embedder=other_model).embedded == 2
+    done = sync_project(conn, "app", python("rich==1", "typer==2"), embedder=other_model)
+    assert (done.languages[0].skipped, done.filled.embedded) == (1, 2)
     assert {model for _, model in catalogue(conn).values()} == {"another model"}
+
+
+def test_a_scan_fills_what_this_project_lacks_and_no_other(
+    conn: Conn, client: Any, told: Any, report: Any, catalogue: Any
+) -> None:
+    files = python("rich==1", "unknown==1")
+    for project, found in (("app", files), ("other", python("theirs==1"))):
+        sync_project(conn, project, found)
+    knows = told(rich="Colours")
+    done = sync_project(conn, "app", files, embedder=client, describer=knows)
+    assert done.languages[0].unchanged
+    assert [one.name for one in knows.asked] == ["rich", "unknown"]
+    assert (done.filled.described, done.filled.embedded, done.filled.waiting) == (1, 2, 1)
+    assert report(conn, "app")["rich"] == ("1", "Colours")
+    assert catalogue(conn)["theirs"] == (None, None)
+    done = sync_project(conn, "app", files, embedder=client, describer=told())
+    assert (done.filled.described, done.filled.embedded, done.filled.waiting) == (0, 0, 1)
 
 
 def test_a_description_that_changes_while_it_is_encoded_is_not_overwritten(
     conn: Conn, database: OwnSchema, client: Any, told: Any, catalogue: Any
 ) -> None:
-    sync_project(conn, "app", python("rich==1"), describer=told(rich="Before"))
+    files = python("rich==1")
+    sync_project(conn, "app", files, describer=told(rich="Before"))
     encode = client.encode
 
     def change_meanwhile(texts: Any, *rest: Any) -> Any:
@@ -86,10 +104,10 @@ def test_a_description_that_changes_while_it_is_encoded_is_not_overwritten(
         return encode(texts, *rest)
 
     client.encode = change_meanwhile
-    assert backfill(conn, embedder=client).embedded == 0
+    assert sync_project(conn, "app", files, embedder=client).filled.embedded == 0
     assert catalogue(conn) == {"rich": ("After", None)}
     client.encode = encode
-    assert backfill(conn, embedder=client).embedded == 1
+    assert sync_project(conn, "app", files, embedder=client).filled.embedded == 1
 
 
 def test_the_orphan_query_takes_only_what_nobody_uses(conn: Conn, catalogue: Any) -> None:

@@ -15,7 +15,6 @@ from course_lib.store.collection import in_collection
 from course_lib.store.databases import FreshDatabase
 from course_lib.xray import (
     LockFiles,
-    backfill,
     create_tables,
     drop_tables,
     forget_project,
@@ -24,7 +23,6 @@ from course_lib.xray import (
     sync_packages,
     sync_project,
 )
-from course_lib.xray.catalogue import catalogue_languages
 from course_lib.xray.tables import has_tables
 
 Conn = psycopg.Connection[Any]
@@ -62,9 +60,9 @@ def reader(conn: Conn, roles: FreshDatabase) -> Any:
 
 
 def test_two_tenants_have_projects_of_the_same_name(conn: Conn, client: Any) -> None:
-    sync_packages(conn, "app", "python", {"rich": "1"}, tenant="one")
-    sync_packages(conn, "app", "python", {"rich": "2", "typer": "1"}, tenant="two")
-    backfill(conn, embedder=client)
+    for tenant, lines in (("one", "rich==1"), ("two", "rich==2\ntyper==1")):
+        files = LockFiles({"requirements.txt": lines})
+        sync_project(conn, "app", files, tenant=tenant, embedder=client)
     for tenant, versions in (("one", {"1"}), ("two", {"1", "2"}), ("three", set())):
         found = suggest(
             conn, client, "colours", project="app", language="python", tenant=tenant, k=9
@@ -136,7 +134,6 @@ def test_a_role_without_rights_is_told_who_makes_the_tables(conn: Conn, writer: 
         sync_project(writer, "app", FILES)
     with pytest.raises(DatabaseError, match="holds no packages yet"):
         suggest(writer, None, "x", project="app", language="python")
-    assert backfill(writer).embedded == 0
     assert forget_project(writer, "app") == []
 
 
@@ -147,14 +144,13 @@ def test_a_collection_needs_no_index_and_its_connections_see_no_other_index_afte
     for _ in range(2):
         with connect(url, autocommit=True) as mine:
             sync_project(mine, "app", FILES, embedder=client)
-            assert backfill(mine, embedder=client).embedded == 0
             found = suggest(mine, client, "colours", project="app", language="python")
             assert [one.similarity is None for one in found.packages] == [False, False]
             assert migrate_reports(mine).reports == 0
             assert mine.execute("SHOW search_path").fetchone() == ("packages_only",)
     with connect(roles.url, autocommit=True) as default:
         default.execute("DROP SCHEMA packages_only CASCADE")
-        assert not has_tables(default) or catalogue_languages(default) == []
+        assert not has_tables(default) or not default.execute("TABLE xray_packages").fetchall()
 
 
 def test_tables_of_an_earlier_version_get_what_they_lack_and_keep_their_vectors(
@@ -165,7 +161,7 @@ def test_tables_of_an_earlier_version_get_what_they_lack_and_keep_their_vectors(
     with connect(service_url("writer", url=roles.url), autocommit=True) as writer:
         with pytest.raises(DatabaseError, match="missing or old"):
             sync_project(writer, "app", FILES)
-    assert backfill(bare, embedder=client).embedded == 0
+    assert sync_project(bare, "app", FILES, embedder=client).filled.embedded == 0
 
 
 def test_the_tables_are_made_once_and_dropped_whole(bare: Conn) -> None:
