@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.embedder.weights import models_dir
@@ -33,7 +33,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No timing is asserted: on a machine that is busy, examples take long without a fault of theirs.
-settings.register_profile("course", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A failing example is not explained: for that Hypothesis traces each line, which once did not end.
+settings.register_profile(
+    "course",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    phases=[one for one in Phase if one is not Phase.explain],
+)
 settings.load_profile("course")
 
 

@@ -128,7 +128,8 @@ def run_commands(place: Place, folder: Path) -> None:
     with models({CHAT: ollama(changed), SHOW: window(8192)}) as model:
         wish = ("--edit", "Stop the mill.")
         given = {"RAG_REPO_ROOT": str(folder)} | model.ollama
-        course("edit", folder / "docs/mill.md", *wish, **given).ok()
+        (folder / "docs/note.md").write_text("The mill turns.\n", "utf-8")
+        course("edit", folder / "docs/note.md", *wish, **given).ok()
     evaluation = ("eval", questions, "-c", f"docs={folder}")
     run = folder.with_name("run.json")
     Course({})(*evaluation, "--save", run).ok()

@@ -121,7 +121,12 @@ def we_say(text: str) -> list[Who]:
 
 
 def is_beyond(text: str) -> bool:
-    """Return whether a loader goes beyond the composer: merges, templates, Lists; empty nodes."""
+    """Return whether a loader goes beyond the composer: merges, templates, Lists; empty nodes.
+
+    To the composer, `---kind` is a key.
+    """
+    if re.search("^---[A-Za-z]", text, re.MULTILINE):
+        return True
     return "<<" in text or "{{" in text or "List" in text or re.search("[&!]", text) is not None
 
 
