@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.settings import project_root
+from course_lib.teaching.build.release import WITHHELD
 from course_lib.teaching.grade import (
     Limits,
     Master,
@@ -40,8 +41,11 @@ def hand_in(folder: Path, master: Master) -> None:
     for cell in partly["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == answer.grade_id:
             cell["source"] = answer.source
-    right = master.path.read_text(encoding="utf-8")
-    texts = {"right": right, "untouched": sheet, "partly": json.dumps(partly)}
+    right = json.loads(master.path.read_text(encoding="utf-8"))
+    right["cells"] = [
+        cell for cell in right["cells"] if WITHHELD.isdisjoint(cell["metadata"].get("tags", []))
+    ]
+    texts = {"right": json.dumps(right), "untouched": sheet, "partly": json.dumps(partly)}
     for name, text in texts.items():
         (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
 
