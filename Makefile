@@ -11,13 +11,13 @@ MODULE := .venv/bin/python -m
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-long test-browser lab start build grade bench faults site doctor up down clean lock
+.PHONY: help setup run test test-long test-containers test-browser lab start build grade bench faults site doctor images up down clean lock
 
 help:  ## list the tasks
 	@echo "make TASK, where TASK is one of"
-	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1|/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1|/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
-setup:  ## create or mend .venv and install everything (all other tasks do this first)
+setup:  ## create or mend .venv and install everything (most other tasks do this first)
 	@$(PYTHON) course_lib/bootstrap.py
 
 run: setup  ## execute the solutions and write build/run/index.html; LAB=01 takes one
@@ -28,6 +28,9 @@ test: setup  ## all checks and tests, as CI runs them
 
 test-long: setup  ## the tests that take many minutes
 	@$(COURSE) test --long
+
+test-containers: setup  ## build the images and run them: needs a Docker engine
+	@$(COURSE) test --containers
 
 test-browser: setup  ## run every lab in JupyterLab in Chromium; pictures in build/browser/
 	@$(COURSE) test --browser
@@ -55,6 +58,9 @@ site: setup  ## build the course as a site: build/site/index.html, without a net
 
 doctor: setup  ## say what is wrong on this machine, and the fix
 	@$(COURSE) doctor
+
+images:  ## build the three images of infra/docker, for Docker or Kind
+	@infra/setup-kubeflow.sh images
 
 up: setup  ## start PostgreSQL in Docker instead of the embedded one
 	@$(COURSE) up

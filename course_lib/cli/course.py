@@ -127,6 +127,9 @@ def test(
     browser: Annotated[
         bool, typer.Option("--browser", help="Every lab in JupyterLab and Chromium instead.")
     ] = False,
+    containers: Annotated[
+        bool, typer.Option("--containers", help="The images instead; needs a Docker engine.")
+    ] = False,
     skipped: Annotated[
         bool, typer.Option("--skipped", help="What the last run skipped for want of a program.")
     ] = False,
@@ -134,7 +137,7 @@ def test(
     """Run all checks and tests, as CI does."""
     from course_lib.teaching.testing import run_tests
 
-    raise typer.Exit(run_tests(long=long, browser=browser, skipped=skipped))
+    raise typer.Exit(run_tests(long=long, browser=browser, containers=containers, skipped=skipped))
 
 
 def site() -> None:

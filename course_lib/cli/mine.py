@@ -73,6 +73,11 @@ def mine(
             "a cluster runs the course's images, which do not hold your functions",
             hint="Run the pipeline here: course mine pipeline run",
         )
+    if "docker" in command or "--runner=docker" in command:
+        raise InputError(
+            "containers run the course's images, which do not hold your functions",
+            hint="Let the steps be processes: course mine pipeline run",
+        )
     program = shutil.which("course", path=str(Path(sys.executable).parent))
     if program is None:
         raise InputError("the program `course` is not beside this Python", hint="Run `make setup`.")

@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -53,16 +53,20 @@ Caching = Annotated[
 def run(
     pipeline_name: Name = "docs_pipeline",
     given: Given = None,
+    runner: Annotated[
+        Literal["subprocess", "docker"],
+        typer.Option(help="Whether a step is a process or a container of its image."),
+    ] = "subprocess",
     caching: Caching = True,
     compile_only: CompileOnly = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show all that the steps say.")
     ] = False,
 ) -> None:
-    """Run a pipeline on this machine: each step is a process of its own.
+    """Run a pipeline on this machine: each step is a process, or with docker a container.
 
     Steps whose inputs were seen before are left out; what the database holds already is neither
-    encoded nor written again.
+    encoded nor written again. For containers, build the images first: make images.
 
     Example: course pipeline run --set source=data/documents --set shards=4
     """
@@ -74,7 +78,12 @@ def run(
     from course_lib.store import default_url
 
     done = run_locally(
-        pipeline_name, arguments, caching=caching, url=default_url(), on_event=_progress()
+        pipeline_name,
+        arguments,
+        caching=caching,
+        url=default_url(),
+        runner=runner,
+        on_event=_progress(),
     )
     if verbose:
         show(done.log.read_text(encoding="utf-8"))

@@ -151,12 +151,20 @@ def build_index(
     return total["chunks"]
 
 
+@dsl.component(base_image=LOADER, install_kfp_package=False)
+def load_questions(questions: dsl.Output[dsl.Dataset], file: str) -> None:
+    """Take labelled questions into the run, so that no other step needs the file."""
+    from course_lib.pipeline.sources import copy_questions
+
+    copy_questions(file, questions.path)
+
+
 @dsl.component(base_image=EMBEDDER, install_kfp_package=False)
 def evaluate(
+    questions: dsl.Input[dsl.Dataset],
     metrics: dsl.Output[dsl.Metrics],
     answers: dsl.Output[dsl.Markdown],
     chunks: int,
-    questions: str,
     tenant: str = "local",
     repo: str = "documents",
 ) -> float:
@@ -168,7 +176,9 @@ def evaluate(
     from course_lib.pipeline.storing import database
 
     with database() as conn:
-        run = evaluate(questions, conn=conn, embedder=EmbeddingClient(), tenant=tenant, repo=repo)
+        run = evaluate(
+            questions.path, conn=conn, embedder=EmbeddingClient(), tenant=tenant, repo=repo
+        )
     for name, value in run.means().items():
         metrics.log_metric(name, round(value, 4))
     Path(answers.path).write_text(markdown(run), encoding="utf-8")

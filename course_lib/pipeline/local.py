@@ -1,4 +1,4 @@
-"""Running a pipeline on this machine: each step is a process of its own, as on a cluster a pod.
+"""Running a pipeline on this machine: each step is a process or a container, as on a cluster a pod.
 
 A pipeline and its arguments go in; the run's folder with its artifacts, its log and what became of
 each step come out. Steps whose inputs were seen before are not run again.
@@ -15,17 +15,19 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import psutil
 
 from course_lib import __version__
 from course_lib.loader import default_registry
 from course_lib.pipeline.catalogue import PipelineError, find_pipeline
+from course_lib.pipeline.containers import docker_runner, hash_of, image_ids, stop_containers
 from course_lib.pipeline.corpus import FORMAT
 from course_lib.pipeline.storing import URL
 from course_lib.pipeline.watching import COLOURS, Attempt, Told, What, watching
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 
 EXECUTOR = "kfp.dsl.executor_main"
 """Is in the command of every step."""
+
+Runner = Literal["subprocess", "docker"]
+"""What a step is: a process of this machine, or a container of its image."""
 
 _stopping = threading.Event()
 
@@ -124,9 +129,10 @@ def run_locally(
     root: str | os.PathLike[str] | None = None,
     caching: bool = True,
     url: str | None = None,
+    runner: Runner = "subprocess",
     on_event: Told = lambda what, task, seconds: None,
 ) -> LocalRun:
-    """Run a pipeline, or a component alone, on this machine: each step is a process of its own.
+    """Run a pipeline, or a component alone, on this machine.
 
     A run that fails is a result, too; `LocalRun.check` makes an exception of it.
 
@@ -143,6 +149,9 @@ def run_locally(
         Whether a step may be left out whose inputs were seen before.
     url
         The steps' database; None leaves the environment, which the steps inherit, as it is.
+    runner
+        ``"subprocess"`` makes each step a process in this environment, ``"docker"`` a container of
+        the step's image.
     on_event
         Called while it happens, from several threads; see `Told`.
 
@@ -155,7 +164,8 @@ def run_locally(
     InputError
         If there is no such pipeline.
     PipelineError
-        If the run's files cannot be written, or nothing can start a step.
+        If the run's files cannot be written, or nothing can start a step: there is no shell, no
+        Docker engine, or an image is missing.
 
     Examples
     --------
@@ -163,7 +173,7 @@ def run_locally(
     >>> run.count("failed"), run.outputs  # doctest: +SKIP
     (0, {})
     """
-    if shutil.which("sh") is None:
+    if runner == "subprocess" and shutil.which("sh") is None:
         raise PipelineError(
             "steps are started by a shell, and there is no sh on PATH",
             hint="On Windows, run it in WSL, or with the sh of Git for Windows on PATH.",
@@ -176,19 +186,21 @@ def run_locally(
     folder = home / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     log = folder / "log.txt"
     outputs, failure = {}, ""
+    in_docker = runner == "docker"
+    cache = hash_of(image_ids(made)) if in_docker else _parsers()
     try:
         make_folder(folder)
         local.init(
-            subprocess_runner(),
+            docker_runner(folder.name, url, arguments or {}) if in_docker else subprocess_runner(),
             pipeline_root=os.fspath(folder),
             enable_caching=caching,
-            cache_root=os.fspath(home / "cache" / _parsers()),
+            cache_root=os.fspath(home / "cache" / cache),
         )
         with (
             log.open("w", encoding="utf-8") as file,
             # The steps inherit the database: a parameter would be in the compiled pipeline.
             with_variables({} if url is None else {URL: url}),
-            ended_with_us(),
+            ended_with_us(partial(stop_containers, folder.name) if in_docker else _kill_steps),
             watching(file, begin, on_event) as attempts,
         ):
             try:
@@ -245,7 +257,7 @@ def subprocess_runner() -> SubprocessRunner:
 
 
 @contextmanager
-def ended_with_us() -> Iterator[None]:
+def ended_with_us(end_steps: Callable[[], None]) -> Iterator[None]:
     """End the steps with whoever started them, on Ctrl-C and on SIGTERM.
 
     kfp takes a step that was interrupted for one that failed, and starts it again; and what is
@@ -258,10 +270,7 @@ def ended_with_us() -> Iterator[None]:
 
     def stop(number: int, frame: object) -> None:
         _stopping.set()
-        for process in psutil.Process().children(recursive=True):
-            with suppress(psutil.Error):
-                if EXECUTOR in " ".join(process.cmdline()):
-                    process.kill()
+        end_steps()
         if number == signal.SIGINT:
             raise KeyboardInterrupt
         raise SystemExit(128 + number)
@@ -273,3 +282,11 @@ def ended_with_us() -> Iterator[None]:
         _stopping.clear()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _kill_steps() -> None:
+    """End the steps that are processes."""
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if EXECUTOR in " ".join(process.cmdline()):
+                process.kill()

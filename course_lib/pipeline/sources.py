@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from course_lib.errors import InputError
 from course_lib.loader import Registry, default_registry
@@ -164,6 +165,25 @@ def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpu
     scope = Scope(tenant=tenant, repo=repo, partition=ISSUES)
     origin = Origin(scope, complete=found.since is None)
     return Corpus(origin, [issue_document(issue) for issue in found.issues])
+
+
+def copy_questions(file: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Copy a file with labelled questions, which is relative to the project or absolute.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    path = project_root() / file
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"the questions in {path} cannot be read: {error.strerror or error}",
+            hint="Name a file of JSON Lines, as in data/questions, with the parameter `questions`.",
+        ) from error
+    Path(target).write_bytes(content)
 
 
 def _parts(source: str, registry: Registry) -> tuple[str, str]:

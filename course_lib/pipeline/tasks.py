@@ -76,13 +76,16 @@ def store_shards(loaded: Task, size: int, overlap: int, batch_size: int) -> Task
 
 def evaluate(built: Task, questions: str, claim: str, tenant: str, repo: str) -> Task:
     """Ask the index questions, as soon as it is built."""
+    asked = steps.load_questions(file=questions)
+    asked.set_caching_options(enable_caching=False)
+    with_documents(asked, claim)
     measured = steps.evaluate(
         chunks=built.outputs["Output"],
-        questions=questions,
+        questions=asked.outputs["questions"],
         tenant=tenant,
         repo=repo,
     )
-    return with_documents(with_database(measured), claim)
+    return with_database(measured)
 
 
 def report(tenant: str, repo: str, second_repo: str = "") -> Task:

@@ -171,7 +171,8 @@ def test_a_run_here_gives_the_index_of_an_ingest_and_a_second_one_costs_little(
 
     first = course(*call)
     shards = ["split-documents succeeded", "embed-and-store succeeded"] * 2
-    singles = ["build-index", "evaluate", "fingerprint-documents", "load-documents", "report"]
+    singles = ["build-index", "evaluate", "fingerprint-documents", "load-documents"]
+    singles += ["load-questions", "report"]
     assert steps(first) == sorted([*shards, *(f"{one} succeeded" for one in singles)]), first
     assert "6 documents, 6 chunks: 6 inserted, 0 updated, 0 unchanged, 0 deleted\n" in first.ok()
     assert "recall@10 1.00, mrr@10 1.00 (1 questions)\n" in first.out
@@ -190,7 +191,7 @@ def test_a_run_here_gives_the_index_of_an_ingest_and_a_second_one_costs_little(
     assert steps(second) == sorted(
         [
             *("build-index succeeded", "evaluate succeeded", "fingerprint-documents succeeded"),
-            *("load-documents cached", "report succeeded"),
+            *("load-documents cached", "load-questions succeeded", "report succeeded"),
             *["split-documents cached", "embed-and-store succeeded"] * 2,
         ]
     )

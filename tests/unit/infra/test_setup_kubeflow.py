@@ -223,3 +223,25 @@ def test_every_image_and_secret_that_a_pipeline_names_is_made_here(desk: Desk, n
         for secret in wanted.secret_as_env:
             for key in secret.key_to_env:
                 assert f"kubeflow/{secret.secret_name}/{key.secret_key}" in desk.secrets()
+
+
+def test_images_are_built_without_a_cluster_and_loaded_into_one_that_is_there(desk: Desk) -> None:
+    said = desk.run("images")
+    assert [call.rpartition(" --tag ")[2] for call in desk.changes() if "build" in call] == [
+        f"rag-{name}:{__version__} ." for name in ("loader", "embedder", "retriever")
+    ]
+    assert f"rag-loader     {__version__}    555 MB" in said
+    assert not [call for call in desk.changes() if call.startswith("kubectl")]
+    assert not [call for call in desk.calls() if "kind load" in call]
+    desk.run("--no-ui")
+    desk.run("images", BUILD_OPTIONS="--network host")
+    assert [call for call in desk.calls() if "kind load docker-image rag-loader" in call]
+    assert [call for call in desk.calls() if call.startswith("docker build --network host --file")]
+
+
+def test_an_engine_that_does_not_answer_or_is_not_there_is_named(desk: Desk) -> None:
+    (desk.state / "fail").write_text("docker info", encoding="utf-8")
+    assert "docker does not answer. Start it" in desk.run("images", code=1)
+    assert desk.changes() == []
+    assert "podman   https://" in desk.run("images", code=1, ENGINE="podman")
+    assert "kind takes them from Docker" in desk.run(code=1, ENGINE="podman")
