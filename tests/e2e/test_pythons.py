@@ -128,7 +128,7 @@ def test_a_lab_of_each_kind_runs(course: Copy) -> None:
 
 
 def test_the_unit_tests_pass(course: Copy) -> None:
-    quick = ("-q", "-p", "no:cacheprovider", "-m", "not long and not browser")
+    quick = ("-q", "-p", "no:cacheprovider", "-m", "not long and not browser and not containers")
     course.run(venv_python(course.root), "-m", "pytest", *quick, *UNIT_TESTS[course.version])
 
 
