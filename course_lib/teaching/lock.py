@@ -98,23 +98,3 @@ def without(lock: str, names: tuple[str, ...]) -> str:
         if keeping:
             kept.append(line)
     return "\n".join(kept) + "\n"
-
-
-def read_pins(lock: str) -> dict[str, str]:
-    r"""Return name and version of each package of a lock that this machine and Python need.
-
-    Examples
-    --------
-    >>> read_pins("# made by hand\nnest_asyncio==1.6.0\npywinpty==3.0 ; sys_platform == 'beos'\n")
-    {'nest-asyncio': '1.6.0'}
-    """
-    from packaging.requirements import Requirement
-    from packaging.utils import canonicalize_name
-
-    pins = {}
-    for line in lock.splitlines():
-        if line[:1].isalnum():
-            wanted = Requirement(line.rstrip(" \\"))
-            if wanted.marker is None or wanted.marker.evaluate():
-                pins[str(canonicalize_name(wanted.name))] = next(iter(wanted.specifier)).version
-    return pins

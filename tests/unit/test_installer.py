@@ -37,7 +37,7 @@ from course_lib.bootstrap import (
     venv_python,
     why_anew,
 )
-from course_lib.teaching.lock import read_pins
+from course_lib.teaching.doctor import read_pins
 from tests.course_copies import copy_course, write_empty_wheel
 
 ROOT = Path(__file__).resolve().parents[2]

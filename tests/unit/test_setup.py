@@ -15,7 +15,8 @@ import yaml
 from course_lib.bootstrap import NEWEST_PYTHON, OLDEST_PYTHON, torch_pin
 from course_lib.cli.commands import build_app
 from course_lib.errors import CourseError
-from course_lib.teaching.lock import LEFT_OUT, compile_lock, read_pins, without
+from course_lib.teaching.doctor import read_pins
+from course_lib.teaching.lock import LEFT_OUT, compile_lock, without
 from course_lib.teaching.testing import SKIPPED, Step, run_step, skipped_steps
 from course_lib.teaching.third_party import direct_dependencies, render_third_party
 from tests.needs import needs, needs_torch
