@@ -24,7 +24,7 @@ def setup() -> None:
     """Create or mend `.venv` and install everything that the lock file names."""
     from course_lib.bootstrap import main
 
-    raise typer.Exit(main([]))
+    raise typer.Exit(main())
 
 
 def lock(
