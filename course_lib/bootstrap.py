@@ -231,7 +231,7 @@ def _install(root: Path) -> None:
     pip(root, "[2/6] pip and setuptools", [*hashed, str(tools)])
     # Before torch, so that what torch needs is here by then, and nothing comes without its hash.
     locked = [*hashed, str(lock), "--no-build-isolation"]
-    pip(root, f"[3/6] the {text.count('==')} packages of requirements.lock", locked)
+    pip(root, "[3/6] the packages of requirements.lock", locked)
     install_torch(root)
     pip(root, "[5/6] the course itself", ["--no-deps", "--no-build-isolation", "-e", str(root)])
     # Where that does not work, the first search says why, and torch encodes.

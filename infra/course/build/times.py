@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from course_lib.teaching.build.source import code_lines
+from infra.course.build.source import code_lines
 
 WORDS_A_MINUTE = 130
 SECONDS_A_CELL = 30

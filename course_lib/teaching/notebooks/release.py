@@ -11,7 +11,7 @@ import copy
 import logging
 from typing import TYPE_CHECKING
 
-from course_lib.teaching.build.project import BuildError
+from course_lib.teaching.notebooks.project import BuildError
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -70,3 +70,11 @@ def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
             raise BuildError(f"{name}: nbgrader refuses it: {told}") from error
     notebook.metadata.get("course", {}).pop("executed", None)
     return notebook
+
+
+def dump(notebook: NotebookNode) -> str:
+    """Return a notebook as it is committed: sorted keys, one space, a newline at the end."""
+    import nbformat
+
+    text: str = nbformat.writes(notebook, version=4)
+    return text.rstrip("\n") + "\n"

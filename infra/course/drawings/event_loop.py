@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from course_lib.teaching.build.drawings import arrow, box, canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
+from infra.course.drawings import arrow, box, canvas, label
 
 BLOCKED = ((0, 0.2, 0), (0.2, 2.4, 0), (2.4, 2.6, 1), (2.6, 2.8, 2))
 """When the loop works, for which request: begin, end, request."""

@@ -17,14 +17,14 @@ from pathlib import Path
 from course_lib.bootstrap import OLDEST_PYTHON
 from course_lib.errors import CourseError
 from course_lib.settings import project_root
-from course_lib.teaching.build.project import write_atomically
+from course_lib.teaching.notebooks.project import write_atomically
 
 LEFT_OUT = ("torch", "triton", "nvidia-", "cuda-")  # a trailing dash: the beginning of a name
 
 _HEADER = """\
 # Exact versions of everything but torch, for every platform and Python that the course runs on,
 # with the hashes of their files, which pip checks.
-# GENERATED from pyproject.toml: do not edit; `make lock` (or `course lock`) writes it again.
+# GENERATED from pyproject.toml: do not edit; `make lock` writes it again.
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from course_lib.teaching.build.project import BuildError, Project, write_atomically
+from course_lib.teaching.notebooks.project import BuildError, Project, write_atomically
 
 BEGIN_MARK = "<!-- labs:begin -->"
 END_MARK = "<!-- labs:end -->"

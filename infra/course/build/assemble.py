@@ -14,21 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.build.cut import BEGIN, cut
-from course_lib.teaching.build.project import BuildError, LabSource, Project
-from course_lib.teaching.build.recap import add_kept
-from course_lib.teaching.build.release import WITHHELD, released
-from course_lib.teaching.build.source import (
-    MINUTES,
-    Cell,
-    Role,
-    defined_names,
-    first_line,
-    parse_code,
-    read_cells,
-    read_meta,
-)
-from course_lib.teaching.build.times import minutes_of
+from course_lib.teaching.notebooks.cells import defined_names, first_line, parse_code
+from course_lib.teaching.notebooks.project import BuildError, LabSource, Project
+from course_lib.teaching.notebooks.release import WITHHELD, released
+from infra.course.build.cut import BEGIN, cut
+from infra.course.build.recap import add_kept
+from infra.course.build.source import MINUTES, Cell, Role, read_cells, read_meta
+from infra.course.build.times import minutes_of
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -14,15 +14,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from course_lib.teaching.build.cut import BEGIN
-from course_lib.teaching.build.project import BuildError, LabSource
+from course_lib.teaching.notebooks.cells import (
+    as_python,
+    calls_in,
+    checked_exercise,
+    first_line,
+    parse_code,
+)
+from course_lib.teaching.notebooks.project import BuildError, LabSource
+from infra.course.build.cut import BEGIN
 
 Role = Literal["prose", "code", "parameters", "setup", "exercise", "check", "claim"]
 
 _KEYS = {"tags", "exercise"}
 _EXERCISE_ID = re.compile(r"\d+\.\d+[a-z]?")
 _TITLE = re.compile(r"# (\d\d) · (.+)")
-_MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,53 +164,6 @@ def code_lines(source: str) -> int:
     return len(lines - docstrings)
 
 
-def parse_code(source: str) -> ast.Module | None:
-    """Return the syntax tree of a code cell, its magics left out; None where it is not Python."""
-    try:
-        return ast.parse(as_python(source))
-    except SyntaxError:
-        return None
-
-
-def defined_names(source: str) -> set[str]:
-    """Return the functions and classes that a cell defines at its top level."""
-    tree = parse_code(source)
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return {node.name for node in tree.body if isinstance(node, kinds)} if tree else set()
-
-
-def as_python(source: str) -> str:
-    """Return a code cell with ``pass`` in the place of IPython's magics and shell lines, if any."""
-    try:
-        ast.parse(source)
-    except SyntaxError:
-        return _MAGIC.sub(r"\1pass", source)
-    return source
-
-
-def checked_exercise(source: str) -> str | None:
-    """Return the exercise that a cell checks: the first argument of its ``lab.check("1.1", …)``."""
-    for call in _calls(source):
-        match call:
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id="lab"), attr="check"),
-                args=[ast.Constant(value=exercise), *_],
-            ):
-                return str(exercise)
-    return None
-
-
-def first_line(source: str) -> str:
-    """Return the first line of a cell that says something, shortened."""
-    line = next((line.strip() for line in source.splitlines() if line.strip()), "")
-    return line if len(line) <= 60 else line[:57] + "…"
-
-
-def _calls(source: str) -> list[ast.Call]:
-    tree = parse_code(source)
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree else []
-
-
 def _role(kind: str, source: str, tags: Sequence[str], exercise: str, where: str) -> Role:
     if kind == "markdown":
         if exercise:
@@ -223,7 +182,7 @@ def _role(kind: str, source: str, tags: Sequence[str], exercise: str, where: str
     if checked_exercise(source):
         return "check"
     starts = any(
-        isinstance(call.func, ast.Name) and call.func.id == "start" for call in _calls(source)
+        isinstance(call.func, ast.Name) and call.func.id == "start" for call in calls_in(source)
     )
     return "setup" if starts else "code"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from course_lib.teaching.build.drawings import arrow, canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
+from infra.course.drawings import arrow, canvas, label
 
 NODES = {
     "old commit": (1.3, 3.2, ""),

@@ -16,8 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.build.project import BuildError, LabSource, Project, write_atomically
 from course_lib.teaching.lab.figures.base import INK, PAPER
+from course_lib.teaching.notebooks.project import BuildError, LabSource, Project, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from course_lib.teaching.build.drawings import arrow, box, canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
+from infra.course.drawings import arrow, box, canvas, label
 
 LEFT, WIDTH = 0.3, 6.8
 START, SIZE, OVERLAP, CUT, END = 0, 40, 10, 33, 64

@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.build.source import first_line
-from course_lib.teaching.build.workers import CELL_TIMEOUT, KERNEL, OnCell
+from course_lib.teaching.notebooks.cells import first_line
+from course_lib.teaching.notebooks.workers import CELL_TIMEOUT, KERNEL, OnCell
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from course_lib.teaching.build.drawings import canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
+from infra.course.drawings import canvas, label
 
 NAMES = ("layer 2: few rows, long links", "layer 1", "layer 0: all rows, short links")
 HEIGHTS = (2.95, 1.75, 0.45)

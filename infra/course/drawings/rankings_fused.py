@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from course_lib.teaching.build.drawings import canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
+from infra.course.drawings import canvas, label
 
 K = 60
 BY_MEANING = ("a", "b", "c", "d")

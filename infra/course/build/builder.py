@@ -13,14 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from course_lib.teaching.build.assemble import Assembled, assemble
-from course_lib.teaching.build.drawings import stale_drawings, write_drawings
-from course_lib.teaching.build.execute import execute as execute_notebook
-from course_lib.teaching.build.execute import tidy_outputs
-from course_lib.teaching.build.project import BuildError, Project, StaleError, write_atomically
-from course_lib.teaching.build.readme import readme_is_current, update_readme
-from course_lib.teaching.build.workers import Job, OnCell, run_jobs
 from course_lib.teaching.claims import broken
+from course_lib.teaching.notebooks.execute import execute as execute_notebook
+from course_lib.teaching.notebooks.execute import tidy_outputs
+from course_lib.teaching.notebooks.project import BuildError, Project, StaleError, write_atomically
+from course_lib.teaching.notebooks.release import dump
+from course_lib.teaching.notebooks.workers import Job, OnCell, run_jobs
+from infra.course.build.assemble import Assembled, assemble
+from infra.course.build.readme import readme_is_current, update_readme
+from infra.course.drawings import stale_drawings, write_drawings
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -136,16 +137,8 @@ def stale_notebooks(
 def check_labs(labs: Sequence[str] | None = None, *, project: Project | None = None) -> None:
     """Raise `StaleError` that names what is not up to date and the command that makes it so."""
     if found := stale_notebooks(labs, project=project):
-        command = " ".join(["course build", *(labs or ())])
+        command = f'make build LAB="{" ".join(labs)}"' if labs else "make build"
         raise StaleError("\n".join(found), hint=f"Run `{command}` and commit what it writes.")
-
-
-def dump(notebook: NotebookNode) -> str:
-    """Return a notebook as it is committed: sorted keys, one space, a newline at the end."""
-    import nbformat
-
-    text: str = nbformat.writes(notebook, version=4)
-    return text.rstrip("\n") + "\n"
 
 
 def _write(one: Assembled, project: Project, *, executed: bool, waiting: bool = False) -> Built:

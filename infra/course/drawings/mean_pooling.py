@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from course_lib.teaching.build.drawings import arrow, box, canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
+from infra.course.drawings import arrow, box, canvas, label
 
 PIECES = ("[CLS]", "the", "mill", "turns", "[SEP]", "[PAD]", "[PAD]")
 VALUES = (

@@ -21,7 +21,10 @@ from course_lib.teaching.lab.reference import PACKED
 from course_lib.teaching.mine.keep import all_exercises
 
 GUIDE = "labs/INSTRUCTORS.md"
-LEFT_OUT = ("solutions/", "tests/", GUIDE, ".ci/", ".github/", ".pre-commit-config.yaml")
+LEFT_OUT = (
+    *("solutions/", "tests/", "infra/course/"),
+    *(GUIDE, ".ci/", ".github/", ".pre-commit-config.yaml"),
+)
 """What learners do not get; the READMEs below tests/ stay, because pages link to them."""
 
 _NOTE = """\

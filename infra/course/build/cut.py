@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
-from course_lib.teaching.build.project import BuildError, Project
+from course_lib.teaching.notebooks.project import BuildError, Project
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"

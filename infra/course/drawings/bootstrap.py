@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from course_lib.teaching.build.drawings import box, canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
+from infra.course.drawings import box, canvas, label
 
 RESULTS = np.array([1, 1, 0, 1, 1, 0, 1, 1, 1, 0, 1, 1])
 """For each question whether its answer was found."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from course_lib.teaching.build.drawings import canvas
 from course_lib.teaching.lab.figures.base import FAINT, MARKERS, PALETTE
+from infra.course.drawings import canvas
 
 CENTRES = np.array([(0.9, 0.9), (1.1, 2.6), (2.5, 1.8), (3.9, 0.8), (3.7, 2.7)])
 QUERY = np.array((3.02, 2.32))

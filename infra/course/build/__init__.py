@@ -1,4 +1,4 @@
-'''From `solutions/NN_name.py` and the library to the notebooks: `course build`.
+'''From `solutions/NN_name.py` and the library to the notebooks: `make build`.
 
 A lab's source is a Python file in jupytext's percent format; this is what the builder reads in it.
 
@@ -37,16 +37,11 @@ Anything else that a learner writes is a function whose body is between the mark
 The rules of a lab's anatomy are in `tests/notebooks/anatomy.py`.
 '''
 
-from course_lib.teaching.build.builder import Built, build_labs, check_labs, stale_notebooks
-from course_lib.teaching.build.project import BuildError, LabSource, Project, StaleError
-from course_lib.teaching.build.readme import readme_table, update_readme
+from infra.course.build.builder import Built, build_labs, check_labs, stale_notebooks
+from infra.course.build.readme import readme_table, update_readme
 
 __all__ = [
-    "BuildError",
     "Built",
-    "LabSource",
-    "Project",
-    "StaleError",
     "build_labs",
     "check_labs",
     "readme_table",
