@@ -191,7 +191,7 @@ def release(
     if repository:
         from course_lib.errors import InputError
         from course_lib.files import told_if_not_written
-        from course_lib.teaching.build.repository import release_repository
+        from course_lib.teaching.notebooks.repository import release_repository
 
         if labs:
             raise InputError("--repository takes the whole course", hint="Name no labs.")

@@ -78,7 +78,7 @@ def static_steps(root: Path) -> list[Step]:
     python = sys.executable
     steps = [
         Step("mypy", (python, "-m", "mypy")),
-        Step("notebooks are built", (_program("course"), "build", "--check")),
+        Step("notebooks are built", (python, "-m", "infra.course", "build", "--check")),
         Step("import contracts", (_program("lint-imports"), "--no-logo")),
         Step("ruff check", (python, "-m", "ruff", "check", ".")),
         Step("ruff format", (python, "-m", "ruff", "format", "--check", ".")),

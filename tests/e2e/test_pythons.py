@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.bootstrap import ask, torch_pin, unsuitable, venv_bin, venv_python
+from course_lib.bootstrap import torch_pin, unsuitable, venv_bin, venv_python
 from course_lib.settings import project_root, state_dir
 from course_lib.store.server import remove_server
 from tests.course_copies import copy_course, write_empty_wheel
@@ -71,7 +71,7 @@ def interpreter(version: str) -> str | None:
     """Return a Python of this version that carries the course: one of pyenv, or on PATH."""
     of_pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     found = [*sorted(of_pyenv.glob(f"{version}.*/bin/python")), shutil.which(f"python{version}")]
-    return next((str(path) for path in found if path and not unsuitable(ask(str(path)))), None)
+    return next((str(path) for path in found if path and not unsuitable(str(path))), None)
 
 
 @pytest.fixture(scope="module", params=UNIT_TESTS)

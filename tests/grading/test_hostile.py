@@ -11,7 +11,6 @@ import psutil
 import pytest
 
 from course_lib.settings import project_root
-from course_lib.teaching.build.release import released
 from course_lib.teaching.grade import (
     Limits,
     Options,
@@ -20,6 +19,7 @@ from course_lib.teaching.grade import (
     read_master,
 )
 from course_lib.teaching.grade.report import read_grades
+from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import (
     RIGHT,
     hand_in,

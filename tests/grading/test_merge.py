@@ -5,11 +5,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course_lib.teaching.build.release import released
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.master import Master, read_master
 from course_lib.teaching.grade.merge import Merged, merge
 from course_lib.teaching.grade.submissions import read_cells, slug
+from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import (
     RIGHT,
     cell,

@@ -2,7 +2,7 @@
 
 Nothing is written in it, every cell is run, and errors are allowed: it fails in its check cells,
 each with "not attempted yet", and nowhere else. What comes after an exercise works with the
-library's function until the learner's own passes. `course build --check` says whether the notebooks
+library's function until the learner's own passes. `make build CHECK=1` says whether the notebooks
 are what their sources give, and `tests/blackbox/test_notebooks.py` what they look like.
 """
 
@@ -11,10 +11,10 @@ from functools import partial
 import nbformat
 import pytest
 
-from course_lib.teaching.build import Project
-from course_lib.teaching.build.execute import execute
-from course_lib.teaching.build.source import first_line
-from course_lib.teaching.build.workers import Job, OnCell, run_jobs
+from course_lib.teaching.notebooks.cells import first_line
+from course_lib.teaching.notebooks.execute import execute
+from course_lib.teaching.notebooks.project import Project
+from course_lib.teaching.notebooks.workers import Job, OnCell, run_jobs
 
 PROJECT = Project()
 LABS = [source.lab for source in PROJECT.sources()]

@@ -8,7 +8,7 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
-from course_lib.teaching.build.repository import release_repository, taught_functions
+from course_lib.teaching.notebooks.repository import release_repository, taught_functions
 from tests.needs import needs
 
 ROOT = project_root()

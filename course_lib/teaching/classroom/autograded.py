@@ -13,9 +13,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.classroom.comments import shown, without_hidden
 from course_lib.teaching.grade import Grade, Master
+from course_lib.teaching.notebooks.project import write_atomically
 
 _MATHJAX = re.compile(r"\\((?:href|class|style|cssId|data|require|html)\b)")
 """Commands of MathJax that write attributes of the page."""

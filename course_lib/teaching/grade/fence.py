@@ -18,8 +18,8 @@ from pathlib import Path
 
 from course_lib.embedder.weights import models_dir
 from course_lib.settings import project_root
-from course_lib.teaching.build.workers import ENVIRONMENT
 from course_lib.teaching.grade.errors import GradeError
+from course_lib.teaching.notebooks.workers import ENVIRONMENT
 
 MEGABYTE = 1 << 20
 USERS = 61_400

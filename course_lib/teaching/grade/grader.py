@@ -7,8 +7,6 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from course_lib.teaching.build.project import write_atomically
-from course_lib.teaching.build.source import parse_code
 from course_lib.teaching.grade.audits import Audits
 from course_lib.teaching.grade.copies import copies_of_the_course
 from course_lib.teaching.grade.database import Databases
@@ -34,6 +32,8 @@ from course_lib.teaching.grade.rules import suspicions
 from course_lib.teaching.grade.running import SAYS, Conversation
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
 from course_lib.teaching.grade.submissions import Submission, newer_python, read_cells
+from course_lib.teaching.notebooks.cells import parse_code
+from course_lib.teaching.notebooks.project import write_atomically
 
 
 @dataclass(eq=False)

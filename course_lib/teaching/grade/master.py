@@ -16,11 +16,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from course_lib.teaching.build.release import learners_cells, released
-from course_lib.teaching.build.source import checked_exercise
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.notebooks import read_notebook
 from course_lib.teaching.names import bound_names, read_names
+from course_lib.teaching.notebooks.cells import checked_exercise
+from course_lib.teaching.notebooks.release import learners_cells, released
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from course_lib.teaching.build.source import parse_code
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.merge import Merged
 from course_lib.teaching.names import bound_names, read_names
+from course_lib.teaching.notebooks.cells import parse_code
 
 COMPARED = "nbval-check-output"
 """The tag by which nbval compares a cell's output, the only one that counts on graded cells."""

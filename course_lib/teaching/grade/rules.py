@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 
-from course_lib.teaching.build.source import as_python
+from course_lib.teaching.notebooks.cells import as_python
 
 MODULES = frozenset({
     "IPython", "_thread", "atexit", "builtins", "code", "codeop", "copyreg", "ctypes",

@@ -24,7 +24,6 @@ from pathlib import Path
 from course_lib.files import told_if_not_written
 from course_lib.progress import progress_bar
 from course_lib.settings import project_root, state_dir
-from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.grade.audits import Audits
 from course_lib.teaching.grade.cluster import grading_cluster
 from course_lib.teaching.grade.copies import find_copies
@@ -38,6 +37,7 @@ from course_lib.teaching.grade.overview import overview_page
 from course_lib.teaching.grade.report import Report, read_grades, write_grade
 from course_lib.teaching.grade.sandbox import Setup
 from course_lib.teaching.grade.submissions import Submission
+from course_lib.teaching.notebooks.project import write_atomically
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from course_lib import __version__
-from course_lib.teaching.lock import read_pins
+from course_lib.teaching.doctor import read_pins
 from tests.unit.infra.tools import INFRA, ROOT, run_tool
 
 DOCKER = INFRA / "docker"

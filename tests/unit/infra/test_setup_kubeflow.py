@@ -25,7 +25,7 @@ from course_lib import __version__
 from course_lib.pipeline.catalogue import NAMES
 from course_lib.pipeline.compiling import compiled_folder
 from course_lib.pipeline.references import read_ir
-from course_lib.teaching.lock import read_pins
+from course_lib.teaching.doctor import read_pins
 from tests.unit.infra.tools import INFRA, ROOT
 
 SCRIPT = INFRA / "setup-kubeflow.sh"
