@@ -2,20 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import tree_sitter
 
 from course_lib.loader.languages import LANGUAGES, parse_source
 from course_lib.records import Span
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.values import shown
 
+LINES = {
+    "python": (
+        ("import os", "", "# Says.", "@cached", "def {}():", "async def {}():", "class {}:")
+        + ("    pass", "    def {}(self):", "    # The end.", "x = 'é'", "if x:", "def {}(): pass")
+    ),
+    "go": (
+        ("package a", "", "// Says.", "func {}() {{", "func (c *C) {}() {{", "type {} struct {{")
+        + ("}}", "const (", "\tb = 2", ")", "var {} = 1", "\t// The end.", "x.func()")
+    ),
+    "shell": ("set -e", "", "# Says.", "{}() {{", "function {} {{", "  b", "}}", "{} x", "# {{"),
+}
 
-@exercise(
-    "3.1",
-    function="course_lib.loader.languages:split_definitions",
-    points=4,
-    time_limit=3,
+
+PYTHON = (
+    "import os",
+    "x = 1",
+    "def {}(): pass",
+    "class {}:\n    def b(self): pass",
+    "def {}():\n    def b(): pass\n    return b",
+    "if x:\n    def {}(): pass\nelse:\n    class C: pass",
+    "@cached\ndef {}(): pass",
+    'x = """\ndef {}(): pass\n"""',
+    "try:\n    with x:\n        @cached\n        class {}: pass\nfinally:\n    def z(): pass",
 )
+
+
+GO = ("var {} = 1", "type {} struct{{}}", "func (t T) {}() {{}}", "func {}() {{ type B int }}")
+
+
+@drawn(150)
+def any_file(random: Draws) -> Call:
+    """Draw the lines of a file in any order, and what begins a definition in its language."""
+    from course_lib.loader.languages import LANGUAGES
+
+    language = random.choice(sorted(LINES))
+    lines = [_named(random, line) for line in random.choices(LINES[language], k=12)]
+    end = random.choice(("\n", "\n", "\r\n"))
+    source = end.join(lines[: random.randrange(13)]) + random.choice(("", end))
+    return given(source, LANGUAGES[language].starts)
+
+
+@exercise("3.1", "loader.languages:split_definitions", 4, time_limit=3, draws=any_file)
 def check_split_definitions(call: Probe) -> None:
     """Test definitions alone, then lines that belong to them, then the offsets."""
     yes, no = ("yes", "def yes():\n    return 1\n"), ("no", "async def no():\n    pass\n")
@@ -66,12 +105,44 @@ def check_split_definitions(call: Probe) -> None:
           "what is defined is in the group `name`, be it the first group or not")  # fmt: skip
 
 
-@exercise(
-    "3.2",
-    function="course_lib.loader.languages:find_definitions",
-    points=3,
-    time_limit=3,
-)
+def _named(random: Draws, line: str) -> str:
+    return line.format(random.choice(("yes", "no", "a", "B")))
+
+
+def _definitions(
+    function: Callable[..., Any], source: str, language: str, types: Any, is_last: bool
+) -> list[Any]:
+    """Return type and place of the nodes found in a source, or in the last of its outermost."""
+    from course_lib.loader.languages import parse_source
+
+    root = parse_source(source, language)
+    assert root is not None
+    found = function(root.named_children[-1] if is_last else root, types)
+    return [[node.type, node.start_byte, node.end_byte] for node in found]
+
+
+PASTE = """root = parse_source({0}, {1})
+find_definitions(root.named_children[-1] if {3} else root, {2})"""
+
+
+@drawn(apply=_definitions, paste=PASTE)
+def any_tree(random: Draws) -> Call:
+    """Draw definitions within others and within none, and at times very many brackets."""
+    from course_lib.loader.languages import LANGUAGES
+
+    language = random.choice(("python", "python", "go"))
+    parts = random.choices(PYTHON if language == "python" else GO, k=random.randrange(6))
+    if language == "python" and random.chance(0.1):
+        parts.insert(0, f"x = {'(' * 1500}1{')' * 1500}")
+    types = dict(LANGUAGES[language].definitions)
+    kept = random.some(sorted(types)) if random.chance(0.3) else types
+    source = "\n".join(_named(random, part) for part in parts)
+    head = "package a\n" if language == "go" else "import os\n"
+    is_last = random.chance(0.2)
+    return given(f"{head}{source}\n", language, {name: types[name] for name in kept}, is_last)
+
+
+@exercise("3.2", "loader.languages:find_definitions", 3, time_limit=3, draws=any_tree)
 def check_find_definitions(call: Probe) -> None:
     """Test the left margin, then definitions further in, then a very deep tree."""
     python, go = LANGUAGES["python"].definitions, LANGUAGES["go"].definitions
@@ -120,12 +191,23 @@ def check_find_definitions(call: Probe) -> None:
     _same_nodes(call, case, ["def b("], "the node itself is not in the result")
 
 
-@exercise(
-    "3.3",
-    function="course_lib.loader.code:choose_header",
-    points=3,
-    time_limit=2,
-)
+@drawn(120)
+def any_room(random: Draws) -> Call:
+    """Draw up to three signatures, and room near the length of one of the candidates."""
+    lines = (
+        "class Mill:\n",
+        "    def grind(\n        self, corn\n    ):\n",
+        "def f():\n",
+        "func B() {\n",
+    )
+    signatures = random.choices(lines, k=random.randrange(4))
+    innermost = signatures[-1] if signatures else ""
+    candidates = ("".join(signatures), innermost, innermost.partition("\n")[0], "")
+    room = len(random.choice(candidates)) + random.choice((-3, -1, 0, 0, 1, 4))
+    return given(signatures, max(0, room))
+
+
+@exercise("3.3", "loader.code:choose_header", 3, time_limit=2, draws=any_room)
 def check_choose_header(call: Probe) -> None:
     """Test room for all signatures, then less and less room, then empty arguments."""
     mill, grind = "class Mill:\n", "    def grind(\n        self, corn\n    ):\n"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from course_lib.loader.contract import Rejection, read_object, reason_of
 from course_lib.records import Chunk, Document, Scope
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.values import shown
 
@@ -33,12 +34,54 @@ RECORD: dict[str, Any] = {
 """A record that keeps the contract; the cases change one field of it."""
 
 
-@exercise(
-    "4.1",
-    function="course_lib.loader.contract:check_record",
-    points=4,
-    time_limit=2,
+FAULTS = (
+    {"name": None},
+    {"kind": ...},
+    {"schemaVersion": ...},
+    {"schemaVersion": "2.0.0"},
+    {"line_strat": 3},
+    {"sourcePath": "../a.py"},
+    {"sourcePath": ..., "source_path": "a.py"},
+    {"hashInputs": ["name"]},
+    {"hashInputs": ["content", "nmae"]},
+    {"line_start": "3"},
+    {"line_start": True},
+    {"line_start": 9, "line_end": 3},
+    {"content": "a\0b"},
+    {"content": ""},
+    {"tenantId": "Acme"},
+    {"embedding": [0.1]},
+    {"embedding": None},
 )
+
+
+GOOD = ({"line_start": 3, "line_end": 3}, {"customMeta": {"embedding": "old"}}, {"className": "A"})
+
+
+def _verdict(function: Callable[..., Any], record: Any, where: str) -> Any:
+    """Return a chunk as it is, and of a rejection what the check looks at."""
+    found = function(record, where)
+    if type(found).__name__ != "Rejection":
+        return found
+    return [found.code, found.record, [problem.field for problem in found.problems]]
+
+
+@drawn(120, apply=_verdict)
+def any_record(random: Draws) -> Call:
+    """Draw a record with up to three faults, as text, bytes or values, and what is not a record."""
+    where = f"line {random.randrange(99)}"
+    if random.chance(0.15):
+        odd = ("oops", "", "[]", "3", "null", '"an embedding"', '{"name": ', "[" * 5000)
+        return given(random.choice(odd), where)
+    values: dict[str, Any] = {**RECORD, "content": random.text(3), "name": random.text(1)}
+    for _ in range(random.choice((0, 1, 1, 2, 3))):
+        values.update(random.choice((FAULTS[random.turn(len(FAULTS))], random.choice(GOOD))))
+    record = {key: value for key, value in values.items() if value is not ...}
+    written = json.dumps(record)
+    return given(random.choice((written, written.encode(), record)), where)
+
+
+@exercise("4.1", "loader.contract:check_record", 4, time_limit=2, draws=any_record)
 def check_check_record(call: Probe) -> None:
     """Break a record in each way."""
     for record, code, fields, because in JUDGED:
@@ -89,12 +132,28 @@ rejection, empty for none; the fields with problems, and why.
 """
 
 
-@exercise(
-    "4.2",
-    function="course_lib.records:content_hash",
-    points=3,
-    time_limit=2,
-)
+@drawn(80)
+def any_chunk(random: Draws) -> Call:
+    """Draw a chunk, which of its fields are hashed, and values that are not strings."""
+    from course_lib.records import Chunk
+
+    names = ["content", "name", "sourcePath", "tenantId", "className", "line_start", "customMeta"]
+    inputs = ["content"] if random.chance(0.2) else random.some(names)
+    leaves = ("ü", 1, None, True, [2, "x"], {"z": 1, "b": {}})
+    change: dict[str, Any] = {
+        "tenantId": random.choice(("acme", "other")),
+        "repoSlug": random.choice(("docs", "code")),
+        "content": random.choice((random.text(), " a  b\n", "a\r\n", "u\u0308")),
+        "hashInputs": inputs if "content" in inputs else [*inputs, "content"],
+    }
+    if random.chance(0.5):
+        change |= {"line_start": random.randint(1, 200), "className": "Ä"}
+    if random.chance(0.7):
+        change["customMeta"] = {name: random.choice(leaves) for name in random.some("dbca")}
+    return given(Chunk.model_validate(RECORD | change))
+
+
+@exercise("4.2", "records:content_hash", 3, time_limit=2, draws=any_chunk)
 def check_content_hash(call: Probe) -> None:
     """Compare with the SHA-256 of bytes written by hand, from one string to nested values."""
     for change, hashed, because in HASHED:
@@ -136,12 +195,7 @@ HASHED: tuple[tuple[dict[str, Any], bytes, str], ...] = (
 """What differs from the record, the bytes that are hashed, and why."""
 
 
-@exercise(
-    "4.3",
-    function="parse_proto",
-    points=3,
-    time_limit=3,
-)
+@exercise("4.3", "parse_proto", 3, time_limit=3)
 def check_parse_proto(call: Probe) -> None:
     """Compare whole records: one definition, then two, then the text around them."""
     ask, level = ("Ask", "message Ask {\n}\n", (1, 2)), "enum Level {\n}\n"

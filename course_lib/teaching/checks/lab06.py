@@ -6,11 +6,13 @@ What the learner's SQL does in an empty schema is judged, never how it is writte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import psycopg
 
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 
@@ -33,12 +35,52 @@ PLACES = "SELECT document_name, chunk_index, content FROM chunks ORDER BY 1, 2"
 PARTITIONS = ["documentation", "issues"]
 
 
-@exercise(
-    "6.1",
-    function="course_lib.store.schema:create_table_sql",
-    points=2,
-    time_limit=TIME_LIMIT,
-)
+NAMES = ("page", "line", "note", "author", "shelf", "content")
+
+
+TYPES = ("text NOT NULL", "text", "integer DEFAULT 7", "integer CHECK ({} > 0)", "vector(3)")
+
+
+HAS_COLUMNS = """
+    SELECT attname, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid)
+    FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+    WHERE attrelid = %(table)s::regclass AND attnum > 0 ORDER BY attnum
+"""
+
+
+RULES = """
+    SELECT pg_get_constraintdef(oid) FROM pg_constraint
+    WHERE conrelid = %(table)s::regclass AND contype IN ('p', 'c', 'f', 'u') ORDER BY 1
+"""
+
+
+HAS_PARTITIONS = """
+    SELECT relname, pg_get_expr(relpartbound, pg_class.oid) FROM pg_inherits
+    JOIN pg_class ON inhrelid = pg_class.oid WHERE inhparent = %(table)s::regclass ORDER BY 1
+"""
+
+
+def _table(connection: Any, value: Any, table: str, *_: Any) -> Any:
+    """Run the SQL and return what table it made."""
+    connection.execute(value.encode())
+    asked = (HAS_COLUMNS, RULES, HAS_PARTITIONS)
+    return [connection.execute(one, {"table": table}).fetchall() for one in asked]
+
+
+def _columns(random: Draws) -> tuple[str, dict[str, str], list[str]]:
+    """Return a table's name, its columns, and its key."""
+    names = random.sample(NAMES, random.randint(2, 6))
+    columns = {name: random.choice(TYPES).format(name) for name in names}
+    return random.choice(("chunks", "notes", "pieces")), columns, random.some(names, 1)[:3]
+
+
+@drawn(12, look=_table)
+def any_table(random: Draws) -> Call:
+    """Draw columns with and without rules, and a key of one to three of them in any order."""
+    return given(*_columns(random))
+
+
+@exercise("6.1", "store.schema:create_table_sql", 2, time_limit=TIME_LIMIT, draws=any_table)
 def check_create_table(call: Probe) -> None:
     """Insert what such a table has to take, and what it has to refuse."""
     statement = call("chunks", COLUMNS, KEY).returns(str)
@@ -119,12 +161,48 @@ def _has_table(db: Scratch, statement: str, name: str) -> None:
     )
 
 
-@exercise(
-    "6.2",
-    function="course_lib.store.writer:upsert_sql",
-    points=3,
-    time_limit=TIME_LIMIT,
-)
+def _statement(function: Callable[..., Any], *args: Any) -> Any:
+    """Call the function without the rows, which are for its statement."""
+    return function(*args[:3])
+
+
+def _notes(connection: Any, table: str, columns: Sequence[str], key: Sequence[str], _: Any) -> None:
+    names = ", ".join(f"{name} text" for name in [*columns][::-1])
+    own = f"own text DEFAULT 'mine', {UPDATED_AT}"
+    connection.execute(f"CREATE TABLE {table} ({names}, {own}, PRIMARY KEY ({', '.join(key)}))")
+
+
+def _written(
+    connection: Any, value: Any, table: str, _columns: Any, key: Sequence[str], rows: Any
+) -> Any:
+    """Run the SQL for one row after the other; return how many it touched, and the table."""
+    touched = [connection.execute(value.encode(), row).rowcount for row in rows]
+    return [touched, _rows(connection, table, key)]
+
+
+def _rows(connection: Any, table: str, key: Sequence[str]) -> Any:
+    """Return all rows of a table as texts, and which of them were updated."""
+    return connection.execute(
+        f"SELECT (t.*)::text, '' FROM {table} AS t WHERE updated_at = '{LONG_AGO}' UNION ALL "
+        f"SELECT to_jsonb(t) - 'updated_at' #>> '{{}}', 'updated' FROM {table} AS t "
+        f"WHERE updated_at <> '{LONG_AGO}' ORDER BY 1"
+    ).fetchall()
+
+
+@drawn(8, apply=_statement, prepare=_notes, look=_written)
+def any_rows(random: Draws) -> Call:
+    """Draw rows of few keys and few values: new, equal, changed, and with NULL."""
+    columns = random.sample(("page", "line", "note", "author", "content"), random.randint(2, 5))
+    key = columns[: random.randint(1, min(2, len(columns) - 1))]
+    values = ("one", "ONE", "one ", "%", None, "it's")
+    drawn = {name: "ab" if name in key else values for name in columns}
+    rows = [{name: random.choice(drawn[name]) for name in columns} for _ in range(14)]
+    rows = [row for row in rows for _ in range(random.choice((1, 1, 2)))]
+    random.shuffle(columns)
+    return given(random.choice(("chunks", "notes")), columns, key[::-1], rows)
+
+
+@exercise("6.2", "store.writer:upsert_sql", 3, time_limit=TIME_LIMIT, draws=any_rows)
 def check_upsert(call: Probe) -> None:
     """Write a new row, the same again, and each change of text or vector alone."""
     statement = call("chunks", list(COLUMNS), KEY).returns(str)
@@ -245,12 +323,74 @@ def _holds(db: Scratch, called: str, rows: list[Row], because: str) -> None:
     db.runs(ALL, called=asked).gives(rows, because=because)
 
 
-@exercise(
-    "6.3",
-    function="course_lib.store.writer:replace_document",
-    points=3,
-    time_limit=TIME_LIMIT,
-)
+Rows = Sequence[Mapping[str, Any]]
+
+
+def _replaced(
+    function: Callable[..., Any], connection: Any, table: str, document: Any, rows: Rows, *rest: Any
+) -> Any:
+    """Replace a document, at times in a transaction that is rolled back; say how it ended."""
+    rolled_back = (
+        connection.transaction(force_rollback=True) if rest[-1] == "back" else nullcontext()
+    )
+    try:
+        with rolled_back:
+            found = function(connection, table, document, rows)
+    except Exception:
+        found = "an exception"
+    return [found, connection.info.transaction_status.name]
+
+
+def _pages(
+    connection: Any, table: str, document: Mapping[str, Any], rows: Rows, there: Rows, ending: str
+) -> None:
+    names = ", ".join(f"{name} text" for name in document)
+    columns = f"chunk_index int, note text NOT NULL, {names}, {UPDATED_AT}"
+    key = ", ".join([*document, "chunk_index"])
+    connection.execute(f"CREATE TABLE {table} ({columns}, PRIMARY KEY ({key}))")
+    for row in there:
+        connection.execute(
+            f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(['%s'] * len(row))})",
+            list(row.values()),
+        )
+    if ending == "kept":
+        connection.execute(
+            f"CREATE TABLE marks (LIKE {table}, FOREIGN KEY ({key}) REFERENCES {table});"
+            f"INSERT INTO marks SELECT * FROM {table}"
+        )
+
+
+def _left(connection: Any, value: Any, table: str, document: Any, *_: Any) -> Any:
+    """Return what the call returned, and the table."""
+    return [value, _rows(connection, table, [*document, "chunk_index"])]
+
+
+@drawn(16, takes_connection=True, apply=_replaced, prepare=_pages, look=_left)
+def any_document(random: Draws) -> Call:
+    """Draw rows that are there, of this document and of others, and rows that take their place."""
+    names = random.choice((["document_name"], ["shelf", "page"]))
+    values = ("a_c", "abc", "A_C", "it's 100 %")
+    documents = [dict(zip(names, random.choices(values, k=2), strict=False)) for _ in range(3)]
+    documents = list({str(one): one for one in documents}.values())
+    notes = ("one", "One", "100 %s")
+
+    def rows(document: Mapping[str, str]) -> list[dict[str, Any]]:
+        return [
+            {**document, "chunk_index": place, "note": random.choice(notes)}
+            for place in random.some(range(4))
+        ]
+
+    there = [row for document in documents for row in rows(document)]
+    own = [row for row in there if documents[0].items() <= row.items()]
+    taking = random.choice((rows(documents[0]), [*own], own[1:]))
+    ending = ("", "", "back", "kept", "null")[random.turn(5)]
+    if ending == "null":
+        taking = [*taking, {**documents[0], "chunk_index": 9, "note": None}]
+    table = random.choice(("chunks", "pages"))
+    return given(table, documents[0], taking, there, ending)
+
+
+@exercise("6.3", "store.writer:replace_document", 3, time_limit=TIME_LIMIT, draws=any_document)
 def check_replace_document(call: Probe) -> None:
     """Write a page that is new, the same, shorter or empty, and fail in the middle."""
     zero, one, two = (("a.md", i, text, "[1,2,3]") for i, text in enumerate(("zero", "one", "two")))
@@ -396,11 +536,17 @@ def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
     _holds(db, case.label, there, "its caller rolled back, so nothing may be left")
 
 
+@drawn(10, look=_table)
+def any_partitions(random: Draws) -> Call:
+    """Draw a table as for 6.1, with the column `partition`, and none to three partitions."""
+    table, columns, key = _columns(random)
+    pairs = [*columns.items(), ("partition", "text NOT NULL")]
+    names = random.some(("issues", "code_notebooks", "a"))
+    return given(table, dict(random.sample(pairs, len(pairs))), ["partition", *key], names)
+
+
 @exercise(
-    "6.4",
-    function="course_lib.store.schema:partitioned_table_sql",
-    points=2,
-    time_limit=TIME_LIMIT,
+    "6.4", "store.schema:partitioned_table_sql", 2, time_limit=TIME_LIMIT, draws=any_partitions
 )
 def check_partitioned_table(call: Probe) -> None:
     """Look for each row in its partition, and for a plan that reads one partition only."""

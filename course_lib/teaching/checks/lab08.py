@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from inspect import iscoroutine
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from course_lib.records import SearchResult
 from course_lib.teaching.checks.awaiting import run_awaitable
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.origin import stub_in
 from course_lib.teaching.checks.probe import Case, Probe, StubReached, exercise
 from course_lib.teaching.checks.values import written
@@ -70,11 +72,46 @@ REFUSED: list[tuple[Body, str, str]] = [
 ]  # fmt: skip
 
 
-@exercise(
-    "8.1",
-    function="course_lib.service.models:request_model",
-    points=3,
-)
+BODIES: dict[str, tuple[Any, ...]] = {
+    "query": (
+        ("x" * 1000, "x" * 1001, "", " a ", " \n\t", "\u00a0", "→", "a\nb", 7, None, True, ["x"])
+    ),
+    "top_k": (0, 1, 50, 51, 7, 2.5, "5", True, None),
+    "similarity_threshold": (0, 1, 0.0, 1.0, 0.123, -0.1, 1.1, "0.5", None, True),
+    "partitions": (
+        (None, ["x"], ["x" * 500], ["x" * 501], ["x"] * 20, ["x"] * 21, [], [""], ["x", 7], "x")
+    ),
+    "topk": (3, None),
+}
+
+
+"""Values of each field, on both sides of each limit and of other types."""
+
+
+VALUES = [(name, value) for name, values in BODIES.items() for value in values]
+
+
+def _validated_drawn(function: Callable[..., Any], body: Any) -> Any:
+    """Return what the model makes of a request, or which fields it refuses."""
+    from pydantic import ValidationError
+
+    model = function()
+    if not isinstance(model, type):
+        raise TypeError("no class")
+    try:
+        return model.model_validate(body).model_dump()  # type: ignore[attr-defined]
+    except ValidationError as error:
+        return sorted({str(one["loc"][0]) if one["loc"] else "" for one in error.errors()})
+
+
+@drawn(90, apply=_validated_drawn, paste="request_model().model_validate({0})")
+def any_body(random: Draws) -> Call:
+    """Draw a request in which each value comes up, alone or with another."""
+    body = {} if random.chance(0.1) else {"query": random.text()}
+    return given(dict([*body.items(), random.choice(VALUES), VALUES[random.turn(len(VALUES))]]))
+
+
+@exercise("8.1", "service.models:request_model", 3, draws=any_body)
 def check_request_model(call: Probe) -> None:
     """Give it what is allowed, then one mistake at a time, then look at what it holds."""
     model = call().value
@@ -172,11 +209,56 @@ ADDRESSES = [
 """Addresses that go out, which have capital letters here, and others, which do not."""
 
 
-@exercise(
-    "8.2",
-    function="course_lib.service.models:search_response",
-    points=2,
-)
+def _answered(function: Callable[..., Any], query: str, results: Any, *times: Any) -> Any:
+    """Return what goes out, if JSON can hold it; the scores are numbers of NumPy's."""
+    import numpy as np
+
+    found = [
+        replace(one, score=np.float32(one.score), similarity_score=np.float32(one.similarity_score))
+        for one in results
+    ]
+    answer = function(query, found, *times)
+    json.dumps(answer)
+    return answer
+
+
+DRAWN_ADDRESSES = (
+    (None, "", "https://a.example/b", "HTTPS://a.example", "http://a.example", "httpx:b", "web")
+    + ("javascript:alert('http://')", " https://a.example", "https:b", "data:text/html,b")
+)  # fmt: skip
+
+
+@drawn(apply=_answered)
+def any_results(random: Draws) -> Call:
+    """Draw results, some with metadata that bears the names of a result's own fields."""
+    from course_lib.records import SearchResult
+
+    forged = {"repo": "elsewhere", "score": 1.0, "chunk_index": -1, "namespace": "x", "kind": "y"}
+    results = []
+    for place in range(random.randrange(4)):
+        metadata: dict[str, Any] = {name: forged[name] for name in random.some(sorted(forged))}
+        fields: dict[str, Any] = {
+            name: f"{name}{random.randrange(99)}"
+            for name in (
+                "document_name",
+                "content",
+                "partition",
+                "repo_slug",
+                "branch",
+                "kind",
+                "name",
+            )
+        }
+        fields["namespace"] = random.choice((None, "web"))
+        fields["citation_url"] = random.choice(DRAWN_ADDRESSES)
+        fields |= {name: random.uniform(-1, 1) for name in ("score", "similarity_score")}
+        fields["name"] = random.text(1)
+        fields["metadata"] = {**metadata, "lineStart": random.randrange(99)}
+        results.append(SearchResult(chunk_id=f"c{place}", chunk_index=place + 3, **fields))
+    return given(random.text(), results, random.random(), random.random() / 10)
+
+
+@exercise("8.2", "service.models:search_response", 2, draws=any_results)
 def check_search_response(call: Probe) -> None:
     """Begin with the statement's result, then what JSON cannot hold and what was forged."""
     call.cases(
@@ -221,9 +303,9 @@ def check_search_response(call: Probe) -> None:
             expected="Python's own texts, numbers, lists, dictionaries and None",
             because="an answer is sent as JSON, and a score may be a NumPy number",
         )
-    for given, because in ADDRESSES:
-        sent = {**RESULT, "citation_url": given if given[0:1] == "H" else None}
-        _responds(call, [replace(FOUND, citation_url=given)], [sent], because)
+    for address, because in ADDRESSES:
+        sent = {**RESULT, "citation_url": address if address[0:1] == "H" else None}
+        _responds(call, [replace(FOUND, citation_url=address)], [sent], because)
     forged: Body = {"repo": "elsewhere", "score": 1.0, "lineStart": 4}
     own: Body = {**dict.fromkeys(NAMED, "forged"), "lineStart": 4}
     better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
@@ -304,11 +386,20 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
 ]  # fmt: skip
 
 
-@exercise(
-    "8.3",
-    function="course_lib.service.problems:validation_problem",
-    points=2,
-)
+@drawn()
+def any_errors(random: Draws) -> Call:
+    """Draw up to six errors of few fields, with places of all lengths."""
+    messages = ("Too much", "Value error, a blank, alone", "It should be 1, 2 or 3", "x: y; z")
+    errors = []
+    for _ in range(random.randint(1, 6)):
+        lists = ("repo", "list", random.randrange(9)), ("partitions", random.randrange(9))
+        inside = random.choice(((), ("top_k",), ("repo", "str"), *lists, ("a", "b", 1)))
+        error = {"loc": (random.choice(("body", "query")), *inside), "msg": random.choice(messages)}
+        errors.append(error | random.choice(({}, {"type": "le", "input": 99})))
+    return given(errors)
+
+
+@exercise("8.3", "service.problems:validation_problem", 2, draws=any_errors)
 def check_validation_problem(call: Probe) -> None:
     """Take one error, several of one field, each shape of a location, and more than three."""
     for errors, fields, because in PROBLEMS:
@@ -365,12 +456,49 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
 ]  # fmt: skip
 
 
-@exercise(
-    "8.4",
-    function="course_lib.service.probes:readiness",
-    points=3,
-    time_limit=5,
-)
+async def _asked(function: Callable[..., Any], parts: Mapping[str, str], timeout: float) -> Any:
+    """Return the answer, and how many tasks are left a moment later."""
+    here: list[str] = []
+
+    def check(name: str, state: str) -> Callable[[], Awaitable[str]]:
+        async def asked() -> str:
+            here.append(name)
+            while state == "meets" and len(here) < len(parts):
+                await asyncio.sleep(0.001)
+            if state == "hangs":
+                await asyncio.sleep(30)
+            if state.endswith("Error"):
+                raise {"OSError": OSError, "KeyError": KeyError}[state]("secret")
+            await asyncio.sleep(0.02 if state == "late" else 0)
+            return "ready" if state in ("meets", "late") else state
+
+        return asked
+
+    answer = await function({name: check(name, state) for name, state in parts.items()}, timeout)
+    for _ in range(5):  # what was cancelled ends as soon as the loop comes to it
+        await asyncio.sleep(0)
+    return [answer, len(asyncio.all_tasks()) - 1]
+
+
+def _in_a_loop(function: Callable[..., Any], parts: Mapping[str, str], timeout: float) -> Any:
+    return run_awaitable(_asked(function, parts, timeout))
+
+
+@drawn(14, apply=_in_a_loop)
+def any_parts(random: Draws) -> Call:
+    """Draw parts: ready, late, loading, failing, hanging, or waiting until all have been asked."""
+    names = random.some(("database", "model", "cache", "disk"))
+    states = ("ready", "ready", "late", "the model is being loaded", "OSError", "KeyError")
+    parts = {name: random.choice(states) for name in names}
+    sort = random.turn(4)
+    if sort == 0 and names:
+        return given({**parts, names[0]: "hangs"}, 0.1)
+    if sort == 1:
+        return given(dict.fromkeys(("database", "model"), "meets"), 1.0)
+    return given(parts if sort == 2 else dict.fromkeys(names, "ready"), 1.0)
+
+
+@exercise("8.4", "service.probes:readiness", 3, time_limit=5, draws=any_parts)
 def check_readiness(call: Probe) -> None:
     """Let parts be there, be away, hang, and wait for each other."""
     for checks, timeout, answer, because in PARTS:

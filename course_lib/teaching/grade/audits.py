@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.audits import Audit, load_audits
-from course_lib.teaching.audits.values import text_of
+from course_lib.teaching.checks import load
+from course_lib.teaching.checks.drawn import Drawn
+from course_lib.teaching.checks.encoded import text_of
 
 if TYPE_CHECKING:
     import psycopg
@@ -32,8 +33,9 @@ class Audits:
     """
 
     def __init__(self, lab: str, seed: str, database: str = "") -> None:
-        self.audits: Mapping[str, Audit] = load_audits(lab) if lab else {}
-        self.calls = {name: one.draw(seed, one.count) for name, one in self.audits.items()}
+        known = load(lab) if lab else {}
+        self.audits: Mapping[str, Drawn] = {n: one.draws for n, one in known.items() if one.draws}
+        self.calls = {name: one.draw(seed) for name, one in self.audits.items()}
         self._database = database
         self._expected: dict[str, Sequence[Any]] = {}
         self._lock = threading.Lock()
@@ -53,7 +55,7 @@ class Audits:
         audit, calls, values = self.audits[exercise], self.calls[exercise], told.get("values")
         if not isinstance(values, list) or len(values) != len(calls):
             return str(told.get("error") or "it gave no values")
-        with _connected(url if audit.needs else "") as connection:
+        with _connected(url if audit.needs_database else "") as connection:
             got = audit.state(calls, values, connection)
         for call, wanted, one in zip(calls, self._wanted(exercise), got, strict=True):
             try:
@@ -69,7 +71,7 @@ class Audits:
         with self._lock, ExitStack() as stack:
             if exercise not in self._expected:
                 url = ""
-                if audit.needs:
+                if audit.needs_database:
                     from course_lib.store import fresh_database
 
                     url = stack.enter_context(fresh_database("audit", url=self._database)).url

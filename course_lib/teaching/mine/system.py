@@ -69,19 +69,19 @@ def differences(sections: Sequence[Section], seed: int) -> Iterator[str]:
     seed
         Of the random arguments.
     """
-    from course_lib.teaching.audits import load_audits
-    from course_lib.teaching.audits.values import text_of
+    from course_lib.teaching.checks import load
+    from course_lib.teaching.checks.encoded import text_of
 
     with ExitStack() as stack:
         connections: list[Any] = []
         for one in sections:
-            audit = load_audits(one.lab).get(one.exercise)
+            audit = load(one.lab)[one.exercise].draws
             if audit is None:
                 continue
-            if audit.needs == "database" and not connections:
+            if audit.needs_database and not connections:
                 connections += [_connection(stack), _connection(stack)]
             calls = audit.draw(seed)
-            theirs, ours = connections if audit.needs == "database" else (None, None)
+            theirs, ours = connections if audit.needs_database else (None, None)
             expected = audit.expected(calls, ours)
             try:
                 got = within(AUDIT_SECONDS, partial(_values, audit, one, calls, theirs))

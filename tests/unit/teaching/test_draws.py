@@ -1,4 +1,4 @@
-"""Audits: the library agrees with itself, and wrong answers do not."""
+"""Random arguments: the library agrees with itself, and wrong answers do not."""
 
 from __future__ import annotations
 
@@ -9,29 +9,28 @@ import psycopg
 import pytest
 
 from course_lib.store.databases import FreshDatabase
-from course_lib.teaching.audits import Audit, load_audits
 from course_lib.teaching.checks import load
+from course_lib.teaching.checks.drawn import Drawn
 from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.reference import reference
 from course_lib.teaching.lab.time_limit import OutOfTime, within
-from tests.unit.teaching.test_exercises import LABS as EXERCISED
-from tests.unit.teaching.test_exercises import wrong_versions
+from tests.unit.teaching.test_exercises import LABS, wrong_versions
 
-LABS = [lab for lab in EXERCISED if load_audits(lab)]
-ALL = [audit for lab in LABS for audit in load_audits(lab).values()]
-AUDITS = [pytest.param(audit, id=audit.id) for audit in ALL]
-PLAIN = [pytest.param(audit, id=audit.id) for audit in ALL if audit.needs is None]
+EXERCISES = [exercise for lab in LABS for exercise in load(lab).values()]
+ALL = [exercise.draws for exercise in EXERCISES if exercise.draws]
+DRAWS = [pytest.param(draws, id=draws.id) for draws in ALL]
+PLAIN = [pytest.param(draws, id=draws.id) for draws in ALL if not draws.needs_database]
 SKETCHES = {"1.4", "4.3", "10.2", "10.3", "10.4"}
 
 NOT_TOLD_APART = {
-    "differs for a timeout that is longer than an audit may take": "has_a_timeout_of_its_own",
+    "differs for a timeout that is longer than a run may take": "has_a_timeout_of_its_own",
     "differs only where several answers are right": "steps_back_to_the_floor",
     "gives the right values, and takes long": "copies_what_is_left",
     "gives the right values, and changes its arguments": """
         takes_keys_out_of_what_was_stored takes_the_innermost_off
     """,
     "raises the right exception with another message": "lets_min_complain",
-    "differs for input that no audit draws; the check has a case for it": """
+    "differs for input that is not drawn; the check has a case for it": """
         asks_twice checks_the_default_separators counts_the_header_s_bytes drops_a_table
         empties_the_offsets ends_comments_at_other_characters ends_documents_at_dots
         ends_with_the_text_at_last expects_a_row_of_what_is_taken finds_both_words
@@ -62,78 +61,76 @@ NOT_TOLD_APART = {
 
 
 def failures(
-    audit: Audit, function: Any, seed: int, database: FreshDatabase, seconds: float = 30
+    draws: Drawn, function: Any, seed: int, database: FreshDatabase, seconds: float = 30
 ) -> int:
     """Return how many calls of a function do not agree; one for a function that never ends."""
-    calls = audit.draw(seed)
-    if audit.needs:
+    calls = draws.draw(seed)
+    if draws.needs_database:
         with psycopg.connect(database.url, autocommit=True) as connection:
-            wanted = audit.expected(calls, connection)
+            wanted = draws.expected(calls, connection)
         with psycopg.connect(database.url) as connection:
-            values = audit.run(function, calls, connection)
+            values = draws.run(function, calls, connection)
         with psycopg.connect(database.url, autocommit=True) as connection:
-            values = audit.state(calls, values, connection)
+            values = draws.state(calls, values, connection)
     else:
-        wanted = audit.expected(calls)
+        wanted = draws.expected(calls)
         try:
-            values = within(seconds, lambda: audit.run(function, calls))
+            values = within(seconds, lambda: draws.run(function, calls))
         except OutOfTime:
             return 1
-    return sum(not audit.agrees(*pair) for pair in zip(wanted, values, strict=True))
+    return sum(not draws.agrees(*pair) for pair in zip(wanted, values, strict=True))
 
 
-def test_every_function_of_the_library_has_an_audit() -> None:
-    exercises = {exercise for lab in LABS for exercise in load(lab)}
-    assert {audit.id for audit in ALL} == exercises - SKETCHES
+def test_every_function_of_the_library_has_draws() -> None:
+    assert {one.id for one in EXERCISES if one.draws is None} == SKETCHES
 
 
-@pytest.mark.parametrize("audit", ALL, ids=lambda audit: audit.id)
-def test_the_same_seed_draws_the_same_calls_as_json(audit: Audit) -> None:
-    calls = audit.draw(1, 5)
-    assert json.loads(json.dumps(calls)) == audit.draw(1, 5)
-    assert calls != audit.draw(2, 5)
-    assert all(len(audit.call_text(call)) < 6000 for call in calls)
+@pytest.mark.parametrize("draws", ALL, ids=lambda draws: draws.id)
+def test_the_same_seed_draws_the_same_calls_as_json(draws: Drawn) -> None:
+    calls = draws.draw(1, 5)
+    assert json.loads(json.dumps(calls)) == draws.draw(1, 5)
+    assert calls != draws.draw(2, 5)
+    assert all(len(draws.call_text(call)) < 6000 for call in calls)
 
 
-@pytest.mark.parametrize("audit", AUDITS)
+@pytest.mark.parametrize("draws", DRAWS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_library_agrees_with_itself(
-    audit: Audit, seed: int, worker_database: FreshDatabase
+    draws: Drawn, seed: int, worker_database: FreshDatabase
 ) -> None:
-    lab = audit.id.split(".")[0].zfill(2)
-    assert audit.exercise is not None
-    assert failures(audit, reference(lab, audit.exercise), seed, worker_database) == 0
+    lab = draws.id.split(".")[0].zfill(2)
+    assert failures(draws, reference(lab, load(lab)[draws.id]), seed, worker_database) == 0
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("audit", AUDITS)
+@pytest.mark.parametrize("draws", DRAWS)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_wrong_versions_are_told_apart_in_one_of_three_runs(
-    audit: Audit, worker_database: FreshDatabase
+    draws: Drawn, worker_database: FreshDatabase
 ) -> None:
-    lab = audit.id.split(".")[0].zfill(2)
+    lab = draws.id.split(".")[0].zfill(2)
     missed = {
         wrong.__name__
-        for wrong in wrong_versions(lab)[audit.id]
-        if not any(failures(audit, wrong, seed, worker_database, 3) for seed in (1, 2, 3))
+        for wrong in wrong_versions(lab)[draws.id]
+        if not any(failures(draws, wrong, seed, worker_database, 3) for seed in (1, 2, 3))
     }
     assert missed <= set(" ".join(NOT_TOLD_APART.values()).split())
 
 
-@pytest.mark.parametrize("audit", PLAIN)
+@pytest.mark.parametrize("draws", PLAIN)
 def test_a_table_of_the_checks_cases_is_no_answer(
-    audit: Audit, worker_database: FreshDatabase
+    draws: Drawn, worker_database: FreshDatabase
 ) -> None:
-    lab = audit.id.split(".")[0].zfill(2)
-    assert audit.exercise is not None
-    right, table = reference(lab, audit.exercise), {}
+    lab = draws.id.split(".")[0].zfill(2)
+    exercise = load(lab)[draws.id]
+    right, table = reference(lab, exercise), {}
 
     def noted(*args: Any, **named: Any) -> Any:
         asked = repr((args, named))
         table[asked] = right(*args, **named)
         return table[asked]
 
-    run_check(audit.exercise, noted)
-    if audit.id == "8.1":
+    run_check(exercise, noted)
+    if draws.id == "8.1":
         return  # it takes no arguments: what it returns is a model, and the model is asked
-    assert failures(audit, lambda *args, **named: table[repr((args, named))], 1, worker_database)
+    assert failures(draws, lambda *args, **named: table[repr((args, named))], 1, worker_database)
