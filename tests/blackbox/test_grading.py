@@ -147,7 +147,8 @@ class TestTheClass:
     def test_no_answer_that_cheats_has_the_points_of_its_check(self, graded: Class) -> None:
         grades = graded.grades()
         for name in ("hugo imports", "ida reads solutions"):
-            assert grades[name]["checks"]["check-1-1"] == 0 and grades[name]["flagged"], name
+            assert grades[name]["checks"]["check-1-1"] == 0, name
+        assert grades["hugo imports"]["flagged"]
         patches = grades["jan patches the check"]  # it has points, and is held back
         assert patches["flagged"] and "the audit failed" in " ".join(patches["flags"])
         shown = [path.read_text(encoding="utf-8") for path in graded.room.rglob("autograded/**/*")

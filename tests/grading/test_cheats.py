@@ -1,4 +1,4 @@
-"""Three answers to lab 01 that pass its checks without being right: the audits tell."""
+"""Answers to lab 01 that change what judges them, or take the library's: audits and flags tell."""
 
 import json
 from pathlib import Path
@@ -70,7 +70,25 @@ def find_cut(*args, **named):
     return 0
 lab.check = lambda *args: print("1.1 passed")
 """
-CHEATS = {
+WRONG = "\ndef find_cut(*args, **named):\n    return None\n"
+CHANGES_WHAT_RUNS_IT = {
+    "strips-asserts": "import ast\nclass Strip(ast.NodeTransformer):\n"
+    "    def visit_Assert(self, node):\n        return ast.Pass()\n"
+    f"get_ipython().ast_transformers.append(Strip()){WRONG}",
+    "shows-no-tracebacks": "get_ipython().showtraceback = lambda *a, **k: None\n"
+    f"get_ipython().set_custom_exc((Exception,), lambda *a, **k: None){WRONG}",
+    "replaces-builtins": "import builtins\nbuiltins.type = lambda x: int\n"
+    f"builtins.AssertionError = type('Quiet', (BaseException,), {{}}){WRONG}",
+    "equal-to-everything": "class Any(int):\n    def __eq__(self, other): return True\n"
+    "    def __ne__(self, other): return False\n    __hash__ = int.__hash__\n"
+    "    __class__ = int\ndef find_cut(*args, **named):\n    return Any(1)",
+    "replaces-nbval": "import nbval.plugin\n"
+    f"nbval.plugin.IPyNbCell.runtest = lambda self: None{WRONG}",
+    "skips-by-comment": f"# NBVAL_SKIP\n# NBVAL_RAISES_EXCEPTION{WRONG}",
+    "changes-the-shell": "get_ipython().run_cell = lambda *a, **k: None\n"
+    f"get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n']){WRONG}",
+}
+CHEATS = CHANGES_WHAT_RUNS_IT | {
     "replaces": REPLACES_THE_CHECK,
     "patches": PATCHES, "bytecode": BYTECODE, "source": READS_THE_SOURCE, "by-heart": by_heart(),
 }  # fmt: skip

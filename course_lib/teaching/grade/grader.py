@@ -109,7 +109,7 @@ class Grader:
         own = {k: v for k, v in merged.answers.items() if k not in merged.untouched}
         helpers = [one for some in merged.helpers.values() for one in some]
         added = {"an added cell": "\n".join(helpers)} if helpers else {}
-        flags += suspicions(own | added, self.master.solutions, self.master.fixed_names)
+        flags += suspicions(own | added, self.master.solutions)
         flags += copies_of_the_course(own, self.master.solutions, self.master.stubs)
         return Grade(
             learner,

@@ -20,7 +20,7 @@ from course_lib.teaching.build.release import learners_cells, released
 from course_lib.teaching.build.source import checked_exercise
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.notebooks import read_notebook
-from course_lib.teaching.names import bound_names, read_names
+from course_lib.teaching.names import bound_names
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -104,12 +104,6 @@ class Master:
     def stubs(self) -> dict[str, str]:
         """What learners are given to answer in, by grade id."""
         return {cell.grade_id: cell.stub for cell in self.answers}
-
-    @cached_property
-    def fixed_names(self) -> frozenset[str]:
-        """Names that checks read and only the master's other cells define, such as `lab`."""
-        checks = (cell.source for cell in self.cells if cell.role == "check")
-        return self.given_names & frozenset().union(*map(read_names, checks))
 
     @cached_property
     def given_names(self) -> frozenset[str]:
