@@ -35,7 +35,7 @@ def autograded(master: Master, grade: Grade) -> dict[str, Any]:
         if cell.kind != "code":
             continue
         text = grade.outputs.get(cell.grade_id, "")
-        if cell.hidden or (cell.role == "check" and cell.source != cell.stub):
+        if cell.role == "check" and cell.source != cell.stub:
             text = without_hidden(marks[cell.grade_id], cell)
         output = {"output_type": "stream", "name": "stdout", "text": shown(text)}
         made["outputs"] = [output] if text else []

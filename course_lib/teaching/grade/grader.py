@@ -23,7 +23,6 @@ from course_lib.teaching.grade.marking import (
     status_of,
     undecided_checks,
     ungraded,
-    with_audit,
 )
 from course_lib.teaching.grade.master import Master
 from course_lib.teaching.grade.merge import Merged, merge, solved
@@ -50,8 +49,8 @@ class Grader:
         Which of the run's graders it is.
     database
         The administrator's URL of the run's cluster; empty where the master needs none.
-    audits, audit_share
-        What is asked of the learner's functions, and what part of the points it earns.
+    audits
+        What is asked of the learner's functions.
     junit
         The folder for nbval's reports.
     """
@@ -61,7 +60,6 @@ class Grader:
     slot: int
     database: str
     audits: Audits
-    audit_share: float
     junit: Path
 
     def __post_init__(self) -> None:
@@ -111,7 +109,7 @@ class Grader:
         own = {k: v for k, v in merged.answers.items() if k not in merged.untouched}
         helpers = [one for some in merged.helpers.values() for one in some]
         added = {"an added cell": "\n".join(helpers)} if helpers else {}
-        flags += suspicions(own | added, self.master.solutions, self.master.fixed_names)
+        flags += suspicions(own | added, self.master.solutions)
         flags += copies_of_the_course(own, self.master.solutions, self.master.stubs)
         return Grade(
             learner,
@@ -199,7 +197,6 @@ class Grader:
             if run.state in ("garbled", "died", "memory", "budget")
         ]
         for place, fault in faults.items():
-            marks[place] = with_audit(marks[place], fault, self.audit_share)
             flags.append(f"{marks[place].grade_id}: {AUDIT_FAILED}: {fault}")
         return marks, flags, talk, modules
 

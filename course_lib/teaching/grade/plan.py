@@ -34,11 +34,6 @@ class Step:
         """Whether the text is the master's own."""
         return self.source == self.cell.source
 
-    @property
-    def sources(self) -> list[str]:
-        """What runs: the cell, and after a check what else has to pass."""
-        return [self.source, self.cell.hidden] if self.cell.hidden else [self.source]
-
 
 def make_plan(master: Master, merged: Merged, *, everything: bool) -> list[Step]:
     """Return what is run for a submission, up to the last check.

@@ -52,21 +52,15 @@ class Options:
         How many at a time.
     resume
         Keep the grades of an earlier run whose submission, master and library are the same.
-    files
-        A folder that the notebooks may read.
     seed
         What the audits' arguments are drawn with; itself drawn when left out.
-    audit_share
-        What part of a check's points its audit earns; a failed one holds the grade back anyhow.
     """
 
     fence: Fence
     limits: Limits = Limits()
     jobs: int = 2
     resume: bool = False
-    files: Path | None = None
     seed: str = ""
-    audit_share: float = 0.0
 
 
 def grade_all(
@@ -165,13 +159,12 @@ def _graded(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="course-grade-")))
         setup = Setup(
             options.fence, options.limits, library_for(master.lab, folder), master.lab,
-            _solution(master), options.files,
+            _solution(master),
         )  # fmt: skip
         audits = Audits(master.lab, options.seed, database)
 
         def new_grader(slot: int) -> Grader:
-            share, junit = options.audit_share, out / "junit"
-            return Grader(master, setup, slot, database, audits, share, junit)
+            return Grader(master, setup, slot, database, audits, out / "junit")
 
         with closing(new_grader(0)) as prover:
             setup = replace(setup, modules=_proven(prover, library, options))
@@ -218,18 +211,16 @@ def _without_faults(grader: Grader, submission: Submission) -> Grade:
 def _proven(grader: Grader, library: str, options: Options) -> tuple[str, ...]:
     """Return what to import ahead, once the master has passed its own checks.
 
-    It is remembered under a hash of all that it depends on, unless there are files that may change.
+    It is remembered under a hash of all that it depends on.
     """
     key = json.dumps([grader.master.digest, library, options.fence.kind, str(options.limits)])
     name = hashlib.sha256(key.encode("utf-8")).hexdigest()[:32]
     place = state_dir() / "grade" / f"{name}.json"
-    if options.files is None:
-        with suppress(OSError, ValueError, TypeError):
-            return tuple(map(str, json.loads(place.read_text(encoding="utf-8"))["modules"]))
+    with suppress(OSError, ValueError, TypeError):
+        return tuple(map(str, json.loads(place.read_text(encoding="utf-8"))["modules"]))
     modules = grader.prove()
-    if options.files is None:
-        with suppress(OSError):
-            write_atomically(place, json.dumps({"modules": modules}))
+    with suppress(OSError):
+        write_atomically(place, json.dumps({"modules": modules}))
     return modules
 
 
@@ -242,9 +233,7 @@ def _digests(
     submissions: Sequence[Submission], master: Master, options: Options, library: str
 ) -> dict[str, str]:
     """Return by learner the hash of all that a grade depends on."""
-    paths = sorted(options.files.rglob("*")) if options.files else []
-    files = [(str(one), one.stat().st_size, one.stat().st_mtime_ns) for one in paths]
-    ground = [master.digest, library, str(options.limits), options.audit_share, files]
+    ground = [master.digest, library, str(options.limits)]
     digests = {}
     for one in submissions:
         digest = hashlib.sha256(json.dumps([*ground, one.problem]).encode("utf-8"))
