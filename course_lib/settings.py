@@ -70,6 +70,15 @@ def state_dir() -> Path:
     return Path(given).resolve() if given else project_root() / ".course"
 
 
+def own_functions() -> tuple[str, str]:
+    """Return marks of the learner's functions, where `course mine` runs; outside empty ones.
+
+    The first is of those on which an index depends, the second of those that make vectors.
+    """
+    index, _, vectors = os.environ.get("COURSE_MINE", "").partition(":")
+    return index, vectors
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder, with those above it.
 

@@ -19,7 +19,7 @@ from course_lib.embedder.vectors import Vectors, encode_in_batches, unread
 from course_lib.embedder.weights import DEFAULT_MODEL, fingerprint, model_directory
 from course_lib.errors import ModelError
 from course_lib.progress import progress_bar
-from course_lib.settings import BackendName, PrecisionName, settings, state_dir
+from course_lib.settings import BackendName, PrecisionName, own_functions, settings, state_dir
 
 if TYPE_CHECKING:
     from course_lib.embedder.cache import VectorCache
@@ -360,10 +360,12 @@ class EmbeddingClient:
     @property
     def _cache_key(self) -> str:
         """What a vector depends on beside its text: the weights and the precision."""
+        mark = own_functions()[1]
+        mine = f" mine={mark}" if mark else ""
         if self._wanted == "openai":
-            return f"{self.model_name}@openai-{settings().vector_dim}"
+            return f"{self.model_name}@openai-{settings().vector_dim}{mine}"
         weights = fingerprint(self.directory) if self.directory else self.model_name
-        return f"{weights}@{self._precision}"
+        return f"{weights}@{self._precision}{mine}"
 
 
 def _model_of(backend: BackendName) -> str:

@@ -32,6 +32,7 @@ from course_lib.loader.github import issue_records
 from course_lib.loader.languages import LANGUAGES
 from course_lib.loader.pieces import ParserInfo
 from course_lib.records import Chunk, Document, Scope, explain
+from course_lib.settings import own_functions
 
 
 @runtime_checkable
@@ -117,7 +118,9 @@ class Registered:
         >>> BUILT_IN[0].settings(512, 64)
         'chunk_size=512 chunk_overlap=64'
         """
-        used = self.sizes(chunk_size, chunk_overlap)
+        used: dict[str, object] = {**self.sizes(chunk_size, chunk_overlap)}
+        if mark := own_functions()[0]:
+            used["mine"] = mark
         return " ".join(f"{name}={size}" for name, size in used.items())
 
 

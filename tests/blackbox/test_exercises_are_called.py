@@ -7,12 +7,14 @@ exercise, as `course mine` does it. Each notes that it ran; what no command call
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from tests.blackbox.course import PLAIN, Course
@@ -20,9 +22,9 @@ from tests.blackbox.github import hub_of
 from tests.blackbox.language_models import CHAT, SHOW, models, ollama, window
 from tests.blackbox.places import Place
 from tests.blackbox.serving import serving
+from tests.blackbox.surface import overlay
 
 ROOT = Path(__file__).parents[2]
-HOOK = ROOT / "course_lib/teaching/mine/path"
 SOLUTIONS = ROOT / "solutions"
 
 SKETCHES = {
@@ -63,13 +65,22 @@ MARKED = """
 # %% {exercise} {name} · lab {lab} · 2026-11-25
 # in the place of {module}.{name}
 
+from __future__ import annotations
+
 import {module} as library
+
+globals().update({{key: value for key, value in vars(library).items() if key[:2] != "__"}})
+
+
+{source}
+
+_answer = {name}
 
 
 def {name}(*args, **kwargs):
     with open({notes!r}, "a", encoding="utf-8") as notes:
         notes.write("{name}\\n")
-    return library.{name}.__wrapped__(*args, **kwargs)
+    return _answer(*args, **kwargs)
 """
 """A learner's function that notes that it ran, and gives what the library's gives."""
 
@@ -88,9 +99,12 @@ class Marked:
         for lab, exercise, named in exercises():
             for module, name in named:
                 known = {"exercise": exercise, "name": name, "lab": lab, "module": module}
+                known["source"] = inspect.getsource(getattr(import_module(module), name))
                 with (folder / f"{module.split('.')[1]}.py").open("a", encoding="utf-8") as file:
                     file.write(MARKED.format(**known, notes=str(self.notes)))
-        self.environment = {"PYTHONPATH": str(HOOK), "COURSE_MINE": str(folder)}
+        self.environment = overlay.environment(folder)
+        self.environment["PYTHONPATH"] += f"{os.pathsep}{ROOT}"  # for this file
+        del self.environment["RAG_COLLECTION"]
 
     def names(self) -> set[str]:
         """Return what has run since the last time."""

@@ -70,11 +70,7 @@ class _Source:
         self._cells = list(_cells(namespace))
 
     def add_function(self, function: types.FunctionType, name: str) -> None:
-        file = function.__code__.co_filename
-        text = "".join(linecache.getlines(file))
-        found = _statement(text, function.__name__) if text else None
-        if found is None or function.__name__ == "<lambda>":
-            found = self._bound(name)
+        found = self._bound(function.__name__) or self._bound(name)  # a lambda has the second
         if found is None:
             raise NoSourceError(f"the source of {name} is not there")
         self._seen |= {name, function.__name__}
