@@ -37,15 +37,10 @@ _SET: LiteralString = "SELECT set_config('course.tenant', %s, true)"
 
 
 def protect_tables(conn: psycopg.Connection[Any]) -> None:
-    """Give the tables their policies, unless they have them.
+    """Give new tables their policies.
 
     The owner's own tools see every row; all other roles see what their tenant may.
     """
-    row = conn.execute(
-        "SELECT relforcerowsecurity FROM pg_class WHERE oid = to_regclass('document_chunks')"
-    ).fetchone()
-    if row is None or row[0]:
-        return
     # A policy of the parent does not hold for who names a partition.
     for table in (*PARENTS, *LEAVES):
         conn.execute(sql.SQL(_PROTECT).format(table=sql.Identifier(table)))

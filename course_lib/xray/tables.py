@@ -17,6 +17,7 @@ from psycopg.pq import TransactionStatus
 from course_lib.errors import DatabaseError
 from course_lib.store.collection import open_collection, see_own_tables_only
 from course_lib.store.roles import identifiers
+from course_lib.store.version import mark_version, refuse_other_version
 
 # A vector of any dimension: the tables are made before a model is loaded. Names of one project
 # are few, so that they are compared one by one, and an index (it needs a dimension) gains nothing.
@@ -60,17 +61,6 @@ CREATE TABLE xray_checksums (
 CREATE VIEW xray_used AS SELECT language, name FROM xray_report_packages;
 """
 
-_TELLS_TEXTS: LiteralString = """
-SELECT 1 FROM pg_attribute
-WHERE attrelid = to_regclass('xray_packages') AND attname = 'embedded_text'
-"""
-
-# Tables of an earlier version of the course: a vector was of the description beside it.
-_ADD_TEXTS: LiteralString = """
-ALTER TABLE xray_packages ADD COLUMN embedded_text text;
-UPDATE xray_packages SET embedded_text = concat_ws(': ', name, description) WHERE model IS NOT NULL;
-"""
-
 PRIVATE = ("xray_report_packages", "xray_checksums")
 SHARED = ("xray_packages",)
 
@@ -90,8 +80,8 @@ def create_tables(conn: psycopg.Connection[Any]) -> None:
     Raises
     ------
     DatabaseError
-        If they are missing, or of an earlier version of the course, and this role may not create
-        or change them.
+        If they are missing and this role may not create them, or they are of another version of
+        the course.
     """
     with conn.transaction():
         # Two processes that start at once would both find no table and both create it.
@@ -103,13 +93,13 @@ def create_tables(conn: psycopg.Connection[Any]) -> None:
                     conn.execute(TABLES)
                     for table in PRIVATE:
                         conn.execute(sql.SQL(_PROTECT).format(table=sql.Identifier(table)))
-                elif not conn.execute(_TELLS_TEXTS).fetchone():
-                    conn.execute(_ADD_TEXTS)
+                    mark_version(conn, "xray_packages")
         except psycopg.errors.InsufficientPrivilege as error:
             raise DatabaseError(
-                "the tables of the X-Ray are missing or old, and this role may not create them",
+                "the tables of the X-Ray are missing, and this role may not create them",
                 hint="Run `course xray scan` once as the owner of the database.",
             ) from error
+        refuse_other_version(conn, "xray_packages", ", ".join(PRIVATE))
         _grant(conn)
 
 
