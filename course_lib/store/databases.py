@@ -19,7 +19,6 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
 
 from course_lib.errors import DatabaseError, ServerError
 from course_lib.settings import make_folder, settings, state_dir
@@ -33,8 +32,14 @@ from course_lib.store.ownership import (
     new_name,
     sweep,
 )
-from course_lib.store.server import Server, ensure_server, known_server, write_private
-from course_lib.store.urls import hide_password, url_for
+from course_lib.store.roles import (
+    ROLES,
+    ServiceRole,
+    allow_service_roles,
+    grant_to_service_roles,
+)
+from course_lib.store.server import Server, ensure_server, write_private
+from course_lib.store.urls import hide_password, url_for, with_settings
 
 COURSE = "course"
 
@@ -154,6 +159,42 @@ def find_database(label: str, *, url: str | None = None) -> str | None:
     return None
 
 
+def service_url(role: ServiceRole, *, url: str | None = None) -> str:
+    """Return the URL with which a service reads or writes a database, making its roles if needed.
+
+    Parameters
+    ----------
+    role
+        ``"reader"`` or ``"writer"``.
+    url
+        The database, as anybody who may use it; None is `default_url()`.
+
+    Raises
+    ------
+    DatabaseError
+        If the roles are missing and cannot be made with the rights that it has.
+
+    Examples
+    --------
+    >>> with connect(service_url("reader")) as conn:  # doctest: +SKIP
+    ...     conn.execute("SELECT current_user").fetchone()
+    ('course_reader',)
+    """
+    url = url or default_url()
+    try:
+        with open_connection(url) as conn:
+            allow_service_roles(conn)
+            grant_to_service_roles(conn)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise DatabaseError(
+            f"the service's roles cannot be used on {hide_password(url)}: "
+            f"{error.diag.message_primary}",
+            hint="Let a role that has CREATEROLE make them, and run for the role in DATABASE_URL: "
+            "GRANT course_reader, course_writer TO that_role WITH INHERIT FALSE;",
+        ) from error
+    return with_settings(url, {"role": ROLES[role]})
+
+
 def _administration(url: str | None) -> tuple[str, str]:
     """Return the URL of a role that may create databases, and the secret of their passwords."""
     given = url or settings().database_url
@@ -161,26 +202,6 @@ def _administration(url: str | None) -> tuple[str, str]:
         return given, state_secret()
     server = ensure_server()
     return server.url(), server.password
-
-
-def administration_of(url: str, database: str) -> tuple[str, str]:
-    """Return the URL with which roles are made for a database, and the secret of their passwords.
-
-    That is the embedded server's superuser or DATABASE_URL, where the database is on their server,
-    and `url` itself where it is on another one.
-    """
-    server = known_server()
-    if server is not None and _same_server(url, server.url()):
-        return server.url(database), server.password
-    given = settings().database_url
-    if given and _same_server(url, given):
-        return url_for(given, database), state_secret()
-    return url, state_secret()
-
-
-def _same_server(url: str, other: str) -> bool:
-    one, two = conninfo_to_dict(url), conninfo_to_dict(other)
-    return all(str(one.get(key)) == str(two.get(key)) for key in ("host", "port"))
 
 
 def state_secret() -> str:
@@ -218,6 +239,7 @@ def _ensure_course(server: Server) -> None:
         # The superuser's password, which it is derived from, may be a new one.
         password = hashed_password(conn, COURSE, _course_password(server))
         conn.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, password))
+        allow_service_roles(conn, COURSE)
         if _is_complete(conn):
             return
         if not conn.execute("SELECT 1 FROM pg_database WHERE datname = %s", (COURSE,)).fetchone():
@@ -251,6 +273,9 @@ def _create(owner: psycopg.Connection[Any], name: str, password: str, entry: Own
         ).fetchone()
         if not superuser:  # only a member may give a database to a role
             owner.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(role))
+    # Where a superuser made these roles, only a superuser can let others become them.
+    with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
+        allow_service_roles(owner, name)
     # Only a superuser can create the extension; for others the server's template1 has to hold it.
     _create_database(owner, name, "template0" if superuser else "template1")
 

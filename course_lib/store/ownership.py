@@ -135,7 +135,7 @@ def sweep(conn: psycopg.Connection[Any]) -> None:
 
 
 def drop(conn: psycopg.Connection[Any], name: str) -> None:
-    """Drop a fresh database with what is connected to it, and its roles; nobody else's."""
+    """Drop a fresh database with what is connected to it, and its role; nobody else's."""
     owned = conn.execute(
         "SELECT 1 FROM pg_database JOIN pg_roles ON pg_roles.oid = datdba"
         " WHERE datname = %s AND rolname = %s",
@@ -143,16 +143,4 @@ def drop(conn: psycopg.Connection[Any], name: str) -> None:
     ).fetchone()
     if owned:
         conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
-    for role in (*service_roles(name), name):
-        conn.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
-
-
-def service_roles(database: str) -> tuple[str, str]:
-    """Return the names of a database's roles: the one that reads, and the one that writes.
-
-    Examples
-    --------
-    >>> service_roles("course")
-    ('course_reader', 'course_writer')
-    """
-    return f"{database}_reader", f"{database}_writer"
+    conn.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(name)))

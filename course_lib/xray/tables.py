@@ -16,7 +16,6 @@ from psycopg.pq import TransactionStatus
 
 from course_lib.errors import DatabaseError
 from course_lib.store.collection import open_collection, see_own_tables_only
-from course_lib.store.roles import identifiers
 from course_lib.store.version import mark_version, refuse_other_version
 
 # A vector of any dimension: the tables are made before a model is loaded. Names of one project
@@ -62,7 +61,6 @@ CREATE VIEW xray_used AS SELECT language, name FROM xray_report_packages;
 """
 
 PRIVATE = ("xray_report_packages", "xray_checksums")
-SHARED = ("xray_packages",)
 
 _OWN: LiteralString = "tenant_id = (SELECT nullif(current_setting('course.tenant', true), ''))"
 
@@ -71,6 +69,13 @@ ALTER TABLE {{table}} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {{table}} FORCE ROW LEVEL SECURITY;
 CREATE POLICY owner_does_all ON {{table}} TO CURRENT_USER USING (true) WITH CHECK (true);
 CREATE POLICY tenant_does_its_own ON {{table}} USING ({_OWN}) WITH CHECK ({_OWN});
+"""
+
+_GRANT: LiteralString = """
+GRANT SELECT ON xray_report_packages, xray_checksums, xray_packages TO course_reader, course_writer;
+GRANT INSERT, UPDATE, DELETE ON xray_report_packages, xray_checksums, xray_packages
+    TO course_writer;
+GRANT SELECT ON xray_used TO course_writer
 """
 
 
@@ -182,17 +187,10 @@ def explained(
 
 
 def _grant(conn: psycopg.Connection[Any]) -> None:
-    """Let the database's service roles read and write, where they and the right to grant exist."""
-    rows = conn.execute(
-        "SELECT rolname FROM pg_roles WHERE rolname IN "
-        "(current_database() || '_reader', current_database() || '_writer') AND "
-        "(SELECT pg_has_role(relowner, 'usage') FROM pg_class "
-        " WHERE oid = to_regclass('xray_packages'))"
-    ).fetchall()
-    for (name,) in rows:
-        role, tables = sql.Identifier(name), identifiers((*PRIVATE, *SHARED))
-        conn.execute(sql.SQL("GRANT SELECT ON {} TO {}").format(tables, role))
-        if name.endswith("_writer"):
-            grant = sql.SQL("GRANT INSERT, UPDATE, DELETE ON {} TO {}")
-            conn.execute(grant.format(tables, role))
-            conn.execute(sql.SQL("GRANT SELECT ON xray_used TO {}").format(role))
+    """Let the service's roles read and write, where they and the right to grant exist."""
+    row = conn.execute(
+        "SELECT FROM pg_class WHERE oid = to_regclass('xray_packages') "
+        "AND pg_has_role(relowner, 'usage') AND to_regrole('course_writer') IS NOT NULL"
+    ).fetchone()
+    if row is not None:
+        conn.execute(_GRANT)
