@@ -230,11 +230,10 @@ create_secrets() {
     must "Run this again." kubectl --context "$CONTEXT" apply -f infra/k8s/base/namespace.yaml
     echo "   secrets rag-postgres and rag-database in rag, rag-database and rag-github in kubeflow"
     [[ $dry_run == yes ]] && return
-    local admin owner state token url
+    local admin owner token url
     # What is there stays: the database keeps the passwords that it was made with.
     admin=$(kept rag rag-postgres POSTGRES_PASSWORD)
     owner=$(kept rag rag-postgres RAG_PASSWORD)
-    state=$(kept rag rag-database COURSE_SECRET)
     token=${GITHUB_TOKEN:-$(kept kubeflow rag-github GITHUB_TOKEN)}
     [[ $token =~ ^[A-Za-z0-9_.-]*$ ]] || die "GITHUB_TOKEN has characters that no token has."
     owner=${owner:-$(random)}
@@ -243,7 +242,7 @@ create_secrets() {
     # itself would leave a copy in an annotation.
     {
         secret rag rag-postgres POSTGRES_PASSWORD "${admin:-$(random)}" RAG_PASSWORD "$owner"
-        secret rag rag-database DATABASE_URL "$url" COURSE_SECRET "${state:-$(random)}"
+        secret rag rag-database DATABASE_URL "$url"
         secret kubeflow rag-database DATABASE_URL "$url"
         secret kubeflow rag-github GITHUB_TOKEN "$token"
     } | cluster apply --server-side --force-conflicts -f - || die "the secrets cannot be created."

@@ -688,7 +688,7 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note=note)
 #
 # People often say that PostgreSQL *cannot* estimate a field of a JSONB value. Run
 # `CREATE STATISTICS ON (metadata->>'kind') FROM kinds` and `ANALYZE kinds`, and look at the estimates again. What do you have to
-# know beforehand that you need not know for a column? (`course db psql --lab 06` opens this lab's database while the notebook runs.)
+# know beforehand that you need not know for a column? (Run both here, with `conn.execute`.)
 #
 # Next is [lab 07](../labs/07_search_query.ipynb), the search query: thresholds, filters, and why a filter together with an HNSW index can return
 # one row where you asked for five.

@@ -137,7 +137,6 @@ class _Work:
             dimension = stored_dimension(self.conn)
             stored = {}
             if dimension is not None:
-                # Tables of an earlier version of the course may lack something.
                 create_schema(self.conn, dimension)
                 set_visibility(self.conn, tenant, self.scope.repo, self.scope.visibility)
                 stored = stored_documents(self.conn, self.scope)

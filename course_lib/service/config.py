@@ -25,7 +25,7 @@ class ServiceConfig:
     Attributes
     ----------
     database_url
-        The database, as any role that may use it: the service logs in as roles of its own. None is
+        The database, as any role that may use it: the service takes roles of its own. None is
         `default_url()`.
     tenant
         Whose documents are read without a key.

@@ -159,7 +159,7 @@ class Database:
     async def _keep(self) -> None:
         """Find the database, and find it again when it stays away: another one may have its place.
 
-        With a new one come new roles and passwords, and often another port.
+        With a new one comes a new password, and often another port.
         """
         again = False
         while True:

@@ -12,10 +12,10 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import conninfo_to_dict
 
 from course_lib.errors import DatabaseError
-from course_lib.store.urls import url_for
+from course_lib.store.urls import with_settings
 
 _NAME: LiteralString = "SELECT current_setting('course.collection', true)"
 _SET_PATH: LiteralString = "SELECT set_config('search_path', %s, false)"
@@ -39,11 +39,7 @@ def in_collection(url: str, name: str | None) -> str:
     """
     if not name:
         return url
-    parts = conninfo_to_dict(url)
-    given = str(parts.get("options") or "")
-    options = f'{given} -csearch_path="{name}",public -ccourse.collection={name}'.strip()
-    database = str(parts.get("dbname") or parts.get("user") or "")
-    return url_for(make_conninfo(url, options=options), database)
+    return with_settings(url, {"search_path": f'"{name}",public', "course.collection": name})
 
 
 def collection_of(url: str) -> str | None:

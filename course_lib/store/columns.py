@@ -3,7 +3,7 @@
 A new column is one line here; one of chunks that is filled from `customMeta` is named in
 `FROM_META` as well, and one of documents that is filled is a field of `SourceDocument`. Where
 `customMeta` lacks it, it is NULL, and `branch` is empty: so a new column has to allow NULL.
-Tables that are there already get it from `create_schema`, which every ingest calls.
+Tables that are there already are not changed: with a new column, `SCHEMA_VERSION` is raised.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ from course_lib.store.urls import hide_password
 
 OLDEST_POSTGRES = 16
 OLDEST_PGVECTOR = (0, 8)
-ATTEMPTS = 3
 
 _checked: set[str] = set()
 
@@ -54,18 +53,6 @@ def connect(url: str | None = None, *, autocommit: bool = False) -> psycopg.Conn
     ...     conn.execute("SELECT '[1,2]'::vector").fetchone()
     (Vector([1.0, 2.0]),)
     """
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            return _connect_once(url, autocommit)
-        except psycopg.OperationalError as error:
-            # The server died between the login and the first look-ups: nothing was done yet.
-            if attempt == ATTEMPTS:
-                raise connection_error(error, url or "the embedded server") from None
-    raise AssertionError("unreachable")
-
-
-def _connect_once(url: str | None, autocommit: bool) -> psycopg.Connection[Any]:
-    """Connect, check the versions and register the types; what the database says comes as it is."""
     url = url or default_url()
     conn = open_connection(url, autocommit=autocommit)
     try:
@@ -80,8 +67,10 @@ def _connect_once(url: str | None, autocommit: bool) -> psycopg.Connection[Any]:
         if collection_of(url):
             see_own_tables_only(conn)
             conn.commit()
-    except BaseException:
+    except BaseException as error:
         conn.close()
+        if isinstance(error, psycopg.OperationalError):
+            raise connection_error(error, url) from None
         raise
     return conn
 

@@ -17,9 +17,10 @@ from psycopg.rows import tuple_row
 from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS
 from course_lib.store.collection import open_collection, see_own_tables_only, ways_out
-from course_lib.store.columns import CHUNK_KEY, CHUNKS, DOCUMENT_KEY, DOCUMENTS, chunk_columns
+from course_lib.store.columns import CHUNK_KEY, DOCUMENT_KEY, DOCUMENTS, chunk_columns
 from course_lib.store.roles import grant_to_service_roles
 from course_lib.store.tenancy import protect_tables
+from course_lib.store.version import mark_version, refuse_other_version
 from course_lib.store.words import add_word_search, drop_word_search
 
 STORED_DIMENSION: LiteralString = (
@@ -125,7 +126,7 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
     Raises
     ------
     SchemaMismatchError
-        If the tables are there with another dimension.
+        If the tables are there with another dimension, or of another version of the course.
     """
     with conn.transaction():
         # Two processes that start at once would both find no table and both create it.
@@ -134,6 +135,10 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
         if found is None:
             open_collection(conn)
             _create_tables(conn, vector_dim)
+            protect_tables(conn)
+            add_word_search(conn)
+            _create_view(conn)
+            mark_version(conn, "document_chunks")
         elif found != vector_dim:
             raise SchemaMismatchError(
                 f"the table document_chunks holds vectors of {found} dimensions, "
@@ -142,21 +147,12 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
             )
         else:
             see_own_tables_only(conn)  # another process may have made them since we connected
+        refuse_other_version(conn, "document_chunks", "documents")
         if owns_tables(conn):
-            # Tables of an earlier version of the course get what they lack.
-            add_columns(conn)
-            protect_tables(conn)
-            add_word_search(conn)
-            _create_view(conn)
             grant_to_service_roles(conn)
 
 
 def _create_view(conn: psycopg.Connection) -> None:
-    row = conn.execute(
-        "SELECT to_regclass(quote_ident(current_schema()) || '.code_chunks') IS NOT NULL"
-    ).fetchone()
-    if row and row[0]:
-        return  # to replace a view, even by an equal one, locks out those who read it
     partitions = sql.SQL(", ").join(map(sql.Literal, CODE_PARTITIONS))
     conn.execute(sql.SQL(_CODE_VIEW).format(partitions=partitions))
 
@@ -175,18 +171,6 @@ def _create_tables(conn: psycopg.Connection, vector_dim: int) -> None:
     conn.execute(partitioned_table_sql("documents", DOCUMENTS, DOCUMENT_KEY, PARTITIONS))
     conn.execute(partitioned_table_sql("document_chunks", chunks, CHUNK_KEY, PARTITIONS))
     conn.execute(_INDEXES)
-
-
-def add_columns(conn: psycopg.Connection) -> None:
-    """Give tables of an earlier version the columns that they lack."""
-    for table, columns in (("documents", DOCUMENTS), ("document_chunks", CHUNKS)):
-        names = conn.cursor(row_factory=tuple_row).execute(
-            "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s)", [table]
-        )
-        there = {name for (name,) in names}
-        for name, definition in columns.items():
-            if name not in there:
-                conn.execute(f"ALTER TABLE {table} ADD COLUMN {name} {definition}")
 
 
 def stored_dimension(conn: psycopg.Connection) -> int | None:

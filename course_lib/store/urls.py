@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 
 def hide_password(url: str) -> str:
@@ -50,6 +51,21 @@ def url_for(url: str, dbname: str, user: str | None = None, password: str | None
         place = parts.pop("host") + (f":{parts.pop('port')}" if "port" in parts else "")
     query = f"?{urlencode(parts, quote_via=quote, safe='')}" if parts else ""
     return f"postgresql://{login}{'@' if login else ''}{place}/{quote(dbname, safe='')}{query}"
+
+
+def with_settings(url: str, values: Mapping[str, str]) -> str:
+    """Return `url` with settings that hold from the login on.
+
+    Examples
+    --------
+    >>> with_settings("postgresql://ada@db/course", {"role": "reader"})
+    'postgresql://ada@db/course?options=-crole%3Dreader'
+    """
+    parts = conninfo_to_dict(url)
+    given = [str(parts["options"])] if parts.get("options") else []
+    options = " ".join([*given, *(f"-c{name}={value}" for name, value in values.items())])
+    database = str(parts.get("dbname") or parts.get("user") or "")
+    return url_for(make_conninfo(url, options=options), database)
 
 
 def without_password(error: BaseException, url: str) -> str:

@@ -7,7 +7,6 @@ that ``kubeflow-pipelines``, ``KubeflowPipelines`` and ``kubeflow pipelines`` fi
 
 from __future__ import annotations
 
-import hashlib
 from typing import LiteralString
 
 import psycopg
@@ -137,29 +136,27 @@ _FUNCTIONS: tuple[LiteralString, LiteralString] = (
 
 
 def add_word_search(conn: psycopg.Connection) -> None:
-    """Give the table of chunks its index of words, where it lacks one or has an earlier version's.
+    """Give the new table of chunks its index of words.
 
     Parameters
     ----------
     conn
         A connection of the tables' owner, in a transaction; the tables are there.
     """
-    schema, owner, version = _state(conn)
+    row = conn.execute(
+        "SELECT current_schema(), pg_get_userbyid(relowner) FROM pg_class "
+        "WHERE oid = 'document_chunks'::regclass"
+    ).fetchone()
+    assert row is not None
+    schema, owner = row
     search_words = sql.SQL(_SEARCH_WORDS).format(most_characters=sql.Literal(MOST_CHARACTERS))
     find = sql.SQL(_FIND).format(
         schema=sql.Identifier(schema),
         common=sql.Literal(COMMON),
         most_words=sql.Literal(MOST_WORDS),
     )
-    text = search_words.as_string(conn) + find.as_string(conn)
-    ours = f"course {hashlib.sha256(text.encode('utf-8')).hexdigest()[:16]}"
-    if version == ours:
-        return
-    conn.execute("ALTER TABLE document_chunks DROP COLUMN IF EXISTS search_text")
-    drop_word_search(conn)
+    drop_word_search(conn)  # tables that were dropped by hand leave them behind
     conn.execute(search_words)
-    # A new column writes the table again, with the vector index that it may have.
-    conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
     conn.execute(_COLUMN)
     conn.execute(
         "CREATE INDEX document_chunks_search_text ON document_chunks USING gin (search_text)"
@@ -169,7 +166,6 @@ def add_word_search(conn: psycopg.Connection) -> None:
     for function in map(sql.SQL, _FUNCTIONS):
         change = sql.SQL("ALTER FUNCTION {} OWNER TO {}")
         conn.execute(change.format(function, sql.Identifier(owner)))
-    conn.execute(sql.SQL("COMMENT ON FUNCTION {} IS {}").format(function, sql.Literal(ours)))
 
 
 def drop_word_search(conn: psycopg.Connection) -> None:
@@ -182,15 +178,3 @@ def drop_word_search(conn: psycopg.Connection) -> None:
             for function in _FUNCTIONS
         ]
         conn.execute(sql.SQL("DROP FUNCTION IF EXISTS {}").format(sql.SQL(", ").join(named)))
-
-
-def _state(conn: psycopg.Connection) -> tuple[str, str, str | None]:
-    """Return the tables' schema and owner, and which version of the functions is there, if any."""
-    row = conn.execute(
-        "SELECT current_schema(), pg_get_userbyid(relowner), obj_description("
-        "to_regprocedure(quote_ident(current_schema()) || '.' || %s), 'pg_proc') "
-        "FROM pg_class WHERE oid = 'document_chunks'::regclass",
-        [_FUNCTIONS[1]],
-    ).fetchone()
-    assert row is not None
-    return row[0], row[1], row[2]

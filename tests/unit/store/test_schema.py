@@ -7,13 +7,12 @@ import psycopg
 import pytest
 
 from course_lib.errors import SchemaMismatchError
-from course_lib.records import PARTITIONS, Scope, SourceDocument
+from course_lib.records import PARTITIONS
 from course_lib.store import (
     columns,
     connect,
     create_schema,
     drop_schema,
-    write_documents,
 )
 from course_lib.store.schema import stored_dimension, table_for
 from tests.schemas import OwnSchema
@@ -149,27 +148,28 @@ def test_a_partition_of_ones_own_lies_in_the_default_table() -> None:
 def test_a_line_more_in_the_list_is_a_column_more(
     conn: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A table of before takes it with its rows, a new table has it, and writing fills it."""
-    everything = "SELECT audience, metadata ? 'audience' FROM document_chunks ORDER BY content"
-    create_schema(conn, 3)
-    write(conn, "before", source_path="old.md")
+    """A new table has it, and writing fills it."""
     monkeypatch.setitem(columns.CHUNKS, "audience", "text")
     monkeypatch.setitem(columns.FROM_META, "audience", "audience")  # as an import would
     create_schema(conn, 3)
-    write(conn, "now", custom_meta={"audience": "operators"})
-    assert conn.execute(everything).fetchall() == [(None, False), ("operators", False)]
-    drop_schema(conn)
-    create_schema(conn, 3)
     write(conn, "now", custom_meta={"audience": "everybody"})
+    everything = "SELECT audience, metadata ? 'audience' FROM document_chunks"
     assert conn.execute(everything).fetchall() == [("everybody", False)]
 
 
-def test_an_older_table_of_documents_takes_a_new_column(
-    conn: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("comment", ["'schema version 0'", "NULL"])
+def test_an_index_of_another_version_is_refused_by_name_and_the_hint_works(
+    conn: psycopg.Connection, comment: str
 ) -> None:
     create_schema(conn, 3)
-    row = SourceDocument("a.md", "text", "hash", "test 1.0.0", "", "model")
-    write_documents(conn, Scope(), [row])
-    monkeypatch.setitem(columns.DOCUMENTS, "pages", "integer NOT NULL DEFAULT 1")
+    write(conn, "kept")
+    conn.execute(f"COMMENT ON TABLE document_chunks IS {comment}")  # type: ignore[call-overload]
+    with pytest.raises(SchemaMismatchError, match="document_chunks is of .*version") as caught:
+        create_schema(conn, 3)
+    assert "RAG_COLLECTION=another-name" in caught.value.hint
+    assert value(conn, "SELECT count(*) FROM document_chunks") == 1
+    statement = re.search("DROP TABLE .* CASCADE;", caught.value.hint)
+    assert statement is not None
+    conn.execute(statement[0])  # type: ignore[call-overload]
     create_schema(conn, 3)
-    assert value(conn, "SELECT pages FROM documents_documentation") == 1
+    assert value(conn, "SELECT count(*) FROM document_chunks") == 0

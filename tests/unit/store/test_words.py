@@ -6,17 +6,17 @@ import psycopg
 import pytest
 from psycopg.errors import InsufficientPrivilege
 
+from course_lib.settings import settings
 from course_lib.store import (
     as_tenant,
-    build_vector_indexes,
     connect,
     create_schema,
+    ensure_server,
     service_url,
 )
-from course_lib.store import words as store_words
 from course_lib.store.collection import in_collection
-from course_lib.store.databases import administration_of
-from course_lib.store.words import COMMON, MOST_WORDS
+from course_lib.store.urls import url_for
+from course_lib.store.words import COMMON, MOST_WORDS, add_word_search
 from tests.schemas import OwnSchema
 from tests.unit.chunks import write
 
@@ -141,34 +141,6 @@ def test_a_chunk_of_any_length_is_stored_and_found_by_its_beginning(
     assert find(conn, "beginning") == [start]
 
 
-def test_old_tables_get_their_words_and_keep_their_rows(conn: psycopg.Connection) -> None:
-    write(conn, "old MpiJob")
-    build_vector_indexes(conn)
-    conn.execute("ALTER TABLE document_chunks DROP COLUMN search_text")
-    store_words.drop_word_search(conn)
-    create_schema(conn, 3)
-    assert find(conn, "mpi job") == ["old MpiJob"]
-    assert build_vector_indexes(conn) == []
-    row = conn.execute(
-        "SELECT count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
-        "WHERE relname LIKE '%search_text%' AND relkind = 'i' AND indisvalid "
-        "AND relnamespace = current_schema()::regnamespace"
-    ).fetchone()
-    assert row == (6,)
-
-
-def test_other_rules_for_words_index_everything_anew(
-    conn: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(conn, "one " * 10 + "last")
-    with monkeypatch.context() as patch:
-        patch.setattr(store_words, "MOST_CHARACTERS", 20)
-        create_schema(conn, 3)
-        assert (find(conn, "last"), len(find(conn, "one"))) == ([], 1)
-    create_schema(conn, 3)
-    assert len(find(conn, "last")) == 1
-
-
 def test_creating_it_again_writes_no_table_anew(conn: psycopg.Connection) -> None:
     def files() -> list[Any]:
         return conn.execute(
@@ -211,18 +183,8 @@ def test_an_owner_who_became_a_service_is_shown_what_that_may_see(
 ) -> None:
     write(conn, "secret")
     service_url("reader", url=database.url)
-    reader = f"{database.name}_reader"
-    row = conn.execute(
-        "SELECT pg_has_role(current_user, %s, 'SET') OR rolsuper FROM pg_roles "
-        "WHERE rolname = current_user",
-        [reader],
-    ).fetchone()
-    if not (row and row[0]):
-        with pytest.raises(InsufficientPrivilege):
-            conn.execute(f"SET ROLE {reader}")
-        return
     with conn.transaction():
-        conn.execute(f"SET LOCAL ROLE {reader}")
+        conn.execute("SET LOCAL ROLE course_reader")
         assert conn.execute(COUNT).fetchone() == (0,)
 
 
@@ -230,13 +192,11 @@ def test_the_function_has_the_rights_of_the_tables_owner_and_no_more(
     conn: psycopg.Connection, database: OwnSchema
 ) -> None:
     write(conn, "secret")
-    admin, _ = administration_of(database.url, database.name)
+    admin = url_for(settings().database_url or ensure_server().url(), database.name)
     with connect(in_collection(admin, database.schema), autocommit=True) as superuser:
-        superuser.execute(
-            "DROP FUNCTION chunks_with_words"
-            "(text, integer, text[], text, text, text, text, text, text)"
-        )
-        create_schema(superuser, 3)
+        superuser.execute("ALTER TABLE document_chunks DROP COLUMN search_text")
+        with superuser.transaction():
+            add_word_search(superuser)
     row = conn.execute(
         "SELECT pg_get_userbyid(proowner) = current_user, prosecdef FROM pg_proc "
         "WHERE proname = 'chunks_with_words' AND pronamespace = current_schema()::regnamespace"
@@ -250,7 +210,7 @@ def test_who_may_not_read_the_table_may_not_ask_for_its_words(
 ) -> None:
     write(conn, "secret")
     url = service_url("reader", url=database.url)
-    conn.execute(f"REVOKE SELECT ON document_chunks FROM {database.name}_reader")
+    conn.execute("REVOKE SELECT ON document_chunks FROM course_reader")
     with connect(url, autocommit=True) as reader, as_tenant(reader, "ours"):
         with pytest.raises(InsufficientPrivilege, match="document_chunks"):
             find(reader, "secret")
