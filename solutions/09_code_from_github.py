@@ -522,7 +522,7 @@ def names_in_index():
 
 before, asked = names_in_index(), len(server.seen)
 reports[f"{ours.old}, again"] = bring(ours, ours.old)
-print("the second run asked:", *[f"{one.path} {one.status}" for one in server.seen[asked:]])
+print("the second run asked for:", *[one.path.removeprefix(f"/repos/{ours.repo}") for one in server.seen[asked:]], sep="\n  ")
 reports[ours.new] = new = bring(ours, ours.new)
 parts = new.partitions.values()
 print("pieces written:", sum(part.inserted + part.updated for part in parts), end=", ")
@@ -542,10 +542,9 @@ assert again == 0, "and nothing was downloaded"
 assert github_api or 0 < changed < first_time / 5, "For the new version, only the changed files were downloaded"
 
 # %% [markdown]
-# The second run sent one request: is this still the same commit? With the request it sent the label of the first answer (its *etag*).
-# The answer was 304 ("not modified"), and nothing was downloaded. For the new version, only the changed files were downloaded, because
-# all other files had the same hashes as before. A file that was deleted or renamed is removed from the
-# [index](../labs/GLOSSARY.md#index), and no longer found.
+# The second run asked for the commit and its tree, and for the text of a link. Every file was there already and had the hash that the
+# tree lists, so nothing was downloaded. For the new version, only the changed files were downloaded, because all other files had the
+# same hashes as before. A file that was deleted or renamed is removed from the [index](../labs/GLOSSARY.md#index), and no longer found.
 #
 # The chunks of all other files were kept and not embedded again. They now cite the new commit, so all chunks of this version belong
 # to one commit. If you give each version its own label (`branch="v1.0.0"`), both versions stay in the index.
@@ -590,7 +589,7 @@ if shutil.which("git"):
 # The API has one archive with all files. With git, `checkout HEAD -- code/scripts` sends one request for each file, which is slow for
 # a large folder. `sparse-checkout` gets all files of the folder with one request, and the rest of the repository with one more. Git
 # checks every hash itself, and its requests do not count for the limit of the API. Use git if it is installed and you want files.
-# Use the API if you want issues, if your service must not write a working copy, or if you want an answer such as 304 before you
+# Use the API if you want issues, if your service must not write a working copy, or if you want to know what has changed before you
 # download anything.
 #
 # ## Break it: dangerous names

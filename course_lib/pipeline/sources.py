@@ -91,9 +91,7 @@ def pin_commit(repo: str, ref: str) -> str:
     check_repository(repo)
     check_ref(ref)
     with closing(open_client()) as api:
-        revision = resolve_ref(api, repo, ref)
-    assert revision is not None, "an answer without an ETag is never 'not modified'"
-    return revision.commit
+        return resolve_ref(api, repo, ref).commit
 
 
 def github_code(
