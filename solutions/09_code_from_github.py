@@ -469,7 +469,8 @@ folder = tempfile.TemporaryDirectory()
 
 
 def bring(what, ref, issues=False):
-    wanted, scope = Selection(what.repo, ref, what.endings, what.paths), Scope(repo=what.repo, branch="current")
+    wanted = Selection(what.repo, ref, what.endings, what.paths)
+    scope = Scope(repo=what.repo, branch="current", partition="code_manifests")
     how = DownloadOptions(token=None if github_api else "", dest=f"{folder.name}/{what.repo}")
     with lab.connect(autocommit=True) as conn:
         return ingest_repository(wanted, scope, conn=conn, embedder=lab.embedder, download=how, issues=issues)
@@ -485,9 +486,9 @@ for name, part in report.partitions.items():
 print(*[f"left out: {file.name} {file.reason}" for file in report.skipped], sep="\n")
 
 # %% [markdown]
-# Each kind of file has its own [partition](../labs/GLOSSARY.md#partition). A search covers all of them, or only those that you name,
-# as in `partitions=["issues"]`. (With GitHub itself, the cell downloads no issues: thousands of them need more requests than one hour
-# allows.)
+# All files of this source are in one [partition](../labs/GLOSSARY.md#partition), and the issues are in another one. A search covers all
+# partitions, or only those that you name, as in `partitions=["issues"]`. (With GitHub itself, the cell downloads no issues: thousands of
+# them need more requests than one hour allows.)
 #
 # There were so few requests because most files were missing. In this case the library downloads the *archive* of the version: one
 # packed file with everything. It compares every file of the archive with the tree. A file that the archive lacks, or that has another
@@ -631,7 +632,8 @@ except GitHubError as error:
 # ## Measure: the scorecard
 #
 # These are lab 03's questions about Heron's code. Now they search the index that was filled over the network. The questions are about
-# Heron, so the cell uses the local server. If you used this server before, it downloads nothing.
+# Heron's code, so the cell uses the local server and leaves the results from other folders out. If you used this server before, it
+# downloads nothing.
 
 # %%
 from dataclasses import replace
@@ -646,8 +648,9 @@ print(len(files) - len(other), "files with code have the listed hash, one is a l
 
 
 def ask_code(question):
-    found = search(conn, lab.encode(question), Query(question, partitions="code_pipelines", repo=heron.repo))
-    return [replace(one, document_name=one.document_name.removeprefix("code/")) for one in found]
+    found = search(conn, lab.encode(question), Query(question, top_k=50, partitions="code_manifests", repo=heron.repo))
+    code = [one for one in found if one.document_name.startswith("code/")]
+    return [replace(one, document_name=one.document_name.removeprefix("code/")) for one in code]
 
 
 with lab.connect() as conn:

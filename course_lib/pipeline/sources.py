@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from course_lib.errors import InputError
 from course_lib.loader import Registry, default_registry
-from course_lib.loader.partitions import ISSUES
 from course_lib.pipeline.corpus import Corpus, Origin, say
 from course_lib.records import Scope, Skipped
 from course_lib.settings import project_root
@@ -68,7 +67,7 @@ def read_folder(
         )
     # What a folder holds and cannot be read is not gone; what a repository skips is not text of it.
     kept = unread if scheme == DIRECTORY else []
-    scope = Scope(tenant=tenant, repo=repo, partition=partition or None)
+    scope = Scope(tenant=tenant, repo=repo, partition=partition)
     return Corpus(Origin(scope), documents, kept)
 
 
@@ -102,6 +101,7 @@ def github_code(
     *,
     commit: str = "",
     tenant: str = "local",
+    partition: str = "documentation",
 ) -> Corpus:
     """Download the files of one commit of a repository.
 
@@ -112,8 +112,8 @@ def github_code(
         in the index.
     commit
         What the ref was pinned to; empty asks GitHub.
-    tenant
-        Whose the files are; each goes to the partition of its kind.
+    tenant, partition
+        Whose the files are, and where they belong in the index.
 
     Returns
     -------
@@ -130,8 +130,8 @@ def github_code(
     selection = Selection(repo, commit or ref, extensions, paths)
     options = DownloadOptions(dest=default_folder(repo, ref), say=say)
     download = download_github_code(selection, options)
-    origin = Origin(Scope(tenant=tenant, repo=repo, branch=ref), download.commit, download.web)
-    return Corpus(origin, download.documents())
+    scope = Scope(tenant=tenant, repo=repo, branch=ref, partition=partition)
+    return Corpus(Origin(scope, download.commit, download.web), download.documents())
 
 
 def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpus:
@@ -156,10 +156,10 @@ def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpu
         As `download_github_issues`.
     """
     from course_lib.loader.github import DownloadOptions, download_github_issues
-    from course_lib.loader.github.issue_records import issue_document
+    from course_lib.loader.github.issue_records import PARTITION, issue_document
 
     found = download_github_issues(repo, since or None, DownloadOptions(say=say))
-    scope = Scope(tenant=tenant, repo=repo, partition=ISSUES)
+    scope = Scope(tenant=tenant, repo=repo, partition=PARTITION)
     origin = Origin(scope, complete=found.since is None)
     return Corpus(origin, [issue_document(issue) for issue in found.issues])
 
