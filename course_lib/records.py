@@ -29,7 +29,11 @@ from pydantic.alias_generators import to_camel
 from course_lib.errors import InputError
 
 PARTITIONS = ("documentation", "issues", "code_manifests", "code_pipelines", "code_notebooks")
-"""The partitions that have a table of their own; any other name goes to the default one."""
+"""The partitions that have a table of their own; any other name goes to the default one.
+
+`code_manifests`, `code_pipelines` and `code_notebooks` are for the repositories kubeflow/manifests,
+kubeflow/pipelines and kubeflow/notebooks.
+"""
 
 KEBAB = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 """What the name of a tenant looks like."""
@@ -457,8 +461,7 @@ class Scope(BaseModel):
     branch
         Which version of the repository; a record's `customMeta.branch` goes before it.
     partition
-        One of `PARTITIONS`, or a name of your own. None leaves it to the kind of what is read: the
-        files of a repository are spread, and anything else is `documentation`.
+        One of `PARTITIONS`, or a name of your own: it belongs to the source, for every file of it.
     visibility
         Of the whole repository: ``private`` to the tenant, or ``public`` to all tenants, who can
         read it and not change it.
@@ -476,14 +479,13 @@ class Scope(BaseModel):
     tenant: Kebab = "local"
     repo: NonEmpty = "documents"
     branch: str = ""
-    partition: str | None = None
+    partition: str = PARTITIONS[0]
     visibility: Visibility = "private"
 
     @property
     def key(self) -> tuple[str, str, str, str]:
         """The four columns that rows of this scope share: what is planned and removed together."""
-        partition = PARTITIONS[0] if self.partition is None else self.partition
-        return (partition, self.tenant, self.repo, self.branch)
+        return (self.partition, self.tenant, self.repo, self.branch)
 
     def within(self, **changes: str) -> Scope:
         """Return the same scope with other values, such as another partition."""

@@ -24,7 +24,7 @@ from course_lib.indexing.update import update_source
 from course_lib.loader import read_chunks, write_jsonl
 from course_lib.loader.jsonl import read_lines
 from course_lib.loader.splitting import IngestOptions, split_documents
-from course_lib.records import LOCAL, Chunk, Scope, Skipped, SourceDocument, explain
+from course_lib.records import LOCAL, PARTITIONS, Chunk, Scope, Skipped, SourceDocument, explain
 
 DOCUMENTS = "documents.jsonl"
 CHUNKS = "chunks.jsonl"
@@ -81,7 +81,7 @@ def embed_directory(
     *,
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
-    partition: str | None = None,
+    partition: str = PARTITIONS[0],
     options: IngestOptions | None = None,
 ) -> IngestReport:
     """Encode what `load_directory` wrote and bring the index up to date with it.
@@ -93,7 +93,7 @@ def embed_directory(
     conn, embedder, options
         As in `ingest`; the sizes were used when the documents were split.
     partition
-        Where the documents go; None is `documentation`.
+        Where the documents go.
 
     Raises
     ------

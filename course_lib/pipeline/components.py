@@ -65,6 +65,7 @@ def download_github_code(
     extensions: list[str],
     paths: list[str],
     tenant: str = "local",
+    partition: str = "documentation",
     shards: int = 1,
 ) -> list[str]:
     """Download the files of one commit; return the names of the shards."""
@@ -72,7 +73,9 @@ def download_github_code(
     from course_lib.pipeline.sources import github_code
 
     names = shard_names(shards)
-    corpus = github_code(repo, ref, extensions, paths, commit=commit, tenant=tenant)
+    corpus = github_code(
+        repo, ref, extensions, paths, commit=commit, tenant=tenant, partition=partition
+    )
     documents.metadata.update(write_corpus(documents.path, corpus), commit=commit)
     return names
 

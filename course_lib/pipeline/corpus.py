@@ -35,7 +35,7 @@ class Origin:
     Attributes
     ----------
     scope
-        Where they belong; without a partition, each file goes to the partition of its kind.
+        Where they belong.
     commit, web
         Of a repository: the hash, and the page that citations lead to.
     complete

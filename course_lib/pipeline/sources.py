@@ -12,7 +12,6 @@ from pathlib import Path
 
 from course_lib.errors import InputError
 from course_lib.loader import Registry, default_registry
-from course_lib.loader.partitions import ISSUES
 from course_lib.pipeline.corpus import Corpus, Origin, say
 from course_lib.records import Scope, Skipped
 from course_lib.settings import project_root
@@ -69,7 +68,7 @@ def read_folder(
         )
     # What a folder holds and cannot be read is not gone; what a repository skips is not text of it.
     kept = unread if scheme == DIRECTORY else []
-    scope = Scope(tenant=tenant, repo=repo, partition=partition or None)
+    scope = Scope(tenant=tenant, repo=repo, partition=partition)
     return Corpus(Origin(scope), documents, kept)
 
 
@@ -92,9 +91,7 @@ def pin_commit(repo: str, ref: str) -> str:
     check_repository(repo)
     check_ref(ref)
     with closing(open_client()) as api:
-        revision = resolve_ref(api, repo, ref)
-    assert revision is not None, "an answer without an ETag is never 'not modified'"
-    return revision.commit
+        return resolve_ref(api, repo, ref).commit
 
 
 def github_code(
@@ -105,6 +102,7 @@ def github_code(
     *,
     commit: str = "",
     tenant: str = "local",
+    partition: str = "documentation",
 ) -> Corpus:
     """Download the files of one commit of a repository.
 
@@ -115,8 +113,8 @@ def github_code(
         in the index.
     commit
         What the ref was pinned to; empty asks GitHub.
-    tenant
-        Whose the files are; each goes to the partition of its kind.
+    tenant, partition
+        Whose the files are, and where they belong in the index.
 
     Returns
     -------
@@ -133,8 +131,8 @@ def github_code(
     selection = Selection(repo, commit or ref, extensions, paths)
     options = DownloadOptions(dest=default_folder(repo, ref), say=say)
     download = download_github_code(selection, options)
-    origin = Origin(Scope(tenant=tenant, repo=repo, branch=ref), download.commit, download.web)
-    return Corpus(origin, download.documents())
+    scope = Scope(tenant=tenant, repo=repo, branch=ref, partition=partition)
+    return Corpus(Origin(scope, download.commit, download.web), download.documents())
 
 
 def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpus:
@@ -159,10 +157,10 @@ def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpu
         As `download_github_issues`.
     """
     from course_lib.loader.github import DownloadOptions, download_github_issues
-    from course_lib.loader.github.issue_records import issue_document
+    from course_lib.loader.github.issue_records import PARTITION, issue_document
 
     found = download_github_issues(repo, since or None, DownloadOptions(say=say))
-    scope = Scope(tenant=tenant, repo=repo, partition=ISSUES)
+    scope = Scope(tenant=tenant, repo=repo, partition=PARTITION)
     origin = Origin(scope, complete=found.since is None)
     return Corpus(origin, [issue_document(issue) for issue in found.issues])
 

@@ -7,7 +7,6 @@ is neither encoded nor written again. The vector indexes are built once, after a
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from course_lib.indexing import IngestOptions
 from course_lib.indexing.citations import renew_citations
 from course_lib.indexing.staged import chunks_by_document
 from course_lib.indexing.update import update_source
-from course_lib.loader.partitions import spread
 from course_lib.pipeline.splitting import SplitShard, read_split
 from course_lib.store import build_vector_indexes, connect
 
@@ -96,33 +94,30 @@ def store_shard(
     names = {document.name for document in split.documents}
     pieces = chunks_by_document(Path(chunks), names, (origin.scope.tenant, origin.scope.repo))
     found = [replace(row, model=embedder.model_name) for row in split.documents]
-    counts = Counter(dict.fromkeys(COUNTS, 0))
-    counts.update(documents=len(split.documents), kept=len(split.kept))
-    for partition, documents in spread(found, origin.scope.partition).items():
-        scope = origin.scope.within(partition=partition)
-        update = update_source(
-            conn,
-            embedder,
-            scope,
-            {row.name: row for row in documents},
-            lambda name: pieces.get(name, ()),
-            is_gone=_gone_from(split),
-            part=str(split.shard),
-            options=IngestOptions(batch_size=batch_size, say=say),
-        )
-        if origin.commit:
-            renew_citations(conn, scope, documents, origin.web, origin.commit)
-        there = sum(len(pieces.get(document.name, ())) for document in documents)
-        written = update.written
-        counts.update(
-            chunks=there,
-            inserted=written.inserted,
-            updated=written.updated,
-            unchanged=there - written.inserted - written.updated,
-            deleted=written.deleted,
-            encoded=update.encoded,
-        )
-    return dict(counts)
+    update = update_source(
+        conn,
+        embedder,
+        origin.scope,
+        {row.name: row for row in found},
+        lambda name: pieces.get(name, ()),
+        is_gone=_gone_from(split),
+        part=str(split.shard),
+        options=IngestOptions(batch_size=batch_size, say=say),
+    )
+    if origin.commit:
+        renew_citations(conn, origin.scope, found, origin.web, origin.commit)
+    there = sum(map(len, pieces.values()))
+    written = update.written
+    return {
+        "documents": len(found),
+        "chunks": there,
+        "inserted": written.inserted,
+        "updated": written.updated,
+        "unchanged": there - written.inserted - written.updated,
+        "deleted": written.deleted,
+        "encoded": update.encoded,
+        "kept": len(split.kept),
+    }
 
 
 def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]]) -> dict[str, int]:

@@ -40,7 +40,13 @@ def load_documents(
 
 
 def download_code(
-    repo: str, ref: str, extensions: list[str], paths: list[str], tenant: str, shards: int
+    repo: str,
+    ref: str,
+    extensions: list[str],
+    paths: list[str],
+    tenant: str,
+    partition: str,
+    shards: int,
 ) -> Task:
     """Download one commit, unless an earlier run did."""
     pinned = steps.pin_commit(repo=repo, ref=ref)
@@ -52,6 +58,7 @@ def download_code(
         extensions=extensions,
         paths=paths,
         tenant=tenant,
+        partition=partition,
         shards=shards,
     )
     for task in (pinned, loaded):

@@ -244,7 +244,7 @@ CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON document_chunks
 def test_a_run_over_a_repository_gives_the_index_of_ingest_repo(
     place: Place, elsewhere: Place, mill: Path, tmp_path: Path
 ) -> None:
-    """Code of one commit, pinned, each file in the partition of its kind."""
+    """Code of one commit, pinned, all of it in the source's partition."""
     (mill / "mill.py").write_text("def turn():\n    return 'wings'\n", encoding="utf-8")
     state = {"COURSE_STATE": str(tmp_path / "state")}
     repository = Repository("heron/mill")
@@ -260,12 +260,15 @@ def test_a_run_over_a_repository_gives_the_index_of_ingest_repo(
         done = place.course(*call, **state, **where)
         assert "7 documents, 7 chunks: 7 inserted, 0 updated, 0 unchanged, 0 deleted\n" in done.ok()
         elsewhere.course(
-            *("ingest-repo", "heron/mill", "--ref", "main", "--ext", ".py,.md"), **state, **where
+            *("ingest-repo", "heron/mill", "--ref", "main", "--ext", ".py,.md"),
+            *("--partition", "code_manifests"),
+            **state,
+            **where,
         ).ok()
     found = rows(place, "heron/mill")
     assert_same(found, rows(elsewhere, "heron/mill"))
-    kinds = {one["row"]["document_name"]: one["row"]["partition"] for one in found}
-    assert (kinds["mill.py"], kinds["sail.md"]) == ("code_pipelines", "documentation")
+    assert {one["row"]["partition"] for one in found} == {"code_manifests"}
+    assert {"mill.py", "sail.md"} < {one["row"]["document_name"] for one in found}
 
 
 @pytest.fixture

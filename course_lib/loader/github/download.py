@@ -25,7 +25,7 @@ from course_lib.loader.github.names import (
     citation_url,
     clean_path,
 )
-from course_lib.loader.github.sync import CodeRun
+from course_lib.loader.github.sync import CodeRun, listed
 from course_lib.records import Chunk, Document, Skipped
 from course_lib.settings import state_dir
 
@@ -149,8 +149,8 @@ class Download:
 def download_github_code(selection: Selection, options: DownloadOptions | None = None) -> Download:
     """Bring a folder up to date with one revision of a repository.
 
-    Files that the folder holds already cost no download, whichever commit they came with. Where
-    most of a version is missing, it comes as one archive, and otherwise file by file. A second run
+    Files that the folder holds already at their paths cost no download. Where most of a version is
+    missing, it comes as one archive, and otherwise file by file. A second run
     into the same folder waits until the first is done. What was stopped is completed by running it
     again.
 
@@ -180,26 +180,25 @@ def download_github_code(selection: Selection, options: DownloadOptions | None =
     repo, ref, dest = selection.repo, selection.ref, options.dest
     check_repository(repo)
     check_ref(ref)
-    wanted = (
-        check_endings(selection.extensions),
-        tuple(sorted(set(map(clean_path, selection.paths)) - {""})),
-    )
+    endings = check_endings(selection.extensions)
+    paths = tuple(sorted(set(map(clean_path, selection.paths)) - {""}))
     folder = Path(dest) if dest is not None else default_folder(repo, ref)
     with (
         closing(options.client()) as api,
-        Destination(folder, repo).open(options.say) as (destination, before),
+        Destination(folder, repo).open(options.say) as destination,
     ):
-        run = CodeRun(api, destination, before, ref, wanted, options.progress)
-        note = run.bring_up_to_date()
+        run = CodeRun(api, destination, repo, ref, endings, paths)
+        revision = run.bring_up_to_date(options.progress)
+        note = destination.note
     download = Download(
         repo=repo,
         ref=ref,
-        commit=note.commit,
-        web=note.web,
+        commit=revision.commit,
+        web=revision.web,
         folder=folder,
-        files=dict(note.files),
-        skipped=note.skipped,
-        failed=note.failed,
+        files={path: sha for path, sha in note.files.items() if path not in run.skipped},
+        skipped=listed(run.skipped),
+        failed=listed(run.failed),
         fetched=run.fetched,
     )
     if download.failed and not options.partial:

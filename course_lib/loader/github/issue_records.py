@@ -19,6 +19,8 @@ from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 PARSER = ParserInfo("github-issue", "2.0.0", ("kind", "name"))
 EXTENSION = ".issue.md"
+PARTITION = "issues"
+"""Where issues belong in the index, whichever repository they are of."""
 
 
 def issue_document(issue: Issue) -> Document:
