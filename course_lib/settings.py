@@ -235,8 +235,8 @@ class Settings(BaseSettings):
     api_embeddings_limit: str | None = "1000/minute"
     """texts that a caller without a key may have encoded; empty: no limit"""
     api_hosts: Words = ()
-    """names under which the API is called, with commas between, such as `*.example.org`; localhost
-    and plain addresses always are"""
+    """names and addresses under which the API is called, with commas between, such as
+    `*.example.org` or `10.1.2.3`; localhost always is"""
     api_proxies: Words = ()
     """addresses or networks of the proxies before the API, whose X-Forwarded-For is believed"""
     api_max_body_bytes: int = Field(8000000, ge=1000)
