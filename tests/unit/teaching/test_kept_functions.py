@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from course_lib.teaching.build.repository import packed_functions
 
 import course_lib
 from course_lib.errors import InputError
 from course_lib.teaching import CheckFailed, Lab
-from course_lib.teaching.build.repository import packed_functions
 from course_lib.teaching.checks import load
 from course_lib.teaching.mine.overlay import environment, with_answer
 from course_lib.teaching.mine.sections import fingerprint, read_sections
