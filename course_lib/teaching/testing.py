@@ -135,7 +135,7 @@ def run_tests(
         outcomes = [run(pytest_step("labs in a browser", "-m", "browser", "tests/browser"))]
     elif containers:
         step = pytest_step(
-            "containers", "-n", "0", "-m", "containers", "tests/containers", timeout=1800
+            "containers", "-n", "0", "-m", "containers", "tests/containers", timeout=3000
         )
         outcomes = [run(step)]
     elif skipped:

@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -285,3 +286,10 @@ def test_the_readmes_table_is_written_between_its_markers_and_checked(built) -> 
         "doubled. | 25 min | double a number · say why | `maths.py` |"
     )
     assert stale_of(built) == []
+
+
+def test_what_explains_an_exercise_is_kept_for_who_has_passed_it(built) -> None:
+    (file,) = built.root.rglob("explanations.json")
+    assert json.loads(file.read_text("utf-8")) == {"1.3": "The answer was in the question."}
+    file.write_text("{}", encoding="utf-8")
+    assert any("explanations.json" in one for one in stale_of(built))

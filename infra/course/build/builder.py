@@ -20,6 +20,7 @@ from course_lib.teaching.notebooks.project import BuildError, Project, StaleErro
 from course_lib.teaching.notebooks.release import dump
 from course_lib.teaching.notebooks.workers import Job, OnCell, run_jobs
 from infra.course.build.assemble import Assembled, assemble
+from infra.course.build.explanations import explanations_are_current, write_explanations
 from infra.course.build.readme import readme_is_current, update_readme
 from infra.course.drawings import stale_drawings, write_drawings
 
@@ -93,6 +94,7 @@ def build_labs(
         else:
             done.append(_write(by_lab[lab], project, executed=True))
     write_drawings(project)
+    write_explanations(project)
     update_readme(project)
     if failures:
         raise BuildError(
@@ -129,6 +131,8 @@ def stale_notebooks(
                 if path.stem not in stems:
                     found.append(f"{project.relative(path)} has no source")
         found += stale_drawings(project)
+        if not explanations_are_current(project):
+            found.append("what is shown after a check has passed is stale: explanations.json")
         if not readme_is_current(project):
             found.append("README.md: the table of labs is stale")
     return found

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from course_lib.teaching.build.repository import packed_functions
 
 import course_lib
 from course_lib.errors import InputError
 from course_lib.teaching import CheckFailed, Lab
 from course_lib.teaching.checks import load
+from course_lib.teaching.lab import explaining
 from course_lib.teaching.mine.overlay import environment, with_answer
 from course_lib.teaching.mine.sections import fingerprint, read_sections
 from course_lib.teaching.mine.system import rooms
+from course_lib.teaching.notebooks.repository import packed_functions
 
 ROOT = Path(__file__).resolve().parents[3]
 BODY = """
@@ -95,6 +96,20 @@ def notebook(mine: Path) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": "__main__", "__file__": str(file), "lab": Lab("01")}
     exec(compile(NOTEBOOK, str(file), "exec"), namespace)
     return namespace
+
+
+def test_what_explains_the_exercise_is_shown_once_its_check_has_passed(
+    notebook: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(explaining, "notebook_shell", lambda: object())
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    with pytest.raises(CheckFailed):
+        notebook["lab"].check("1.1", notebook["wrong"])
+    assert shown == []
+    notebook["lab"].check("1.1", notebook["find_cut"])
+    (text,) = [one.data for one in shown]
+    assert text == explaining.explanation("1.1") and "the order of the separators" in text.lower()
 
 
 def test_a_passed_function_is_kept_with_all_that_it_needs_and_runs_by_itself(
