@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from course_lib.cli.data import ingested
-from course_lib.cli.printing import counted, say, show
+from course_lib.cli.printing import counted, harmless, say, show
 from course_lib.errors import InputError
 from course_lib.pipeline.catalogue import NAMES, PipelineError, parameters_of
 
@@ -220,13 +222,16 @@ def _print_compiled(name: str, registry: str, caching: bool) -> None:
 def _progress() -> Callable[[str, str, float], None]:
     """Return what shows a line for each step that ends, with what it took."""
     begun: defaultdict[str, list[float]] = defaultdict(list)
+    out = sys.stdout  # while a pipeline runs, what is printed elsewhere goes into its log
 
     def tell(what: str, task: str, seconds: float) -> None:
         if what == "started":
             begun[task].append(seconds)
             return
         took = f"{seconds - begun[task].pop(0):6.1f} s" if begun[task] else " " * 8
-        show(f"{took}  {task:24} {what}")
+        # Perhaps nobody reads any more; that is no reason to end the run.
+        with suppress(OSError):
+            print(harmless(f"{took}  {task:24} {what}"), file=out, flush=True)
 
     return tell
 
