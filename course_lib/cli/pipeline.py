@@ -161,7 +161,7 @@ def compile_all(
 
     Example: course pipeline compile --check
     """
-    from course_lib.pipeline.compiling import check_compiled, write_compiled
+    from course_lib.pipeline.compiling import outdated, write_compiled
 
     if not check:
         changed = write_compiled(output_dir)
@@ -170,12 +170,9 @@ def compile_all(
         if not changed:
             show(f"{len(NAMES)} pipelines are up to date")
         return
-    differences = check_compiled(output_dir)
-    for difference in differences.values():
-        show(difference)
-    if differences:
+    if found := outdated(output_dir):
         raise PipelineError(
-            f"out of date: {', '.join(differences)}",
+            f"out of date: {', '.join(file.stem for file in found)}",
             hint="Compile and commit them: course pipeline compile",
         )
     show(f"{len(NAMES)} pipelines are up to date")
@@ -229,7 +226,7 @@ def _progress() -> Callable[[str, str, float], None]:
             begun[task].append(seconds)
             return
         took = f"{seconds - begun[task].pop(0):6.1f} s" if begun[task] else " " * 8
-        # Perhaps nobody reads any more; that is no reason to end the run.
+        # Where nobody reads any more, the run goes on all the same.
         with suppress(OSError):
             print(harmless(f"{took}  {task:24} {what}"), file=out, flush=True)
 
@@ -244,7 +241,7 @@ def _summarise(done: LocalRun) -> None:
             f"recall@10 {figures['recall@10']:.2f}, mrr@10 {figures['mrr@10']:.2f} "
             f"({int(figures['n'])} questions)"
         )
-    for page in done.artifacts("report", "page"):
-        show(f"report: {page}")
+    for file in done.artifacts("report", "text"):
+        show(f"report: {file}")
     show(f"log: {done.log}")
     show(f"{done.seconds:.1f} s")
