@@ -191,7 +191,7 @@ def evaluate(
 @dsl.component(base_image=EMBEDDER, install_kfp_package=False)
 def report(
     status: dsl.PipelineTaskFinalStatus,
-    page: dsl.Output[dsl.HTML],
+    text: dsl.Output[dsl.Artifact],
     tenant: str,
     repo: str,
     second_repo: str = "",
@@ -209,6 +209,6 @@ def report(
             found = reporting.holdings(conn, tenant, [name for name in (repo, second_repo) if name])
     except CourseError as error:
         problem = str(error.args[0])
-    text = reporting.page(status.state, status.error_message or "", found, problem)
-    Path(page.path).write_text(text, encoding="utf-8")
-    print(f"{status.state}: {sum(one.chunks for one in found)} chunks in the index")
+    said = reporting.report_text(status.state, status.error_message or "", found, problem)
+    Path(text.path).write_text(said, encoding="utf-8")
+    print(said)

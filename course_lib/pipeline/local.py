@@ -2,25 +2,33 @@
 
 A pipeline and its arguments go in; the run's folder with its artifacts, its log and what became of
 each step come out. Steps whose inputs were seen before are not run again.
+
+What becomes of a step is read in what `kfp.local` logs, which it does from several threads: that a
+step was retried, skipped or found in the cache, no step could write down itself.
 """
 
 from __future__ import annotations
 
+import builtins
 import hashlib
+import io
 import json
+import logging
 import os
+import re
 import secrets
 import shlex
 import shutil
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import psutil
 
@@ -30,7 +38,6 @@ from course_lib.pipeline.catalogue import PipelineError, find_pipeline
 from course_lib.pipeline.containers import docker_runner, hash_of, image_ids, stop_containers
 from course_lib.pipeline.corpus import FORMAT
 from course_lib.pipeline.storing import URL
-from course_lib.pipeline.watching import COLOURS, Attempt, Told, What, watching
 from course_lib.settings import make_folder, state_dir, with_variables
 
 if TYPE_CHECKING:
@@ -43,6 +50,54 @@ Runner = Literal["subprocess", "docker"]
 """What a step is: a process of this machine, or a container of its image."""
 
 _stopping = threading.Event()
+
+What = Literal["started", "succeeded", "cached", "failed", "retried", "skipped"]
+Told = Callable[[What, str, float], None]
+"""Called with what happened to a step, the step's name, and the seconds since the run began."""
+
+COLOURS = re.compile("\x1b\\[[0-9;]*m")
+"""What makes a terminal change its colours."""
+
+_SAID: tuple[tuple[What, str], ...] = (
+    ("started", r"Executing task '([\w-]+)'"),
+    ("succeeded", r"Task '([\w-]+)' finished with status SUCCESS"),
+    ("failed", r"Task '([\w-]+)' finished with status FAILURE"),
+    ("cached", r"Task ([\w-]+) cache hit"),
+    ("retried", r"Task ([\w-]+) failed \(attempt .*Retrying"),
+    ("skipped", r"Skipping task ([\w-]+):"),
+)
+_ITERATION = re.compile(r"for-loop-\d+-iteration-(\d+)[^\"\n]*executor_output\.json")
+_RAISED = re.compile(r"^\s*((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One try at a step.
+
+    Attributes
+    ----------
+    task
+        The step's name, with the number of the item where it is in a loop: ``split[1]``.
+    outcome
+        ``"succeeded"``, ``"failed"`` or ``"cached"``.
+    at, seconds
+        When it began, since the run's beginning, and how long it took.
+    log
+        What it printed.
+    """
+
+    task: str
+    outcome: What = "failed"
+    at: float = 0.0
+    seconds: float = 0.0
+    log: str = ""
+
+    @property
+    def error(self) -> str:
+        """The last line of its traceback, if it failed; empty if not."""
+        if self.outcome != "failed":
+            return ""
+        return ["ended without a word", *map(str, _RAISED.findall(self.log))][-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +208,8 @@ def run_locally(
         ``"subprocess"`` makes each step a process in this environment, ``"docker"`` a container of
         the step's image.
     on_event
-        Called while it happens, from several threads; see `Told`.
+        Called while it happens, from several threads; see `Told`. What it prints to `sys.stdout`
+        goes into the log.
 
     Returns
     -------
@@ -290,3 +346,82 @@ def _kill_steps() -> None:
         with suppress(psutil.Error):
             if EXECUTOR in " ".join(process.cmdline()):
                 process.kill()
+
+
+@contextmanager
+def watching(log: IO[str], begin: float, on_event: Told) -> Iterator[list[Attempt]]:
+    """Hear what kfp does meanwhile, and leave everything as it was found.
+
+    kfp's threads replace `print` and the root logger's handlers, and restore what each found: after
+    a fan-out, that can be another thread's. So all of it is put back here, and records are read by
+    a filter, which kfp leaves alone: handlers are away for moments, and what is said then is lost.
+
+    Parameters
+    ----------
+    log
+        Where all goes that is printed and logged.
+    begin
+        When the run began, in seconds since 1970.
+    on_event
+        May be called from several threads at once.
+
+    Yields
+    ------
+    list of Attempt
+        It grows while the run goes on.
+    """
+    ear = _Ear(log, begin, on_event)
+    logger = logging.getLogger()
+    kept = builtins.print, logger.level, logger.handlers[:]
+    logger.addFilter(ear.hear)
+    logger.setLevel(logging.INFO)
+    try:
+        with redirect_stdout(ear), redirect_stderr(ear), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="kfp")
+            yield ear.attempts
+    finally:
+        logger.removeFilter(ear.hear)
+        logger.setLevel(kept[1])
+        builtins.print, _, logger.handlers[:] = kept
+
+
+class _Ear(io.TextIOBase):
+    """Takes the place of standard output; a thread carries out one attempt at a time."""
+
+    def __init__(self, log: IO[str], begin: float, on_event: Told) -> None:
+        self.attempts: list[Attempt] = []
+        self._log, self._begin, self._on_event = log, begin, on_event
+        self._open: dict[int, Attempt] = {}
+
+    def write(self, text: str) -> int:
+        plain = COLOURS.sub("", text)
+        if plain.strip(" "):  # kfp indents by a `print` of its own, from several threads at once
+            self._log.write(plain)
+            if attempt := self._open.get(threading.get_ident()):
+                attempt.log += plain
+        return len(text)
+
+    def hear(self, record: logging.LogRecord) -> bool:
+        """Take a record that was logged, and let none through to a handler."""
+        message = COLOURS.sub("", record.getMessage())
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        self._log.write(f"{clock} - {record.levelname} - {message}\n")
+        for what, pattern in _SAID:
+            if found := re.match(pattern, message):
+                at = round(max(0.0, record.created - self._begin), 3)
+                self._happened(what, found[1], at)
+                self._on_event(what, found[1], at)
+        return False
+
+    def _happened(self, what: What, task: str, at: float) -> None:
+        thread = threading.get_ident()
+        if what == "started":
+            self._open[thread] = Attempt(task, at=at)
+            self.attempts.append(self._open[thread])
+        elif what == "cached":
+            self.attempts.append(Attempt(task, what, at))
+        elif what in ("succeeded", "failed") and thread in self._open:
+            attempt = self._open.pop(thread)
+            attempt.outcome, attempt.seconds = what, at - attempt.at
+            if items := _ITERATION.findall(attempt.log):
+                attempt.task += f"[{items[-1]}]"

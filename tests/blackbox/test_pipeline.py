@@ -64,7 +64,7 @@ def test_the_compiled_pipelines_are_those_that_clusters_run(tmp_path: Path) -> N
     )
 
 
-def test_a_compiled_file_that_is_out_of_date_is_shown_and_left_alone(tmp_path: Path) -> None:
+def test_a_compiled_file_that_is_out_of_date_is_named_and_left_alone(tmp_path: Path) -> None:
     """`compile --check` compares; what is committed is up to date; --compile-only prints it."""
     assert NOWHERE("pipeline", "compile", "--check").ok() == "3 pipelines are up to date\n"
     folder = ("--output-dir", tmp_path)
@@ -79,7 +79,6 @@ def test_a_compiled_file_that_is_out_of_date_is_shown_and_left_alone(tmp_path: P
     assert done.error() == (
         "error: out of date: docs_pipeline\nCompile and commit them: course pipeline compile\n"
     )
-    assert re.search(r"^-.*rag-other", done.out, re.MULTILINE), done.out
     assert "rag-other" in file.read_text(encoding="utf-8"), "a check changes nothing"
     said = NOWHERE("pipeline", "compile", "--output-dir", file / "below").error()
     assert f"{file / 'below' / 'docs_pipeline.yaml'} cannot be written" in said
@@ -180,8 +179,8 @@ def test_a_run_here_gives_the_index_of_an_ingest_and_a_second_one_costs_little(
     assert rows(place, "neighbour") == neighbour and len(neighbour) == 2
     report = re.search(r"^report: (.+)$", first.out, re.MULTILINE)
     assert report
-    page = Path(report[1]).read_text(encoding="utf-8")
-    assert "<h1>Index is up to date</h1>" in page and "<td>mill</td>" in page
+    text = Path(report[1]).read_text(encoding="utf-8")
+    assert text.startswith("The index is up to date.\nmill ") and "documents 6, chunks 6" in text
     password = psycopg.conninfo.conninfo_to_dict(place.url)["password"]
     for file in (tmp_path / "state" / "pipelines").rglob("*"):
         assert not file.is_file() or str(password).encode() not in file.read_bytes(), file

@@ -73,9 +73,9 @@ def test_the_compiled_pipeline_fills_the_database_and_search_finds_it(
     assert set(partitions) == {"documentation", "issues", "code_manifests"}
     (metrics,) = run.metadata("build-index", "metrics")
     assert metrics["chunks"] == metrics["inserted"] == sum(partitions.values())
-    (page,) = run.artifacts("report", "page")
-    text = page.read_text(encoding="utf-8")
-    assert all(f"<td>{count}</td>" in text for count in partitions.values())
+    (report,) = run.artifacts("report", "text")
+    text = report.read_text(encoding="utf-8")
+    assert all(f"chunks {count}," in text for count in partitions.values())
 
     with running(create_app(ServiceConfig(database_url=database.url))) as service:
         for question, (partition, document) in QUESTIONS.items():

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 from google.protobuf.json_format import MessageToDict, ParseDict
 from kfp.kubernetes.kubernetes_executor_config_pb2 import KubernetesExecutorConfig
 from kfp.pipeline_spec.pipeline_spec_pb2 import (
@@ -24,7 +25,6 @@ from kfp.pipeline_spec.pipeline_spec_pb2 import (
 from course_lib import __version__
 from course_lib.pipeline.catalogue import NAMES
 from course_lib.pipeline.compiling import compiled_folder
-from course_lib.pipeline.references import read_ir
 from course_lib.teaching.doctor import read_pins
 from tests.unit.infra.tools import INFRA, ROOT
 
@@ -201,7 +201,9 @@ def test_all_tools_that_are_missing_are_named_at_once(desk: Desk) -> None:
 
 def wishes(name: str) -> Iterator[tuple[str, KubernetesExecutorConfig]]:
     """Of each step of a pipeline, read as Kubeflow's own types: its image, and its wishes."""
-    spec, platform = read_ir((compiled_folder() / f"{name}.yaml").read_text(encoding="utf-8"))
+    spec, platform = yaml.safe_load_all(
+        (compiled_folder() / f"{name}.yaml").read_text(encoding="utf-8")
+    )
     read = ParseDict(spec, PipelineSpec())
     images = ParseDict(MessageToDict(read.deployment_spec), PipelineDeploymentConfig())
     kubernetes = ParseDict(platform, PlatformSpec()).platforms["kubernetes"].deployment_spec
