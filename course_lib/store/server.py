@@ -107,7 +107,7 @@ class Account(NamedTuple):
     name: str
 
 
-def ensure_server(state: Path | None = None) -> Server:
+def ensure_server(state: Path | None = None, *, sockets: Path | None = None) -> Server:
     """Return the embedded server, started where it is not running yet.
 
     Parameters
@@ -115,6 +115,9 @@ def ensure_server(state: Path | None = None) -> Server:
     state
         The state folder; `None` is `state_dir()`. Its data is in `pgdata`, what the server says in
         `server.log`.
+    sockets
+        A folder of ours for a unix socket, which a server that is started here has besides its
+        port; the server's account becomes its owner.
 
     Raises
     ------
@@ -141,7 +144,7 @@ def ensure_server(state: Path | None = None) -> Server:
             state.mkdir(mode=0o700, parents=True, exist_ok=True)
             _give_to_owner_of(state.parent, [state])
         with _lock(state):
-            return server_status(state) or _start(state)
+            return server_status(state) or _start(state, sockets)
 
 
 def server_status(state: Path | None = None) -> Server | None:
@@ -209,7 +212,7 @@ def remove_server(state: Path | None = None) -> None:
             (state / name).unlink(missing_ok=True)
 
 
-def _start(state: Path) -> Server:
+def _start(state: Path, sockets: Path | None) -> Server:
     """Wait for a server that starts up or recovers; or clear up after a dead one and start it."""
     before, account, found = _read_facts(state), _server_account(state), find_binaries()
     ports = _ports(before)
@@ -228,10 +231,11 @@ def _start(state: Path) -> Server:
         _make_data(pgdata, binaries, account, password)
     elif before is None:
         _set_password(pgdata, binaries, account, password)
+    _give(account, [sockets] if sockets else [])
     for port in ports:
         server = Server(port, password, state, pgdata, binaries.version, binaries.bin_dir)
         write_private(state / "server.json", json.dumps(asdict(server), default=str, indent=1))
-        _write_configuration(pgdata, port)
+        _write_configuration(pgdata, port, sockets)
         if _pg_ctl_start(server, binaries, account):
             _wait_for(server, account)
             return server
@@ -468,13 +472,13 @@ def _set_password(pgdata: Path, binaries: Binaries, account: Account | None, pas
         raise _program_error("The password could not be set in", pgdata, done.stdout)
 
 
-def _write_configuration(pgdata: Path, port: int) -> None:
+def _write_configuration(pgdata: Path, port: int, sockets: Path | None) -> None:
     """Write `postgresql.conf`: a laptop's server that never risks its data."""
     lines = [
         "# Written by the course at every start of the server: changes are lost.",
         "listen_addresses = '127.0.0.1'",
         f"port = {port}",
-        "unix_socket_directories = ''",
+        f"unix_socket_directories = '{sockets or ''}'",
         "shared_buffers = '512MB'",  # filled as it is used; holds 100,000 chunks and their index
         "work_mem = '16MB'",
         "maintenance_work_mem = '256MB'",

@@ -47,8 +47,6 @@ class Grader:
         What each starts from.
     slot
         Which of the run's graders it is.
-    database
-        The administrator's URL of the run's cluster; empty where the master needs none.
     audits
         What is asked of the learner's functions.
     junit
@@ -58,13 +56,13 @@ class Grader:
     master: Master
     setup: Setup
     slot: int
-    database: str
     audits: Audits
     junit: Path
 
     def __post_init__(self) -> None:
         self.sandbox: Sandbox | None = None
-        self.databases = Databases(self.database) if self.database else None
+        needs = self.master.needs_database
+        self.databases = Databases(self.setup.fence) if needs else None
         self._stopped = False
 
     def prove(self) -> tuple[str, ...]:
@@ -168,7 +166,7 @@ class Grader:
             if self._stopped or sandbox is None:  # `stop` does not see a sandbox that is starting
                 raise GradeError("the run was stopped")
             if self.databases is not None:
-                url = self.databases.give(fenced=self.setup.fence.kind != "none")
+                url = self.databases.give()
             begun = time.monotonic()
             try:
                 talk = Conversation(sandbox.open(), sandbox.answers, limits, left, steps, bad)
@@ -209,8 +207,7 @@ class Grader:
                 continue
             after = places[marks[place].grade_id]
             told = talk.audit(exercise, self.audits.calls[exercise], after)
-            own = self.databases.url if self.databases else ""
-            if fault := self.audits.fault(exercise, told, own):
+            if fault := self.audits.fault(exercise, told, self.databases):
                 faults[place] = fault
             if talk.ended:  # the others' audits cannot be run, and nothing speaks for them
                 break

@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing, nullcontext, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from course_lib.files import told_if_not_written
 from course_lib.progress import progress_bar
 from course_lib.settings import project_root, state_dir
 from course_lib.teaching.grade.audits import Audits
-from course_lib.teaching.grade.cluster import grading_cluster
 from course_lib.teaching.grade.copies import find_copies
 from course_lib.teaching.grade.errors import CONTINUE, GradeError
 from course_lib.teaching.grade.fence import Fence, Limits
@@ -153,22 +152,21 @@ def _graded(
         )
     jobs = max(1, min(options.jobs, len(clear)))
     with ExitStack() as stack:
-        database = stack.enter_context(
-            grading_cluster(options.fence, jobs) if master.needs_database else nullcontext("")
-        )
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="course-grade-")))
         setup = Setup(
             options.fence, options.limits, library_for(master.lab, folder), master.lab,
             _solution(master),
         )  # fmt: skip
-        audits = Audits(master.lab, options.seed, database)
+        audits = Audits(master.lab, options.seed)
 
         def new_grader(slot: int) -> Grader:
-            return Grader(master, setup, slot, database, audits, out / "junit")
+            return Grader(master, setup, slot, audits, out / "junit")
 
-        with closing(new_grader(0)) as prover:
-            setup = replace(setup, modules=_proven(prover, library, options))
-        known = [stack.enter_context(closing(new_grader(slot))) for slot in range(jobs)]
+        prover = stack.enter_context(closing(new_grader(0)))
+        prover.setup = setup = replace(setup, modules=_proven(prover, library, options))
+        prover.restart()
+        others = [stack.enter_context(closing(new_grader(slot))) for slot in range(1, jobs)]
+        known = [prover, *others]
         graders: queue.SimpleQueue[Grader] = queue.SimpleQueue()
         for free in known:
             graders.put(free)
