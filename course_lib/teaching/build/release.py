@@ -11,6 +11,7 @@ import copy
 import logging
 from typing import TYPE_CHECKING
 
+from course_lib.teaching.build.cut import SQL_BEGIN
 from course_lib.teaching.build.project import BuildError
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 WITHHELD = frozenset({"solution", "claim"})
 """The tags of cells that learners do not get."""
+
+
+SQL_STUB = "-- YOUR SQL HERE"
 
 
 def learners_cells(master: NotebookNode) -> list[NotebookNode]:
@@ -50,10 +54,18 @@ def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
         LockCells,
     )
 
+    class ClearAnswers(ClearSolutions):  # type: ignore[misc]
+        def _replace_solution_region(self, cell: NotebookNode, language: str) -> bool:
+            is_sql = SQL_BEGIN in cell.source
+            found: bool = super()._replace_solution_region(cell, language)
+            if is_sql:
+                cell.source = cell.source.replace(self.code_stub[language], SQL_STUB)
+            return found
+
     notebook = copy.deepcopy(master)
     notebook.cells = learners_cells(notebook)
     steps = (
-        ClearSolutions,
+        ClearAnswers,
         LockCells,
         ClearHiddenTests,
         ClearOutput,

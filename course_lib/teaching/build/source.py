@@ -137,6 +137,8 @@ def read_meta(
 def code_lines(source: str) -> int:
     r"""Return how many lines of a code cell hold code: no blank lines, comments or docstrings.
 
+    Comments of SQL, which are within a text, do not count, either.
+
     Examples
     --------
     >>> code_lines('def f():\n    "Say."\n\n    # why\n    return 1')
@@ -145,7 +147,8 @@ def code_lines(source: str) -> int:
     tree = parse_code(source)
     if tree is None:
         return len([line for line in source.splitlines() if line.strip()])
-    docstrings: set[int] = set()
+    comments = enumerate(source.splitlines(), start=1)
+    docstrings = {number for number, line in comments if line.lstrip().startswith("--")}
     for node in ast.walk(tree):
         kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
         if isinstance(node, kinds) and ast.get_docstring(node) is not None:
@@ -167,10 +170,15 @@ def parse_code(source: str) -> ast.Module | None:
 
 
 def defined_names(source: str) -> set[str]:
-    """Return the functions and classes that a cell defines at its top level."""
+    """Return the functions, classes and texts that a cell defines at its top level."""
+    found: set[str] = set()
     tree = parse_code(source)
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return {node.name for node in tree.body if isinstance(node, kinds)} if tree else set()
+    for node in tree.body if tree else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant | ast.JoinedStr):
+            found |= {one.id for one in node.targets if isinstance(one, ast.Name)}
+    return found
 
 
 def as_python(source: str) -> str:
