@@ -74,15 +74,15 @@ def sql_of(node: ast.stmt, folder: Path) -> tuple[str, Path | None]:
 
 
 def sql_literal(text: str) -> str:
-    r"""Return a text of SQL as it is written in Python: as it is, between triple quotes.
+    r'''Return a text of SQL as it is written in Python: as it is, between triple quotes.
 
     Examples
     --------
-    >>> print(sql_literal("\nSELECT E'\\n'\n"))
-    r'''
-    SELECT E'\n'
-    '''
+    >>> print(sql_literal("\nSELECT 'a\\d'\n"))
+    r"""
+    SELECT 'a\d'
     """
+    '''
     for quotes in ('"""', "'''"):
         for prefix in ("", "r"):
             literal = f"{prefix}{quotes}{text}{quotes}"
