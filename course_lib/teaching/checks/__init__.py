@@ -33,7 +33,7 @@ class Exercise:
     id
         Lab and number, as in ``"1.2"``.
     name
-        The name of the function (or class, or ``Class.method``) that the learner writes.
+        The name of what the learner writes: a function, a constant with a text of SQL, a pipeline.
     points
         What it counts.
     check

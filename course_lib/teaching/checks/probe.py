@@ -62,7 +62,8 @@ def exercise(
         The exercise's.
     function
         What the learner writes: where `course_lib` has it, as in ``"loader.recursive:find_cut"``,
-        or the name alone of a sketch, which only the lab's solution has.
+        or the name alone of a sketch, which only the lab's solution has. It may also be a constant
+        with a text of SQL, or a pipeline.
     draws
         Random arguments for it.
     """
@@ -153,6 +154,17 @@ class Probe:
             case.error = error
         self.calling = ""
         return case
+
+    @property
+    def sql(self) -> str:
+        """The learner's text of SQL; anything else fails the check."""
+        if not isinstance(self.given, str):
+            self.fail(
+                f'lab.check("{self.exercise.id}", {self.exercise.name})',
+                got=f"{shown(self.given)} ({type(self.given).__name__})",
+                expected="a text of SQL",
+            )
+        return self.given
 
     def cases(self, *rows: tuple[tuple[Any, ...], Any, str], **named: Any) -> None:
         """Go through a table: with these arguments it gives this value, for this reason.

@@ -7,6 +7,7 @@ standard output alone, because graders take a line on standard error for a failu
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
@@ -53,8 +54,12 @@ def run_check(
     NotAttempted
         If it is still the stub, or builds on one that is.
     """
-    if given is None or given is ...:
+    if given is None or given is ... or _is_empty_sql(given):
         raise NotAttempted(exercise.id)
+    names = getattr(given, "__globals__", {})
+    for earlier in filter(None, map((exercises or {}).get, exercise.waits_for)):
+        if _is_empty_sql(names.get(earlier.name)):
+            raise NotAttempted(exercise.id, waits_for=earlier.id)
     probe = Probe(exercise, given, connect)
     printed = _Limited(sys.stdout, PRINTED)
     try:
@@ -70,6 +75,12 @@ def run_check(
         raise
     except Exception as error:
         raise _odd(error, probe) from error
+
+
+def _is_empty_sql(given: object) -> bool:
+    """Tell whether a text holds nothing but comments, or the stub that nbgrader itself makes."""
+    stub = r"--.*|# YOUR CODE HERE\s*raise NotImplementedError\(\)"
+    return isinstance(given, str) and not re.sub(stub, "", given).strip()
 
 
 def _owner(stub: StubReached, own: Exercise, exercises: Mapping[str, Exercise] | None) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 import course_lib
 from course_lib.errors import InputError
 from course_lib.settings import project_root, settings
+from course_lib.teaching import taught
 from course_lib.teaching.mine import sections
 from course_lib.teaching.mine.sections import Section, fingerprint, read_sections
 
@@ -34,6 +35,11 @@ CALL = """{kind}def {name}(*args, **kwargs):
     return {wait}own({file!r}, {name!r})(*args, **kwargs)"""
 """In the place of a function. The learner's may import the module in which it takes this place, so
 it is looked up when it is called."""
+
+VALUE = """from my_system import own as _own
+
+{name} = {before}_own({file!r}, {name!r}){after}"""
+"""In the place of a text of SQL, and of what kfp makes of a function."""
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -103,30 +109,27 @@ def _files(own: Sequence[Section]) -> dict[str, bytes]:
 
 
 def with_answer(text: str, answer: Section) -> str:
-    """Return a module's text in which a function is the learner's.
+    """Return a module's text in which one answer is the learner's.
 
     Raises
     ------
     InputError
-        If the module has no such function.
+        If the module defines nothing of that name.
     """
-    lines = text.split("\n")
-    packed = f"# {answer.name} is packed, because an exercise asks for it."
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.parse(text).body:
-        if isinstance(node, kinds) and node.name == answer.name:
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1
-            last, is_async = node.end_lineno or 0, isinstance(node, ast.AsyncFunctionDef)
-            break
-    else:
-        if packed not in lines:  # as in a repository for learners
-            raise InputError(
-                f"{answer.file} keeps {answer.name} for {answer.module}, which has no such "
-                "function",
-                hint="Delete that section, or pass the check of the exercise again.",
-            )
-        first, is_async = lines.index(packed), False
-        last = first + 3
+    text = taught.unpacked(text, answer.name)
+    node = taught.find_answer(text, answer.name)
+    if node is None:
+        raise InputError(
+            f"{answer.file} keeps {answer.name} for {answer.module}, which has none of that name",
+            hint="Delete that section, or pass the check of the exercise again.",
+        )
+    is_async = isinstance(node, ast.AsyncFunctionDef)
     how = {"kind": "async ", "wait": "await "} if is_async else {"kind": "", "wait": ""}
-    lines[first:last] = [CALL.format(name=answer.name, file=answer.file, **how)]
+    decorators = [ast.unparse(one) for one in taught.kfp_decorators(node)]
+    form = CALL if isinstance(node, taught.DEFINITIONS) and not decorators else VALUE
+    how |= {"before": "".join(f"{one}(" for one in decorators), "after": ")" * len(decorators)}
+    lines = text.split("\n")
+    lines[taught.first_line(node) - 1 : node.end_lineno] = [
+        form.format(name=answer.name, file=answer.file, **how)
+    ]
     return "\n".join(lines)

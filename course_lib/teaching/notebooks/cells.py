@@ -17,10 +17,15 @@ def parse_code(source: str) -> ast.Module | None:
 
 
 def defined_names(source: str) -> set[str]:
-    """Return the functions and classes that a cell defines at its top level."""
+    """Return the functions, classes and texts that a cell defines at its top level."""
+    found: set[str] = set()
     tree = parse_code(source)
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return {node.name for node in tree.body if isinstance(node, kinds)} if tree else set()
+    for node in tree.body if tree else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant | ast.JoinedStr):
+            found |= {one.id for one in node.targets if isinstance(one, ast.Name)}
+    return found
 
 
 def as_python(source: str) -> str:

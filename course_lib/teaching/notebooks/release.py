@@ -21,6 +21,11 @@ WITHHELD = frozenset({"solution", "claim"})
 """The tags of cells that learners do not get."""
 
 
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+SQL_BEGIN, SQL_END = f"-- {BEGIN}", f"-- {END}"
+SQL_STUB = "-- YOUR SQL HERE"
+
+
 def learners_cells(master: NotebookNode) -> list[NotebookNode]:
     """Return the cells of a master that learners get."""
     return [cell for cell in master.cells if WITHHELD.isdisjoint(cell.metadata.get("tags", []))]
@@ -50,10 +55,18 @@ def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
         LockCells,
     )
 
+    class ClearAnswers(ClearSolutions):  # type: ignore[misc]
+        def _replace_solution_region(self, cell: NotebookNode, language: str) -> bool:
+            is_sql = SQL_BEGIN in cell.source
+            found: bool = super()._replace_solution_region(cell, language)
+            if is_sql:
+                cell.source = cell.source.replace(self.code_stub[language], SQL_STUB)
+            return found
+
     notebook = copy.deepcopy(master)
     notebook.cells = learners_cells(notebook)
     steps = (
-        ClearSolutions,
+        ClearAnswers,
         LockCells,
         ClearHiddenTests,
         ClearOutput,

@@ -22,6 +22,10 @@ solution runs, too: right after an output, it asserts of the values what the pro
 find_cut`` shows that function: whole in the solution, signature and docstring in the lab. What it
 needs (imports, constants, helpers, records) is imported on top of the cell, unless an earlier
 exercise of the lab defines it: then the learner's own is used.
+The name may also be a constant with a text of SQL, or one that is read from a file `.sql` beside
+the module: the cell shows the text whole, and the lab the comment at its head and
+``-- YOUR SQL HERE``. A function under ``@dsl.pipeline`` is shown without its decorator, because kfp
+would run a stub at once.
 Anything else that a learner writes is a function whose body is between the markers::
 
     # %% exercise="5.1"

@@ -1,9 +1,10 @@
-"""Cut a function out of the library, with the imports that it needs in a notebook.
+"""Cut an answer out of the library: a function, a text of SQL or a pipeline, for a notebook's cell.
 
 `ast` and the file are read, never the imported object: decorated components have no source for
 `inspect`, and comments above a definition would leak the answer. The part that a learner writes is
 put between nbgrader's markers, so that `ClearSolutions` makes the stub. ruff says which imports are
-needed, and sorts them.
+needed, and sorts them. The statement of an exercise is a function's docstring, and the comment at
+the head of a text of SQL.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from course_lib.teaching.notebooks.project import BuildError, Project
+from course_lib.teaching.notebooks.release import BEGIN, END, SQL_BEGIN, SQL_END
+from course_lib.teaching.taught import find_answer, first_line, kfp_decorators, sql_literal, sql_of
 
-BEGIN = "### BEGIN SOLUTION"
-END = "### END SOLUTION"
 DEFERRED = "from __future__ import annotations\n"
 
 _RUFF = [
@@ -37,7 +38,7 @@ _RUFF = [
 
 
 def cut(project: Project, module: str, name: str, *, earlier: Collection[str] = ()) -> str:
-    """Return the source of an exercise cell for a function of the library.
+    """Return the source of an exercise cell for an answer of the library.
 
     Parameters
     ----------
@@ -52,21 +53,24 @@ def cut(project: Project, module: str, name: str, *, earlier: Collection[str] = 
     Raises
     ------
     BuildError
-        The name is not defined there, has no docstring, or needs a name that nobody defines.
+        The name is not defined there, has no statement of the exercise, or needs a name that nobody
+        defines.
     """
     path = project.module_file(module)
     if path is None:
         raise BuildError(f"{module} is not a module of this project")
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text, filename=path.name)
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef
-    found = [node for node in tree.body if isinstance(node, kinds) and node.name == name]
-    if not found:
+    node = find_answer(text, name)
+    if node is not None and (query := sql_of(node, path.parent)[0]):
+        return f"{name} = {_sql_piece(name, query)}"
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         raise BuildError(
             f"{module} does not define a function {name}",
-            hint="An exercise is a function: import it from the module that holds its source.",
+            hint="An exercise is a function or a text of SQL: import it from the module that holds "
+            "its source.",
         )
-    piece = _piece(text.split("\n"), found[-1], module)  # lines as ast counts them
+    piece = _piece(text.split("\n"), node, module)  # lines as ast counts them
     head, undefined = _needed(_import_lines(module, text, tree, {name, *earlier}), piece)
     for one in undefined:
         if one not in earlier:
@@ -100,7 +104,8 @@ def _piece(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef, modul
     if len(node.body) < 2:
         raise BuildError(f"{node.name} in {module} has no body to write")
     docstring = node.body[0]
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+    # kfp would run the stub of a pipeline at once: the lab decorates it below.
+    first = (node.lineno if kfp_decorators(node) else first_line(node)) - 1
     indent = " " * docstring.col_offset
     return "\n".join(
         [
@@ -110,6 +115,19 @@ def _piece(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef, modul
             indent + END,
         ]
     )
+
+
+def _sql_piece(name: str, query: str) -> str:
+    """Return a text of SQL as Python, with markers around what the learner writes."""
+    lines = query.strip("\n").split("\n")
+    head = next((at for at, one in enumerate(lines) if not one.startswith("--")), len(lines))
+    if not head or not "".join(lines[head:]).strip():
+        raise BuildError(
+            f"{name} does not begin with a comment, or has nothing to write after it",
+            hint="The comment at the head of a text of SQL is the statement of the exercise.",
+        )
+    marked = [*lines[:head], SQL_BEGIN, *lines[head:], SQL_END]
+    return sql_literal("\n" + "\n".join(marked) + "\n")
 
 
 def _needed(lines: list[str], piece: str) -> tuple[str, list[str]]:

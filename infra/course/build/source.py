@@ -143,6 +143,8 @@ def read_meta(
 def code_lines(source: str) -> int:
     r"""Return how many lines of a code cell hold code: no blank lines, comments or docstrings.
 
+    Comments of SQL, which are within a text, do not count, either.
+
     Examples
     --------
     >>> code_lines('def f():\n    "Say."\n\n    # why\n    return 1')
@@ -151,7 +153,8 @@ def code_lines(source: str) -> int:
     tree = parse_code(source)
     if tree is None:
         return len([line for line in source.splitlines() if line.strip()])
-    docstrings: set[int] = set()
+    comments = enumerate(source.splitlines(), start=1)
+    docstrings = {number for number, line in comments if line.lstrip().startswith("--")}
     for node in ast.walk(tree):
         kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
         if isinstance(node, kinds) and ast.get_docstring(node) is not None:

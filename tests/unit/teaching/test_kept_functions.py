@@ -20,7 +20,7 @@ from course_lib.teaching.lab import explaining
 from course_lib.teaching.mine.overlay import environment, with_answer
 from course_lib.teaching.mine.sections import fingerprint, read_sections
 from course_lib.teaching.mine.system import rooms
-from course_lib.teaching.notebooks.repository import packed_functions
+from course_lib.teaching.taught import pack_answers
 
 ROOT = Path(__file__).resolve().parents[3]
 BODY = """
@@ -241,7 +241,7 @@ def test_commands_that_begin_at_once_make_one_copy(system: Path, tmp_path: Path)
 def test_what_cannot_take_its_place_is_named(system: Path) -> None:
     file = system / "loader.py"
     file.write_text(OWN.replace("find_cut", "find_no_cut"), encoding="utf-8")
-    with pytest.raises(InputError, match=r"keeps find_no_cut for .* has no such function"):
+    with pytest.raises(InputError, match=r"keeps find_no_cut for .* has none of that name"):
         environment(system)
     file.write_bytes(b"\xff")
     with pytest.raises(InputError, match="cannot be used: 'utf-8' codec"):
@@ -251,8 +251,11 @@ def test_what_cannot_take_its_place_is_named(system: Path) -> None:
 def test_a_packed_function_of_a_repository_for_learners_is_replaced_too(system: Path) -> None:
     (answer,) = read_sections(system)
     module = "import re\n\n\ndef find_cut(text):\n    return 2 + 3\n\n\nLAST = 1\n"
-    packed = packed_functions(module, {"find_cut"})
-    assert with_answer(packed, answer) == with_answer(module, answer)
+    packed = system / "recursive.txt"
+    packed.write_text(module, encoding="utf-8")
+    pack_answers(packed, ["find_cut"])
+    text = packed.read_text(encoding="utf-8")
+    assert "2 + 3" not in text and with_answer(text, answer) == with_answer(module, answer)
 
 
 def test_the_hash_is_of_the_functions_and_not_of_their_dates(tmp_path: Path) -> None:
