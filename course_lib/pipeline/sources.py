@@ -12,7 +12,8 @@ from pathlib import Path
 
 from course_lib.errors import InputError
 from course_lib.loader import Registry, default_registry
-from course_lib.pipeline.corpus import Corpus, Origin, say
+from course_lib.loader.staged import Origin
+from course_lib.pipeline.corpus import Corpus, say
 from course_lib.records import Scope, Skipped
 from course_lib.settings import project_root
 
@@ -67,9 +68,9 @@ def read_folder(
             f"mounted holds it. The formats are {', '.join(registry.extensions())}.",
         )
     # What a folder holds and cannot be read is not gone; what a repository skips is not text of it.
-    kept = unread if scheme == DIRECTORY else []
+    kept = tuple(unread) if scheme == DIRECTORY else ()
     scope = Scope(tenant=tenant, repo=repo, partition=partition)
-    return Corpus(Origin(scope), documents, kept)
+    return Corpus(Origin(scope, kept=kept), documents)
 
 
 def pin_commit(repo: str, ref: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import psycopg
 
@@ -17,9 +16,10 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing import IngestOptions
 from course_lib.indexing.citations import renew_citations
-from course_lib.indexing.staged import chunks_by_document
 from course_lib.indexing.update import update_source
-from course_lib.pipeline.splitting import SplitShard, read_split
+from course_lib.loader.staged import read_pieces, read_staged
+from course_lib.pipeline.corpus import Shard
+from course_lib.records import SourceDocument
 from course_lib.store import build_vector_indexes, connect
 
 URL = "DATABASE_URL"
@@ -89,19 +89,18 @@ def store_shard(
     DatabaseError
         If the database went away; what was written until then is whole and stays.
     """
-    split = read_split(rows)
-    origin = split.origin
-    names = {document.name for document in split.documents}
-    pieces = chunks_by_document(Path(chunks), names, (origin.scope.tenant, origin.scope.repo))
-    found = [replace(row, model=embedder.model_name) for row in split.documents]
+    origin, documents = read_staged(rows, SourceDocument)
+    pieces = read_pieces(chunks, origin, documents)
+    found = [replace(row, model=embedder.model_name) for row in documents.values()]
+    shard = Shard.parse(origin.shard)
     update = update_source(
         conn,
         embedder,
         origin.scope,
         {row.name: row for row in found},
         lambda name: pieces.get(name, ()),
-        is_gone=_gone_from(split),
-        part=str(split.shard),
+        is_gone=lambda name: shard.holds(name) and origin.has_lost(name),
+        part=origin.shard,
         options=IngestOptions(batch_size=batch_size, say=say),
     )
     if origin.commit:
@@ -116,7 +115,7 @@ def store_shard(
         "unchanged": there - written.inserted - written.updated,
         "deleted": written.deleted,
         "encoded": update.encoded,
-        "kept": len(split.kept),
+        "kept": len(origin.kept),
     }
 
 
@@ -140,17 +139,3 @@ def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]])
         raise InputError("no shard was stored", hint="Run the pipeline again.")
     build_vector_indexes(conn)
     return {name: int(sum(shard[name] for shard in shards)) for name in COUNTS}
-
-
-def _gone_from(split: SplitShard) -> Callable[[str], bool]:
-    """Return what says whether a stored document that is not in the shard is gone.
-
-    It is not if it falls in another shard, or its file, or a folder above it, is there.
-    """
-    if not split.origin.complete:
-        return lambda name: False
-    kept = {file.name for file in split.kept}
-    folders = tuple(name for name in kept if name.endswith("/"))
-    return lambda name: (
-        split.shard.holds(name) and name not in kept and not name.startswith(folders)
-    )
