@@ -98,7 +98,7 @@ class OpenAIBackend:
         try:
             rows = sorted(self._ask(texts).data, key=lambda row: row.index)
             vectors = np.array([row.embedding for row in rows], dtype=np.float32)
-        except Exception as error:  # the package's, its HTTP client's, or of what is no vector
+        except Exception as error:  # the package's, its HTTP client's, or of a strange answer
             raise ModelError(
                 f"{self.name} of {self._model}: {server_said(error, self._api_key or '')}",
                 hint=WAYS_OUT,
