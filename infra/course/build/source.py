@@ -22,7 +22,7 @@ from course_lib.teaching.notebooks.cells import (
     parse_code,
 )
 from course_lib.teaching.notebooks.project import BuildError, LabSource
-from infra.course.build.cut import BEGIN
+from course_lib.teaching.notebooks.release import BEGIN
 
 Role = Literal["prose", "code", "parameters", "setup", "exercise", "check", "claim"]
 
