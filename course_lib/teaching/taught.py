@@ -83,14 +83,14 @@ def sql_literal(text: str) -> str:
     SELECT 'a\d'
     """
     '''
+    prefix = "r" if "\\" in text else ""
     for quotes in ('"""', "'''"):
-        for prefix in ("", "r"):
-            literal = f"{prefix}{quotes}{text}{quotes}"
-            try:
-                if ast.literal_eval(literal) == text:
-                    return literal
-            except (SyntaxError, ValueError):
-                continue
+        literal = f"{prefix}{quotes}{text}{quotes}"
+        try:
+            if ast.literal_eval(literal) == text:
+                return literal
+        except (SyntaxError, ValueError):
+            continue
     return repr(text)
 
 
