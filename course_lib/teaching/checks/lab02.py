@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from course_lib.loader.kind_words import KIND_WORDS
@@ -25,56 +26,12 @@ spec:
 LINES = lines_of(SMALL, 0, len(SMALL))
 
 
-STREAM = (
-    "---",
-    "---",
-    "--- # two",
-    "---\tb: 2",
-    "--- {}",
-    "----",
-    "---x",
-    "  ---",
-    "a: 1",
-    "b:",
-    "",
-) + ("# no", "  # no", "  ", "a: x\f--- y", "a: x\u2028--- y", "a: |", "  --- x", "- ---")
-
-
-NAMES = ("web", "shop", "'db'", '"mill"  # first', "12", "", "{{ .name }}-x", "a b # two")
-
-
-CHILDREN = (
-    "name: {}",
-    "name: {}",
-    "namespace: {}",
-    "labels:\n{}{}name: {}",
-    "labels:\n{}{}namespace: {}",
-    "managedBy:\n{}- kind: X\n{}{}name: {}",
-    "# name: {}",
-    "",
-)
-
-
-BLOCKS = (
-    "kind: {}",
-    "kind: {}",
-    "apiVersion: {}",
-    '"kind": {}',
-    "namespace: {}",
-    "roleRef:\n  kind: Role\n  name: {}",
-    "spec:\n  apiVersion: {}\n  metadata:\n    name: y",
-    "subjects:\n- kind: B\n  namespace: {}",
-    "# kind: {}",
-    "just text",
-    "{{{{- if .on }}}}",
-)
-
-
 @drawn(200)
 def any_stream(random: Draws) -> Call:
-    """Draw lines, of which many separate and some only look as if they did."""
+    """Draw lines of the named cases, of which many separate."""
+    known = [line for text, *_ in STREAMS for line in text.replace("\r", "").split("\n")]
+    lines = random.choices([*known, *["---"] * len(known)], k=random.randrange(9))
     end = random.choice(("\n", "\n", "\r\n"))
-    lines = random.choices(STREAM, k=random.randrange(9))
     return given(end.join(lines) + random.choice(("", end)))
 
 
@@ -122,17 +79,14 @@ STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
 
 @drawn(200)
 def any_document(random: Draws) -> Call:
-    """Draw blocks in any order, `metadata` at most once; what is nested has other columns."""
-    blocks = [one.format(random.choice(NAMES)) for one in random.choices(BLOCKS, k=4)]
+    """Draw blocks of the named cases in any order, `metadata` at most once."""
+    text = "".join(text for text, *_ in DOCUMENTS).replace("\r", "")
+    known = re.split(r"(?m)^(?=[^\s-])", text)
+    blocks = random.choices([one for one in known if not one.startswith("metadata")], k=4)
     if random.chance(0.85):
-        indent = random.choice(("  ", "    ", "   "))
-        children = [
-            indent + one.format(*[indent] * (one.count("{}") - 1), random.choice(NAMES))
-            for one in random.sample(CHILDREN, random.randrange(5))
-        ]
-        metadata = "\n".join([f"metadata:{random.choice(('', '  # whose'))}", *children])
+        metadata = random.choice([one for one in known if one.startswith("metadata")])
         blocks.insert(random.randrange(5), metadata)
-    return given("\n".join([*blocks, ""]).replace("\n", random.choice(("\n", "\n", "\r\n"))))
+    return given("".join(blocks).replace("\n", random.choice(("\n", "\n", "\r\n"))))
 
 
 @exercise("2.2", "loader.resource_identity:read_identity", 3, time_limit=2, draws=any_document)
@@ -211,8 +165,6 @@ DOCUMENTS = (
 @drawn(400)
 def any_lines(random: Draws) -> Call:
     """Draw the lines of a resource, where a piece begins, and a limit that is often a line's."""
-    from course_lib.loader.yaml_lines import Line
-
     lines, start, depth = [], random.randrange(5), 2 * random.randrange(3)
     for place in range(random.randint(1, 9)):
         deeper = place > 0 and random.chance(0.4)
@@ -270,8 +222,6 @@ CUTS: tuple[tuple[list[Line], int, int, int, str], ...] = (
 def any_identity(random: Draws) -> Call:
     """Draw who a resource is, with gaps, at times a file and a place in it, and how much fits."""
     from course_lib.loader import resource_chunks
-    from course_lib.loader.kind_words import KIND_WORDS
-    from course_lib.loader.resource_identity import Identity
 
     kinds = (random.choice(sorted(KIND_WORDS)), "Recipe", None)
     names = ("web", "two\n\tlines", "", None, "a  b")

@@ -106,12 +106,11 @@ def _encoded(function: Callable[..., Any], texts: list[Any], *size: int) -> dict
     encode_batch, given = Encoder(), list(texts)
     vectors = function(encode_batch, texts, *size)
     batches = encode_batch.batches
-    spans = sorted((min(map(len, batch)), max(map(len, batch))) for batch in batches)
     return {
         "vectors": vectors,
         "sizes": [len(batch) for batch in batches],
         "lists": all(type(batch) is list for batch in batches),
-        "of like length": all(left[1] <= right[0] for left, right in pairwise(spans)),
+        "of like length": encode_batch.got_like_lengths(),
         "texts as they were": texts == given,
     }
 
@@ -168,9 +167,8 @@ def _encodes(call: Probe, texts: list[str], size: int | None, because: str) -> N
         "encode_batch gets lists of strings",
         got=f"it got {', '.join(sorted({type(batch).__name__ for batch in noted.batches}))}",
     )
-    spans = sorted((min(map(len, batch)), max(map(len, batch))) for batch in noted.batches)
     case.holds(
-        all(left[1] <= right[0] for left, right in pairwise(spans)),
+        noted.got_like_lengths(),
         "batches of like length: every text of one is at least as long as all of the one before",
         got=f"the batches {', '.join(str(list(batch)) for batch in noted.batches)}",
         because="a batch is padded to its longest text",
@@ -190,6 +188,11 @@ class Encoder:
 
     def __repr__(self) -> str:
         return "lambda batch: np.array([[len(t), sum(map(ord, t))] for t in batch], dtype='f4')"
+
+    def got_like_lengths(self) -> bool:
+        """Tell whether every text of a batch is at least as long as all of the one before."""
+        spans = sorted((min(map(len, batch)), max(map(len, batch))) for batch in self.batches)
+        return all(left[1] <= right[0] for left, right in pairwise(spans))
 
     @staticmethod
     def vectors(texts: Sequence[str]) -> Any:

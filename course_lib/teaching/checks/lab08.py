@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from course_lib.records import SearchResult
-from course_lib.teaching.checks.awaiting import run_awaitable
+from course_lib.teaching.checks.awaiting import run_awaitable, settled
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.origin import stub_in
 from course_lib.teaching.checks.probe import Case, Probe, StubReached, exercise
@@ -72,29 +72,12 @@ REFUSED: list[tuple[Body, str, str]] = [
 ]  # fmt: skip
 
 
-BODIES: dict[str, tuple[Any, ...]] = {
-    "query": (
-        ("x" * 1000, "x" * 1001, "", " a ", " \n\t", "\u00a0", "→", "a\nb", 7, None, True, ["x"])
-    ),
-    "top_k": (0, 1, 50, 51, 7, 2.5, "5", True, None),
-    "similarity_threshold": (0, 1, 0.0, 1.0, 0.123, -0.1, 1.1, "0.5", None, True),
-    "partitions": (
-        (None, ["x"], ["x" * 500], ["x" * 501], ["x"] * 20, ["x"] * 21, [], [""], ["x", 7], "x")
-    ),
-    "topk": (3, None),
-}
-
-
-"""Values of each field, on both sides of each limit and of other types."""
-
-
-VALUES = [(name, value) for name, values in BODIES.items() for value in values]
+BODIES: list[Body] = [body for body, _ in ALLOWED] + [body for body, *_ in REFUSED]
+VALUES = [pair for body in BODIES for pair in body.items() if pair != ("query", "drift")]
 
 
 def _validated_drawn(function: Callable[..., Any], body: Any) -> Any:
     """Return what the model makes of a request, or which fields it refuses."""
-    from pydantic import ValidationError
-
     model = function()
     if not isinstance(model, type):
         raise TypeError("no class")
@@ -222,39 +205,19 @@ def _answered(function: Callable[..., Any], query: str, results: Any, *times: An
     return answer
 
 
-DRAWN_ADDRESSES = (
-    (None, "", "https://a.example/b", "HTTPS://a.example", "http://a.example", "httpx:b", "web")
-    + ("javascript:alert('http://')", " https://a.example", "https:b", "data:text/html,b")
-)  # fmt: skip
-
-
 @drawn(apply=_answered)
 def any_results(random: Draws) -> Call:
     """Draw results, some with metadata that bears the names of a result's own fields."""
-    from course_lib.records import SearchResult
-
-    forged = {"repo": "elsewhere", "score": 1.0, "chunk_index": -1, "namespace": "x", "kind": "y"}
     results = []
     for place in range(random.randrange(4)):
-        metadata: dict[str, Any] = {name: forged[name] for name in random.some(sorted(forged))}
-        fields: dict[str, Any] = {
-            name: f"{name}{random.randrange(99)}"
-            for name in (
-                "document_name",
-                "content",
-                "partition",
-                "repo_slug",
-                "branch",
-                "kind",
-                "name",
-            )
-        }
-        fields["namespace"] = random.choice((None, "web"))
-        fields["citation_url"] = random.choice(DRAWN_ADDRESSES)
+        forged = dict.fromkeys(random.some([*NAMED]), "forged")
+        names = ("document_name", "content", "partition", "repo_slug", "branch", "kind")
+        fields: dict[str, Any] = {name: f"{name}{random.randrange(99)}" for name in names}
         fields |= {name: random.uniform(-1, 1) for name in ("score", "similarity_score")}
-        fields["name"] = random.text(1)
-        fields["metadata"] = {**metadata, "lineStart": random.randrange(99)}
-        results.append(SearchResult(chunk_id=f"c{place}", chunk_index=place + 3, **fields))
+        fields |= {"name": random.text(1), "namespace": random.choice((None, "web"))}
+        fields["citation_url"] = random.choice((None, *[address for address, _ in ADDRESSES]))
+        fields["metadata"] = {**forged, "lineStart": random.randrange(99)}
+        results.append(replace(FOUND, chunk_id=f"c{place}", chunk_index=place + 3, **fields))
     return given(random.text(), results, random.random(), random.random() / 10)
 
 
@@ -388,15 +351,9 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
 
 @drawn()
 def any_errors(random: Draws) -> Call:
-    """Draw up to six errors of few fields, with places of all lengths."""
-    messages = ("Too much", "Value error, a blank, alone", "It should be 1, 2 or 3", "x: y; z")
-    errors = []
-    for _ in range(random.randint(1, 6)):
-        lists = ("repo", "list", random.randrange(9)), ("partitions", random.randrange(9))
-        inside = random.choice(((), ("top_k",), ("repo", "str"), *lists, ("a", "b", 1)))
-        error = {"loc": (random.choice(("body", "query")), *inside), "msg": random.choice(messages)}
-        errors.append(error | random.choice(({}, {"type": "le", "input": 99})))
-    return given(errors)
+    """Draw up to six errors of the named cases."""
+    known = [error for errors, *_ in PROBLEMS for error in errors]
+    return given(random.choices(known, k=random.randint(1, 6)))
 
 
 @exercise("8.3", "service.problems:validation_problem", 2, draws=any_errors)
@@ -456,46 +413,31 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
 ]  # fmt: skip
 
 
-async def _asked(function: Callable[..., Any], parts: Mapping[str, str], timeout: float) -> Any:
+STATES: dict[str, Callable[[], Awaitable[str]]] = {
+    **{one.__name__: one for one in (works, loads, raises, hangs)},
+    "late": lambda: asyncio.sleep(0.02, "ready"),
+    "odd": lambda: asyncio.sleep("a"),  # type: ignore[call-overload]
+}
+
+
+def _asked(function: Callable[..., Any], parts: Mapping[str, str], timeout: float) -> Any:
     """Return the answer, and how many tasks are left a moment later."""
-    here: list[str] = []
-
-    def check(name: str, state: str) -> Callable[[], Awaitable[str]]:
-        async def asked() -> str:
-            here.append(name)
-            while state == "meets" and len(here) < len(parts):
-                await asyncio.sleep(0.001)
-            if state == "hangs":
-                await asyncio.sleep(30)
-            if state.endswith("Error"):
-                raise {"OSError": OSError, "KeyError": KeyError}[state]("secret")
-            await asyncio.sleep(0.02 if state == "late" else 0)
-            return "ready" if state in ("meets", "late") else state
-
-        return asked
-
-    answer = await function({name: check(name, state) for name, state in parts.items()}, timeout)
-    for _ in range(5):  # what was cancelled ends as soon as the loop comes to it
-        await asyncio.sleep(0)
-    return [answer, len(asyncio.all_tasks()) - 1]
+    meets = iter(meeting())
+    checks = {name: STATES.get(state) or next(meets) for name, state in parts.items()}
+    return run_awaitable(settled(function(checks, timeout)))
 
 
-def _in_a_loop(function: Callable[..., Any], parts: Mapping[str, str], timeout: float) -> Any:
-    return run_awaitable(_asked(function, parts, timeout))
-
-
-@drawn(14, apply=_in_a_loop)
+@drawn(14, apply=_asked)
 def any_parts(random: Draws) -> Call:
     """Draw parts: ready, late, loading, failing, hanging, or waiting until all have been asked."""
     names = random.some(("database", "model", "cache", "disk"))
-    states = ("ready", "ready", "late", "the model is being loaded", "OSError", "KeyError")
-    parts = {name: random.choice(states) for name in names}
+    parts = {name: random.choice(("works", "loads", "late", "raises", "odd")) for name in names}
     sort = random.turn(4)
     if sort == 0 and names:
         return given({**parts, names[0]: "hangs"}, 0.1)
     if sort == 1:
         return given(dict.fromkeys(("database", "model"), "meets"), 1.0)
-    return given(parts if sort == 2 else dict.fromkeys(names, "ready"), 1.0)
+    return given(parts if sort == 2 else dict.fromkeys(names, "works"), 1.0)
 
 
 @exercise("8.4", "service.probes:readiness", 3, time_limit=5, draws=any_parts)
@@ -514,21 +456,14 @@ def _answers(
     known = (works, loads, raises, hangs, meeting)
     parts = eval(checks, {"asyncio": asyncio} | {one.__name__: one for one in known})
     body = {"status": overall, **dict(zip(parts, states, strict=True))}
-    left: list[Any] = []
-
-    async def ask(learners: Any) -> Any:
-        found = await learners
-        for _ in range(5):  # what was cancelled ends as soon as the loop comes to it
-            await asyncio.sleep(0)
-        left.extend(asyncio.all_tasks() - {asyncio.current_task()})
-        return found
-
+    left = 0
     learners = call(parts, timeout=timeout).value
     if not iscoroutine(learners):
         call.fail(label, got=repr(learners), expected="something to await: `async def`")
     call.calling = label
     try:
-        case = Case(call, label, value=run_awaitable(ask(learners)))
+        found, left = run_awaitable(settled(learners))
+        case = Case(call, label, value=found)
     except Exception as error:
         if stub := stub_in(error):
             raise StubReached(stub) from None
@@ -538,6 +473,6 @@ def _answers(
     case.holds(
         not left,
         "none of them is running after the answer",
-        got=f"{len(left)} of the functions are still running",
+        got=f"{left} of the functions are still running",
         because="a function that takes too long has to be cancelled, or it goes on running",
     )
