@@ -170,7 +170,7 @@ class Settings(BaseSettings):
     vector_dim: int = Field(384, ge=1, le=16000)
     """dimension of the vectors; with openai, how many numbers are asked for"""
     collection: str | None = Field(None, pattern="^[a-z][a-z0-9_-]*$", max_length=63)
-    """schema of the database that holds the index, one for each model; unset: public"""
+    """schema of the database that holds the index, one for each model; unset: course"""
     chunk_size: int = Field(CHUNK_SIZE, ge=1)
     """characters in a chunk of a document or of code, at most; manifests have a size of their
     own, 700"""

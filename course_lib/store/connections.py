@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from course_lib.errors import DatabaseError
 from course_lib.store.binaries import find_binaries
-from course_lib.store.collection import collection_of, see_own_tables_only
+from course_lib.store.collection import check_collection, in_collection
 from course_lib.store.databases import default_url
 from course_lib.store.logins import connection_error, open_connection
 from course_lib.store.urls import hide_password
@@ -53,20 +53,18 @@ def connect(url: str | None = None, *, autocommit: bool = False) -> psycopg.Conn
     ...     conn.execute("SELECT '[1,2]'::vector").fetchone()
     (Vector([1.0, 2.0]),)
     """
-    url = url or default_url()
+    url = in_collection(url or default_url())
     conn = open_connection(url, autocommit=autocommit)
     try:
         if url not in _checked:
             check_database(conn, url)
+            check_collection(conn)
             _checked.add(url)
         from pgvector.psycopg import register_vector
 
         register_vector(conn)
         if not autocommit:
             conn.rollback()  # the look-ups above opened a transaction
-        if collection_of(url):
-            see_own_tables_only(conn)
-            conn.commit()
     except BaseException as error:
         conn.close()
         if isinstance(error, psycopg.OperationalError):

@@ -70,8 +70,8 @@ def default_url() -> str:
     """Return the URL of the database that commands work in.
 
     That is DATABASE_URL, or `course` on the embedded server: server and database are made where
-    they are missing, and the database belongs to the role `course`, which is not a superuser. Where
-    RAG_COLLECTION is set, the URL leads into that schema of the database.
+    they are missing, and the database belongs to the role `course`, which is not a superuser. The
+    URL leads into the schema that RAG_COLLECTION names.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def service_url(role: ServiceRole, *, url: str | None = None) -> str:
     ...     conn.execute("SELECT current_user").fetchone()
     ('course_reader',)
     """
-    url = url or default_url()
+    url = in_collection(url or default_url())
     try:
         with open_connection(url) as conn:
             allow_service_roles(conn)

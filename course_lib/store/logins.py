@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from course_lib.errors import DatabaseError
 from course_lib.store.server import ensure_server, known_server
-from course_lib.store.urls import hide_password, without_password
+from course_lib.store.urls import hide_password, not_a_url, without_password
 
 RECOVERY_SECONDS = 60.0
 """How long a server that starts, recovers from a crash or is about to stop is asked again."""
@@ -59,10 +59,7 @@ def open_connection(url: str, *, autocommit: bool = False) -> psycopg.Connection
                 url, autocommit=autocommit, application_name="course", connect_timeout=10
             )
         except psycopg.ProgrammingError as error:
-            raise DatabaseError(
-                f"{hide_password(url)} is not a connection URL: {without_password(error, url)}",
-                hint="It looks like postgresql://user:password@host:5432/database.",
-            ) from None
+            raise not_a_url(url, error) from None
         except psycopg.OperationalError as error:
             if "the database system is" in str(error) and time.monotonic() < end:
                 time.sleep(0.1)

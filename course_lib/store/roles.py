@@ -43,18 +43,22 @@ def allow_service_roles(conn: psycopg.Connection[Any], login: str | None = None)
                 conn.execute(grant.format(role, sql.Identifier(who)))
 
 
-def grant_to_service_roles(conn: psycopg.Connection[Any]) -> None:
-    """Let the service's roles at the tables, where both are there.
+def grant_to_service_roles(
+    conn: psycopg.Connection[Any],
+    table: LiteralString = "document_chunks",
+    grants: LiteralString = _GRANT,
+) -> None:
+    """Let the service's roles at the tables, where both are there and this role owns them.
 
     Call it in a transaction: of two that grant at the same time, PostgreSQL refuses one.
     """
     conn.execute("SELECT pg_advisory_xact_lock(hashtext('course grants'))")
     row = conn.execute(
-        "SELECT current_schema() FROM pg_class WHERE oid = to_regclass('document_chunks') "
-        "AND pg_has_role(relowner, 'usage') AND to_regrole('course_writer') IS NOT NULL"
+        "SELECT current_schema() FROM pg_class WHERE oid = to_regclass(%s) "
+        "AND pg_has_role(relowner, 'usage') AND to_regrole('course_writer') IS NOT NULL",
+        [table],
     ).fetchone()
     if row:
-        if row[0] != "public":  # a collection, which is closed to all but its owner
-            grant = sql.SQL("GRANT USAGE ON SCHEMA {} TO course_reader, course_writer")
-            conn.execute(grant.format(sql.Identifier(row[0])))
-        conn.execute(_GRANT)
+        usage = sql.SQL("GRANT USAGE ON SCHEMA {} TO course_reader, course_writer")
+        conn.execute(usage.format(sql.Identifier(row[0])))
+        conn.execute(grants)

@@ -16,7 +16,7 @@ from psycopg.rows import tuple_row
 
 from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS
-from course_lib.store.collection import open_collection, see_own_tables_only, ways_out
+from course_lib.store.collection import open_collection, ways_out
 from course_lib.store.columns import CHUNK_KEY, DOCUMENT_KEY, DOCUMENTS, chunk_columns
 from course_lib.store.roles import grant_to_service_roles
 from course_lib.store.tenancy import protect_tables
@@ -131,9 +131,9 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
     with conn.transaction():
         # Two processes that start at once would both find no table and both create it.
         conn.execute("SELECT pg_advisory_xact_lock(hashtext('course schema'))")
+        open_collection(conn)
         found = stored_dimension(conn)
         if found is None:
-            open_collection(conn)
             _create_tables(conn, vector_dim)
             protect_tables(conn)
             add_word_search(conn)
@@ -145,8 +145,6 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
                 f"the model gives {vector_dim}",
                 hint=ways_out(),
             )
-        else:
-            see_own_tables_only(conn)  # another process may have made them since we connected
         refuse_other_version(conn, "document_chunks", "documents")
         if owns_tables(conn):
             grant_to_service_roles(conn)
@@ -200,4 +198,3 @@ def drop_schema(conn: psycopg.Connection) -> None:
         conn.execute("DROP VIEW IF EXISTS code_chunks")
         conn.execute("DROP TABLE IF EXISTS documents, document_chunks")
         drop_word_search(conn)
-        see_own_tables_only(conn)

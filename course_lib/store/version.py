@@ -51,7 +51,7 @@ def refuse_other_version(conn: psycopg.Connection[Any], table: str, others: str 
     raise SchemaMismatchError(
         f"the table {table} is of {found or 'an earlier version'}, and this course needs {_mark()}",
         hint=f"Remove it (`course db psql`, then DROP TABLE {everything} CASCADE;) and fill it "
-        "again, or fill another collection: RAG_COLLECTION=another-name.",
+        "again.",
     )
 
 

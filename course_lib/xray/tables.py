@@ -12,10 +12,10 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg import sql
-from psycopg.pq import TransactionStatus
 
 from course_lib.errors import DatabaseError
-from course_lib.store.collection import open_collection, see_own_tables_only
+from course_lib.store.collection import open_collection
+from course_lib.store.roles import grant_to_service_roles
 from course_lib.store.version import mark_version, refuse_other_version
 
 # A vector of any dimension: the tables are made before a model is loaded. Names of one project
@@ -93,8 +93,8 @@ def create_tables(conn: psycopg.Connection[Any]) -> None:
         conn.execute("SELECT pg_advisory_xact_lock(hashtext('course schema'))")
         try:
             with conn.transaction():
+                open_collection(conn)
                 if not has_tables(conn):
-                    open_collection(conn)
                     conn.execute(TABLES)
                     for table in PRIVATE:
                         conn.execute(sql.SQL(_PROTECT).format(table=sql.Identifier(table)))
@@ -105,7 +105,7 @@ def create_tables(conn: psycopg.Connection[Any]) -> None:
                 hint="Run `course xray scan` once as the owner of the database.",
             ) from error
         refuse_other_version(conn, "xray_packages", ", ".join(PRIVATE))
-        _grant(conn)
+        grant_to_service_roles(conn, "xray_packages", _GRANT)
 
 
 def has_tables(conn: psycopg.Connection[Any]) -> bool:
@@ -138,28 +138,6 @@ def alone_in(conn: psycopg.Connection[Any], language: str) -> Iterator[None]:
 
 
 @contextmanager
-def opened(conn: psycopg.Connection[Any]) -> Iterator[None]:
-    """Let a connection use the tables, also those of a collection that has packages and no index.
-
-    Such a collection's connections do not see pgvector otherwise. Errors are those of `explained`.
-    """
-    with explained(conn):
-        with conn.transaction():
-            row = conn.execute(
-                "SELECT current_setting('search_path'), to_regtype('vector')"
-            ).fetchone()
-            path, vector = row or ("", None)
-            if vector is None:
-                see_own_tables_only(conn, "xray_packages")
-        try:
-            yield
-        finally:
-            if conn.info.transaction_status in (TransactionStatus.IDLE, TransactionStatus.INTRANS):
-                with conn.transaction():
-                    conn.execute("SELECT set_config('search_path', %s, false)", [path])
-
-
-@contextmanager
 def explained(
     conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
 ) -> Iterator[None]:
@@ -184,13 +162,3 @@ def explained(
             + ("Run" if is_gone else "Mend the cause and run")
             + " the same command again to complete the rest.",
         ) from error
-
-
-def _grant(conn: psycopg.Connection[Any]) -> None:
-    """Let the service's roles read and write, where they and the right to grant exist."""
-    row = conn.execute(
-        "SELECT FROM pg_class WHERE oid = to_regclass('xray_packages') "
-        "AND pg_has_role(relowner, 'usage') AND to_regrole('course_writer') IS NOT NULL"
-    ).fetchone()
-    if row is not None:
-        conn.execute(_GRANT)
