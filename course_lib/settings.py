@@ -187,7 +187,7 @@ class Settings(BaseSettings):
     use_default_parsers: bool = True
     """register the built-in parsers"""
     custom_parsers: Words = ()
-    """parsers to register, with commas between: module:Class or file.py:Class"""
+    """parsers to register, with commas between: package.module:Class"""
     threads: int | None = Field(None, ge=1)
     """CPU threads of the model; unset: all cores"""
     hint_max_chunks: int = Field(8, alias="RAG_FILE_HINT_MAX_CHUNKS", ge=0)

@@ -35,7 +35,7 @@ def load_documents(
     partition: str = "documentation",
     shards: int = 1,
 ) -> list[str]:
-    """Read the documents of a folder or a registered source; return the names of the shards.
+    """Read the documents of a folder; return the names of the shards.
 
     The fingerprint is not used: with it, a cached result is one of the same documents.
     """

@@ -29,9 +29,8 @@ def docs_pipeline(
 ) -> None:
     """Bring the index up to date with a folder of documents, and measure it.
 
-    `source` is a folder, relative to the project or absolute, or ID:LOCATION of a registered
-    source, such as github:OWNER/NAME@REF:PATH. On a cluster, `documents_claim` is mounted as the
-    project's data/.
+    `source` is a folder, relative to the project or absolute. On a cluster, `documents_claim` is
+    mounted as the project's data/.
     """
     last = tasks.report(tenant, repo)
     with dsl.ExitHandler(last):

@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from course_lib.errors import InputError
-from course_lib.loader import Registry, default_registry
+from course_lib.loader import default_registry
 from course_lib.loader.staged import Origin
 from course_lib.pipeline.corpus import Corpus, say
 from course_lib.records import Scope, Skipped
 from course_lib.settings import project_root
-
-DIRECTORY = "directory"
 
 
 def read_folder(
@@ -27,14 +25,13 @@ def read_folder(
     repo: str = "documents",
     partition: str = "documentation",
 ) -> Corpus:
-    """Read the documents of a folder, or of another source that the registry knows.
+    """Read the documents of a folder.
 
     Parameters
     ----------
     source
         A folder: absolute, or relative to the project, whose place in an image is where a volume
-        with documents is mounted. Or ``ID:LOCATION`` for a registered source:
-        ``github:OWNER/NAME@REF:PATH`` reads a Git repository on GitHub.
+        with documents is mounted.
     tenant, repo, partition
         Where the documents belong in the index.
 
@@ -45,7 +42,7 @@ def read_folder(
     Raises
     ------
     InputError
-        If there is no such folder or source, or no document in it.
+        If there is no such folder, or no document in it.
 
     Examples
     --------
@@ -56,10 +53,11 @@ def read_folder(
     if not source.strip():
         raise InputError("the source is empty", hint="Name a folder; the course's own is data.")
     registry = default_registry()
-    scheme, location = _parts(source, registry)
     unread: list[Skipped] = []
-    documents = registry.source(scheme).read(
-        location, extensions=registry.extensions(), on_skip=unread.append
+    documents = registry.source("directory").read(
+        os.fspath(project_root() / source),
+        extensions=registry.extensions(),
+        on_skip=unread.append,
     )
     if not documents:
         raise InputError(
@@ -67,10 +65,8 @@ def read_folder(
             hint="Nothing was changed. Check the path; on a cluster, check that the volume that is "
             f"mounted holds it. The formats are {', '.join(registry.extensions())}.",
         )
-    # What a folder holds and cannot be read is not gone; what a repository skips is not text of it.
-    kept = tuple(unread) if scheme == DIRECTORY else ()
     scope = Scope(tenant=tenant, repo=repo, partition=partition)
-    return Corpus(Origin(scope, kept=kept), documents)
+    return Corpus(Origin(scope, kept=tuple(unread)), documents)
 
 
 def pin_commit(repo: str, ref: str) -> str:
@@ -183,11 +179,3 @@ def copy_questions(file: str | os.PathLike[str], target: str | os.PathLike[str])
             hint="Name a file of JSON Lines, as in data/questions, with the parameter `questions`.",
         ) from error
     Path(target).write_bytes(content)
-
-
-def _parts(source: str, registry: Registry) -> tuple[str, str]:
-    scheme, colon, location = source.partition(":")
-    # A drive of Windows has one letter, and no registered source does.
-    if colon and len(scheme) > 1 and scheme in registry.sources():
-        return scheme, location
-    return DIRECTORY, os.fspath(project_root() / source)

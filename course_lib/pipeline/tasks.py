@@ -35,7 +35,7 @@ def load_documents(
         shards=shards,
     )
     for task in (seen, loaded):
-        with_documents(with_token(task), claim)
+        with_documents(task, claim).set_retry(num_retries=1, backoff_duration="1s")
     return loaded
 
 

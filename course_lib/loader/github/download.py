@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from course_lib.errors import InputError
 from course_lib.loader.documents import read_documents
 from course_lib.loader.github.client import MAX_WAIT_SECONDS, GitHubClient, open_client
 from course_lib.loader.github.errors import IncompleteDownloadError
@@ -224,40 +223,6 @@ def cite(chunk: Chunk, web: str, commit: str) -> Chunk:
 def default_folder(repo: str, ref: str) -> Path:
     """Return where a revision is kept unless one says otherwise."""
     return state_dir().joinpath("github", *repo.lower().split("/"), quote(ref, safe=""))
-
-
-class GitHubCode:
-    """The source ``github``: ``OWNER/NAME@REF``, or ``OWNER/NAME@REF:PATH`` for a folder of it."""
-
-    id = "github"
-
-    def read(
-        self,
-        location: str,
-        *,
-        extensions: Sequence[str],
-        on_skip: Callable[[Skipped], None] | None = None,
-    ) -> list[Document]:
-        """Return the files of exactly one commit; the address and the token are the settings'.
-
-        Raises
-        ------
-        InputError
-            If the location says no ref.
-        GitHubError
-            As `download_github_code`.
-        """
-        repo, at, version = location.partition("@")
-        ref, _, path = version.partition(":")
-        if not at:
-            raise InputError(
-                f"{location!r} says no version", hint="Give OWNER/NAME@REF, as in heron/platform@v1"
-            )
-        download = download_github_code(Selection(repo, ref, extensions, (path,) if path else ()))
-        report = on_skip or (lambda skipped: None)
-        for file in download.skipped:
-            report(file)
-        return download.documents(report)
 
 
 def _incomplete(download: Download) -> IncompleteDownloadError:
