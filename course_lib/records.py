@@ -140,10 +140,6 @@ class Query:
         reads each of them with the model, which takes a few hundred milliseconds.
     maxsim_k
         How many of the first results are ordered again; the others follow after them.
-    one_list
-        With ``"maxsim"``, and more than one partition to look into, each of them is searched alone,
-        and what they found is merged; see `course_lib.retriever.rerank.merge_maxsim`. True searches
-        all of them as one list.
     ef_search
         Candidates that the walk through the HNSW graph keeps (1 … 1000): more find more
         and take longer. None is 100, or the square root of the rows where a partition has more
@@ -183,7 +179,6 @@ class Query:
     tenant: str | None = None
     rerank: Literal["maxsim"] | None = None
     maxsim_k: int = RERANK_K
-    one_list: bool = False
     ef_search: int | None = None
     exact: bool = False
 

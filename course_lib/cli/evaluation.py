@@ -34,13 +34,6 @@ def evaluate_search(
             "CrossEncoder order them (a name or a path); unset: RAG_RERANK_MODEL, or maxsim.",
         ),
     ] = None,
-    balance: Annotated[
-        bool,
-        typer.Option(
-            "--balance/--one-list",
-            help="With maxsim, search each corpus alone and weigh them against each other.",
-        ),
-    ] = True,
     save: Annotated[
         Path | None, typer.Option(help="Keep this run in a file, to compare others with it.")
     ] = None,
@@ -78,14 +71,10 @@ def evaluate_search(
     if before:
         check_comparable(before, asked)
     rerank = rerank or settings().rerank_model or "maxsim"
-    is_maxsim = rerank == "maxsim"
     cross_encoder = "" if rerank in ("maxsim", "none") else rerank
-    query = Query(mode=mode, rerank="maxsim" if is_maxsim else None, one_list=not balance)
+    query = Query(mode=mode, rerank="maxsim" if rerank == "maxsim" else None)
     name = mode if rerank == "none" else f"{mode} + {rerank}"
-    if own or len(corpora) == 1:
-        name += ", own corpus"
-    else:
-        name += ", joint index" if balance or not is_maxsim else ", joint index as one list"
+    name += ", own corpus" if own or len(corpora) == 1 else ", joint index"
     embedder = EmbeddingClient(cache=True)
     with indexed(corpora, embedder, ingest_options()) as conn:
         search = searcher(conn, embedder, query, own=own, cross_encoder=cross_encoder)

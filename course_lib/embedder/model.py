@@ -58,9 +58,6 @@ class Backend(Protocol):
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return where each word piece starts and ends, the special ones left out."""
 
-    def ids(self, text: str) -> list[int]:
-        """Return each word piece's number in the vocabulary, the special ones left out."""
-
 
 class EmbeddingClient:
     """Encodes texts with one model, which is loaded when it is first needed.
@@ -290,45 +287,6 @@ class EmbeddingClient:
                 if size <= self.tokens_kept:
                     break
                 size -= self._tables.pop(text).nbytes
-
-    def rarity(self, text: str) -> Vectors:
-        """Return for each word piece of a text how rare it is, for weighing what it says.
-
-        A vocabulary is sorted by how often its pieces occur, the commonest first. By Zipf's law the
-        logarithm of a piece's place says how rare it is: that of *the* is 0, and so is that of what
-        is before it (single letters and signs).
-
-        Parameters
-        ----------
-        text
-            A question.
-
-        Returns
-        -------
-        ndarray
-            float32 of shape (word pieces,), one number for each row that `encode_tokens` gives; 1
-            for all where every piece is that common.
-
-        Raises
-        ------
-        ModelError
-            If the model is a server's, which does not tell its word pieces.
-
-        Notes
-        -----
-        Zipf, "Human Behavior and the Principle of Least Effort" (1949). WordPiece and
-        SentencePiece both sort what they learn from a corpus in this way.
-
-        Examples
-        --------
-        >>> client.rarity("the firewall").round(1)     # doctest: +SKIP
-        array([0. , 9.7], dtype=float32)
-        """
-        [commonest, *_] = self.backend.ids("the")
-        ids = self.backend.ids(_readable(text))[: self.max_seq_length - 2]
-        places = np.maximum(np.array(ids, dtype=np.float32) - commonest, 0)
-        rare = np.log1p(places)
-        return rare if rare.any() else np.ones_like(rare)
 
     def _encode(self, texts: list[str], batch_size: int, progress: bool) -> Vectors:
         prepared = self.backend.prepare([_readable(text) for text in texts])

@@ -141,11 +141,6 @@ class OpenAIBackend:
             hint="Do without MaxSim: unset RAG_RERANK, or set RAG_RERANK_MODEL to a CrossEncoder.",
         )
 
-    def ids(self, text: str) -> list[int]:
-        """Refuse, as `encode_tokens` does."""
-        self.encode_tokens([text])
-        return []
-
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return a place for each byte of a text: no tokenizer makes more pieces than these."""
         return byte_places(text)

@@ -113,12 +113,6 @@ class TorchBackend:
         )["offset_mapping"]
         return found
 
-    def ids(self, text: str) -> list[int]:
-        """Return each word piece's number in the vocabulary, the special ones left out."""
-        return list(
-            self._model.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-        )
-
 
 def _load(model: str, directory: Path | None) -> SentenceTransformer:
     if directory is not None:

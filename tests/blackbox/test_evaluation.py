@@ -132,12 +132,12 @@ def small(tmp_path: Path) -> tuple[Path, Path, list[str]]:
 def test_a_run_is_printed_kept_and_compared(
     course: Course, small: tuple[Path, Path, list[str]], tmp_path: Path
 ) -> None:
-    """By default with maxsim; --one-list, --own; a part of the questions against a run."""
+    """By default with maxsim; --own; a part of the questions against a run."""
     asked, pages, corpora = small
     run = tmp_path / "run.json"
     records: list[dict[str, Any]] = []
     for options in (
-        ["--save", run], ["--one-list"], ["--own"], ["--rerank", "none", "--against", run]
+        ["--save", run], ["--own"], ["--rerank", "none", "--against", run]
     ):  # fmt: skip
         done = course("eval", asked, *corpora, *options)
         lines = table_lines(done.ok())
