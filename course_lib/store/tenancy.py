@@ -2,7 +2,8 @@
 
 Queries name their tenant, and may forget to. Row-level security does not: a role that owns nothing
 reads its tenant's rows and the public ones, and writes its tenant's only. The tenant holds for one
-transaction, so that a pooled connection carries nothing over to whoever uses it next.
+transaction, so that a pooled connection carries nothing over to whoever uses it next. The policies
+are in `words_and_tenants.sql`.
 """
 
 from __future__ import annotations
@@ -12,48 +13,14 @@ from contextlib import contextmanager
 from typing import Any, LiteralString
 
 import psycopg
-from psycopg import sql
 from psycopg.pq import TransactionStatus
 
 from course_lib.errors import InputError
-from course_lib.records import PARTITIONS, Visibility
+from course_lib.records import Visibility
 
 PARENTS = ("documents", "document_chunks")
-LEAVES = tuple(f"{table}_{name}" for table in PARENTS for name in (*PARTITIONS, "default"))
-
-# A subselect is evaluated once for a query, a function in a filter once for a row.
-_OWN: LiteralString = "tenant_id = (SELECT nullif(current_setting('course.tenant', true), ''))"
-
-_PROTECT: LiteralString = f"""
-ALTER TABLE {{table}} ENABLE ROW LEVEL SECURITY;
-CREATE POLICY owner_does_all ON {{table}} TO CURRENT_USER USING (true) WITH CHECK (true);
-CREATE POLICY tenant_reads ON {{table}} FOR SELECT USING (visibility = 'public' OR {_OWN});
-CREATE POLICY tenant_inserts ON {{table}} FOR INSERT WITH CHECK ({_OWN});
-CREATE POLICY tenant_updates ON {{table}} FOR UPDATE USING ({_OWN}) WITH CHECK ({_OWN});
-CREATE POLICY tenant_deletes ON {{table}} FOR DELETE USING ({_OWN});
-"""
 
 _SET: LiteralString = "SELECT set_config('course.tenant', %s, true)"
-
-
-def protect_tables(conn: psycopg.Connection[Any]) -> None:
-    """Give the tables their policies, unless they have them.
-
-    The owner's own tools see every row; all other roles see what their tenant may.
-    """
-    row = conn.execute(
-        "SELECT relforcerowsecurity FROM pg_class WHERE oid = to_regclass('document_chunks')"
-    ).fetchone()
-    if row is None or row[0]:
-        return
-    # A policy of the parent does not hold for who names a partition.
-    for table in (*PARENTS, *LEAVES):
-        conn.execute(sql.SQL(_PROTECT).format(table=sql.Identifier(table)))
-    # COPY is refused to whoever is subject to policies: the owner may still COPY to a partition.
-    # The service's roles own nothing, so that policies hold for them everywhere.
-    for table in PARENTS:
-        force = "ALTER TABLE {} FORCE ROW LEVEL SECURITY"
-        conn.execute(sql.SQL(force).format(sql.Identifier(table)))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.build.cut import BEGIN, cut
+from course_lib.teaching.build.cut import BEGIN, SQL_BEGIN, cut
 from course_lib.teaching.build.project import BuildError, LabSource, Project
 from course_lib.teaching.build.recap import add_kept
 from course_lib.teaching.build.release import WITHHELD, released
@@ -118,7 +118,7 @@ def _sources(
                 raise BuildError(f"{where}: there are two exercises of this number")
             seen.add(cell.exercise)
             try:
-                if BEGIN in text:
+                if BEGIN in text or SQL_BEGIN in text:
                     earlier |= defined_names(text)
                 else:
                     module, name = _imported(text)

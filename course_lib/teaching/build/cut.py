@@ -21,6 +21,9 @@ from course_lib.teaching.build.project import BuildError, Project
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
+SQL_BEGIN = "-- BEGIN SOLUTION"
+"""Within a text of SQL, up to ``-- END SOLUTION``."""
+
 DEFERRED = "from __future__ import annotations\n"
 
 _RUFF = [

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import copy
 import logging
+import re
 from typing import TYPE_CHECKING
 
+from course_lib.teaching.build.cut import SQL_BEGIN
 from course_lib.teaching.build.project import BuildError
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+
+STUB = re.compile(r"# YOUR CODE HERE\n *raise NotImplementedError\(\)")
+SQL_STUB = "-- YOUR SQL HERE"
+"""What nbgrader writes for a solution, and what is written within a text of SQL."""
 
 WITHHELD = frozenset({"solution", "claim"})
 """The tags of cells that learners do not get."""
@@ -52,6 +58,7 @@ def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
 
     notebook = copy.deepcopy(master)
     notebook.cells = learners_cells(notebook)
+    texts = [cell for cell in notebook.cells if SQL_BEGIN in cell.source]
     steps = (
         ClearSolutions,
         LockCells,
@@ -68,5 +75,7 @@ def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
         except Exception as error:  # nbgrader raises plain RuntimeError, jsonschema its own
             told = (str(error).splitlines() or [type(error).__name__])[0]
             raise BuildError(f"{name}: nbgrader refuses it: {told}") from error
+    for cell in texts:
+        cell.source = STUB.sub(SQL_STUB, cell.source)
     notebook.metadata.get("course", {}).pop("executed", None)
     return notebook

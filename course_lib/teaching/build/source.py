@@ -167,10 +167,16 @@ def parse_code(source: str) -> ast.Module | None:
 
 
 def defined_names(source: str) -> set[str]:
-    """Return the functions and classes that a cell defines at its top level."""
+    """Return the functions, classes and texts that a cell defines at its top level."""
     tree = parse_code(source)
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return {node.name for node in tree.body if isinstance(node, kinds)} if tree else set()
+    names = set()
+    for node in tree.body if tree else []:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names.add(node.name)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str())):
+                names.add(name)
+    return names
 
 
 def as_python(source: str) -> str:

@@ -1,5 +1,6 @@
 """The tables on a real PostgreSQL: made once, stored as they should be, and seen by name."""
 
+import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,16 +8,12 @@ import psycopg
 import pytest
 
 from course_lib.errors import SchemaMismatchError
-from course_lib.records import PARTITIONS, Scope, SourceDocument
-from course_lib.store import (
-    columns,
-    connect,
-    create_schema,
-    drop_schema,
-    write_documents,
-)
+from course_lib.records import PARTITIONS
+from course_lib.store import connect, create_schema, drop_schema, schema
+from course_lib.store.databases import FreshDatabase
+from course_lib.store.models import check_model, check_model_async
 from course_lib.store.schema import stored_dimension, table_for
-from tests.schemas import OwnSchema
+from tests.schemas import OwnSchema, own_schema
 from tests.unit.chunks import write, write_many
 
 
@@ -146,30 +143,71 @@ def test_a_partition_of_ones_own_lies_in_the_default_table() -> None:
     assert table_for("Robert'); DROP TABLE documents;--") == "document_chunks_default"
 
 
-def test_a_line_more_in_the_list_is_a_column_more(
+def test_a_line_more_in_the_file_is_a_column_more(
     conn: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A table of before takes it with its rows, a new table has it, and writing fills it."""
-    everything = "SELECT audience, metadata ? 'audience' FROM document_chunks ORDER BY content"
-    create_schema(conn, 3)
-    write(conn, "before", source_path="old.md")
-    monkeypatch.setitem(columns.CHUNKS, "audience", "text")
-    monkeypatch.setitem(columns.FROM_META, "audience", "audience")  # as an import would
+    """Out of the metadata, and without another line anywhere."""
+    line = "    audience text GENERATED ALWAYS AS (metadata ->> 'audience') STORED,\n"
+    assert line.strip() in schema.SCHEMA, "the file says so at its beginning"
+    more = re.sub(r"(?=    embedding +vector)", line, schema.SCHEMA)
+    assert len(more) == len(schema.SCHEMA) + len(line)
+    monkeypatch.setattr(schema, "SCHEMA", more)
     create_schema(conn, 3)
     write(conn, "now", custom_meta={"audience": "operators"})
-    assert conn.execute(everything).fetchall() == [(None, False), ("operators", False)]
-    drop_schema(conn)
-    create_schema(conn, 3)
-    write(conn, "now", custom_meta={"audience": "everybody"})
-    assert conn.execute(everything).fetchall() == [("everybody", False)]
+    assert value(conn, "SELECT audience FROM document_chunks") == "operators"
 
 
-def test_an_older_table_of_documents_takes_a_new_column(
-    conn: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("mark", ["'course schema 000000000000'", "NULL"])
+def test_tables_of_another_version_are_refused_and_stay(
+    conn: psycopg.Connection, database: OwnSchema, mark: str
 ) -> None:
     create_schema(conn, 3)
-    row = SourceDocument("a.md", "text", "hash", "test 1.0.0", "", "model")
-    write_documents(conn, Scope(), [row])
-    monkeypatch.setitem(columns.DOCUMENTS, "pages", "integer NOT NULL DEFAULT 1")
+    write_many(conn, 3, "documentation")
+    conn.execute(f"COMMENT ON TABLE document_chunks IS {mark}")
+
+    async def check() -> None:
+        async with await psycopg.AsyncConnection.connect(database.url) as other:
+            await check_model_async(other, "model", 3)
+
+    for refused in (
+        lambda: create_schema(conn, 3),
+        lambda: create_schema(conn, 4),
+        lambda: check_model(conn, "model", 3),
+        lambda: asyncio.run(check()),
+    ):
+        with pytest.raises(SchemaMismatchError, match="earlier version of the course") as caught:
+            refused()
+        assert "`course db reset`" in caught.value.hint and "`course ingest`" in caught.value.hint
+    assert value(conn, "SELECT count(*) FROM document_chunks") == 3
+    drop_schema(conn)
     create_schema(conn, 3)
-    assert value(conn, "SELECT pages FROM documents_documentation") == 1
+
+
+def test_comments_and_blanks_make_no_other_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = schema.schema_version()
+    monkeypatch.setattr(schema, "SCHEMA", f"-- More.\n\n{schema.SCHEMA}\n    -- and more\n")
+    assert schema.schema_version() == ours
+    monkeypatch.setattr(schema, "SCHEMA", f"{schema.SCHEMA}\nDROP VIEW code_chunks;")
+    assert schema.schema_version() != ours
+
+
+def test_dropping_leaves_a_neighbours_tables_and_functions(
+    conn: psycopg.Connection, worker_database: FreshDatabase
+) -> None:
+    """Also where one's own were dropped, and another schema's are in sight."""
+    create_schema(conn, 3)
+    with own_schema(worker_database) as mine, connect(mine.url, autocommit=True) as other:
+        other.execute(
+            f'SET search_path = "{mine.schema}", {value(conn, "SELECT current_schema()")}'
+        )
+        assert stored_dimension(other) == 3
+        drop_schema(other)
+    write_many(conn, 3, "documentation")
+    assert value(conn, "SELECT count(*) FROM document_chunks") == 3
+
+
+def test_a_vector_without_a_direction_is_refused_by_the_table(conn: psycopg.Connection) -> None:
+    create_schema(conn, 3)
+    write_many(conn, 3, "documentation")
+    with pytest.raises(psycopg.errors.CheckViolation):
+        conn.execute("UPDATE document_chunks SET embedding = '[0,0,0]'")

@@ -26,9 +26,10 @@ from course_lib.store import (
 )
 from course_lib.store.databases import FreshDatabase, list_databases
 from course_lib.store.ownership import service_roles
-from course_lib.store.tenancy import LEAVES, PARENTS, set_visibility
+from course_lib.store.tenancy import PARENTS, set_visibility
 from course_lib.store.writer import delete_chunks, stored_vectors
 
+LEAVES = [f"{table}_{name}" for table in PARENTS for name in (*PARTITIONS, "default")]
 OURS = Scope(tenant="ours", repo="repo")
 THEIRS = Scope(tenant="theirs", repo="repo")
 VECTORS = np.eye(3, dtype=np.float32)
@@ -291,28 +292,6 @@ def test_the_owners_tools_see_everything_and_pay_nothing_for_the_policies(
     assert len(search(owner, [1, 0, 0], Query(top_k=9, threshold=-1))) == 6
     plan = owner.execute("EXPLAIN SELECT content FROM document_chunks").fetchall()
     assert "course.tenant" not in str(plan) and "Filter" not in str(plan)
-
-
-def test_tables_of_an_earlier_version_get_what_they_lack(
-    owner: psycopg.Connection, database: FreshDatabase
-) -> None:
-    owner.execute("DROP VIEW code_chunks")
-    for table in (*PARENTS, *LEAVES):
-        owner.execute(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY")
-        owner.execute(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")
-        for policy in ("owner_does_all", *(f"tenant_{verb}" for verb in VERBS)):
-            owner.execute(f"DROP POLICY {policy} ON {table}")
-    for table in PARENTS:
-        owner.execute(f"ALTER TABLE {table} DROP COLUMN visibility")
-    create_schema(owner, 3)
-    with connect(service_url("reader", url=database.url), autocommit=True) as conn:
-        assert contents(conn) == []
-        with as_tenant(conn, "ours"):
-            assert len(contents(conn)) == 3
-            assert conn.execute("SELECT * FROM code_chunks").fetchall() == []
-
-
-VERBS = ("reads", "inserts", "updates", "deletes")
 
 
 def test_dropping_a_database_drops_its_roles(owner: psycopg.Connection) -> None:

@@ -25,6 +25,27 @@ def edits(function: Callable[..., Any], **wrong: tuple[str, ...]) -> dict[Callab
     }
 
 
+class Text(str):
+    """A wrong version of a text, with a name as a function has one."""
+
+    __name__: str
+
+
+def text_edits(right: str, **wrong: tuple[str, ...]) -> dict[Text, str]:
+    """Return wrong versions of a text, each with what names its case; see `edits`."""
+    found = {}
+    for name, (*changes, names_the_case) in wrong.items():
+        text = right
+        for change in changes:
+            piece, _, other = change.partition(" -> " if " -> " in change else "->")
+            assert piece in text, f"{name}: the text has no {piece!r} any more"
+            text = text.replace(piece, other)
+        version = Text(text)
+        version.__name__ = name
+        found[version] = names_the_case
+    return found
+
+
 def edited(function: Callable[..., Any], name: str, *changes: str) -> Callable[..., Any]:
     """Return a function of the library whose source is another in a few places."""
     source = inspect.getsource(function)

@@ -21,7 +21,7 @@ LABS = [lab for lab in EXERCISED if load_audits(lab)]
 ALL = [audit for lab in LABS for audit in load_audits(lab).values()]
 AUDITS = [pytest.param(audit, id=audit.id) for audit in ALL]
 PLAIN = [pytest.param(audit, id=audit.id) for audit in ALL if audit.needs is None]
-SKETCHES = {"1.4", "4.3", "10.2", "10.3", "10.4"}
+SKETCHES = {"1.4", "4.3", "6.1", "6.2", "10.2", "10.3", "10.4"}
 
 NOT_TOLD_APART = {
     "differs for a timeout that is longer than an audit may take": "has_a_timeout_of_its_own",
