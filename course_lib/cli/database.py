@@ -1,10 +1,12 @@
-"""Commands for the database: `course db start|stop|status|psql|url`."""
+"""Commands for the database: `course db start|stop|status|psql|url|reset`."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from course_lib.cli.printing import say, show
+from course_lib.cli.printing import counted, say, show
 from course_lib.cli.programs import run_instead
 
 app = typer.Typer(help="The database: start, stop, look inside.", no_args_is_help=True)
@@ -65,6 +67,39 @@ def psql() -> None:
 def url() -> None:
     """Print the database's URL, with its password, for another program."""
     show(_url())
+
+
+@app.command()
+def reset(
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Drop the index: the tables of the documents in this collection, and nothing else.
+
+    For an index that an earlier version of the course has made: `course ingest` makes it again. The
+    packages of X-Ray and other collections stay.
+    """
+    from course_lib.cli.data import connect
+    from course_lib.errors import DatabaseError
+    from course_lib.store import default_url, drop_schema
+    from course_lib.store.schema import owns_tables, stored_dimension
+    from course_lib.store.urls import hide_password
+
+    with connect() as conn:
+        say(f"database: {hide_password(default_url())}")
+        if stored_dimension(conn) is None:
+            show("there is no index: nothing was dropped")
+            return
+        if not owns_tables(conn):
+            raise DatabaseError(
+                "the index belongs to another role, which alone may drop it",
+                hint="Set DATABASE_URL to the role that made it.",
+            )
+        row = conn.execute("SELECT count(*) FROM document_chunks").fetchone()
+        chunks = counted(row[0] if row else 0, "chunk")
+        if not yes:
+            typer.confirm(f"Drop the index with all its {chunks}?", abort=True, err=True)
+        drop_schema(conn)
+    show(f"dropped: {chunks}; `course ingest` makes the index again")
 
 
 def _url() -> str:

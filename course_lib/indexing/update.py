@@ -137,7 +137,7 @@ class _Work:
             dimension = stored_dimension(self.conn)
             stored = {}
             if dimension is not None:
-                create_schema(self.conn, dimension)
+                create_schema(self.conn, dimension)  # refuses tables of an earlier version
                 set_visibility(self.conn, tenant, self.scope.repo, self.scope.visibility)
                 stored = stored_documents(self.conn, self.scope)
         now = {name: _state(document) for name, document in documents.items()}

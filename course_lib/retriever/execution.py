@@ -63,7 +63,7 @@ def explained(conn: psycopg.Connection[Any] | None = None) -> Iterator[None]:
     except (psycopg.errors.UndefinedFunction, psycopg.errors.UndefinedColumn) as error:
         raise DatabaseError(
             "the index is of an earlier version of the course and its words cannot be searched",
-            hint="Ingest again, which says how to replace it; or ask with mode='dense'.",
+            hint="Run `course db reset` and ingest again; or ask with mode='dense'.",
         ) from error
     except psycopg.OperationalError as error:
         lost = (TransactionStatus.ACTIVE, TransactionStatus.UNKNOWN)

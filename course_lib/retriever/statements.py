@@ -10,7 +10,7 @@ from psycopg import sql
 
 from course_lib.errors import InputError
 from course_lib.records import Query
-from course_lib.store.schema import VECTOR_LIMIT
+from course_lib.store.vector_indexes import VECTOR_LIMIT
 
 COLUMNS = sql.SQL(
     "id::text AS chunk_id, document_name, chunk_index, content, partition, repo_slug, branch, "

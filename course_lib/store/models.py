@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, LiteralString
 
 import psycopg
+from psycopg.rows import tuple_row
 
 from course_lib.errors import SchemaMismatchError
 from course_lib.store.collection import ways_out
-from course_lib.store.schema import STORED_DIMENSION, stored_dimension
+from course_lib.store.schema import STORED, check_version
 
 MOST_NAMES = 3
 
@@ -42,19 +43,21 @@ def check_model(
     Raises
     ------
     SchemaMismatchError
-        If the index has another dimension, or holds documents that another model encoded. The hint
-        names the two ways out. Without an index there is nothing to refuse.
+        If the index has another dimension, or holds documents that another model encoded: the hint
+        names the two ways out. Also if another version of the schema made it. Without an index
+        there is nothing to refuse.
 
     Examples
     --------
     >>> check_model(conn, "all-MiniLM-L6-v2", 384)  # doctest: +SKIP
     """
     with conn.transaction():
-        stored = stored_dimension(conn)
+        stored = conn.cursor(row_factory=tuple_row).execute(STORED).fetchone()
         if stored is None:
             return
+        check_version(stored[1])
         others = conn.execute(_OTHERS, _values(model, tenant, repo)).fetchall()
-    _refuse(model, dimension, stored, others)
+    _refuse(model, dimension, stored[0], others)
 
 
 async def check_model_async(
@@ -76,8 +79,9 @@ async def check_model_async(
     --------
     >>> await check_model_async(conn, "all-MiniLM-L6-v2", 384)  # doctest: +SKIP
     """
-    row = await (await conn.execute(STORED_DIMENSION)).fetchone()
+    row = await (await conn.execute(STORED)).fetchone()
     if row is not None:
+        check_version(row[1])
         cursor = await conn.execute(_OTHERS, _values(model, tenant, repo))
         _refuse(model, dimension, row[0], await cursor.fetchall())
 

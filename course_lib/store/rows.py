@@ -14,7 +14,18 @@ from psycopg.types.json import Jsonb
 
 from course_lib.errors import InputError
 from course_lib.records import Chunk, Visibility, content_hash
-from course_lib.store.columns import CHUNKS, DOCUMENT_KEY, FROM_META
+
+DOCUMENT_KEY = ("partition", "tenant_id", "repo_slug", "branch", "document_name")
+"""The columns that tell a document from all others, as in `schema.sql`."""
+
+FROM_META = {
+    "branch": "branch",
+    "commit_sha": "commitSha",
+    "namespace": "namespace",
+    "citation_url": "citationUrl",
+}
+"""Columns of chunks that `Chunk` has no field for, and where `customMeta` holds their texts. Where
+it lacks one, that is NULL, and `branch` is empty."""
 
 Row = dict[str, object]
 """A value for each column of `document_chunks` that the database does not fill itself."""
@@ -131,7 +142,7 @@ def _row(chunk: Chunk) -> Row:
         "content_hash": content_hash(chunk),
     }
     for name, key in FROM_META.items():
-        row[name] = _column(chunk, name, key, meta.pop(key, None))
+        row[name] = _text(chunk, key, meta.pop(key, None))
     row["branch"] = row["branch"] or ""
     of_parser = {
         "parserId": chunk.parser_id,
@@ -156,10 +167,9 @@ def _index(chunk: Chunk, place: int) -> int:
     return index
 
 
-def _column(chunk: Chunk, name: str, key: str, value: object) -> object:
-    """Return what `customMeta` holds for a column, if the column can."""
-    is_text = CHUNKS[name].startswith("text")
-    if is_text and value is not None and not isinstance(value, str):
+def _text(chunk: Chunk, key: str, value: object) -> object:
+    """Return what `customMeta` holds for a column, if it is a text or nothing."""
+    if value is not None and not isinstance(value, str):
         raise InputError(
             f"{chunk.source_path} has a chunk whose customMeta.{key} is {value!r}, no text",
             hint="Make it a string, or leave it out.",

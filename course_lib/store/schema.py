@@ -1,13 +1,14 @@
 """The tables: `documents` holds each source once, `document_chunks` its pieces with their vectors.
 
-Both are LIST-partitioned by `partition`, so that a search of one partition reads nothing of the
-others and each has a vector index of its own. What is filtered on is a real column, because the
-planner keeps statistics about columns and none about the insides of a JSON value.
+They are written in `schema.sql` and `words_and_tenants.sql`; here both are run. Tables of an
+earlier version are refused and not changed: an index is made again by an ingest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import re
+from pathlib import Path
 from typing import LiteralString
 
 import psycopg
@@ -16,103 +17,34 @@ from psycopg.rows import tuple_row
 
 from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS
-from course_lib.store.collection import open_collection, ways_out
-from course_lib.store.columns import CHUNK_KEY, DOCUMENT_KEY, DOCUMENTS, chunk_columns
+from course_lib.store.collection import check_collection, open_collection, ways_out
 from course_lib.store.roles import grant_to_service_roles
-from course_lib.store.tenancy import protect_tables
-from course_lib.store.version import mark_version, refuse_other_version
-from course_lib.store.words import add_word_search, drop_word_search
 
-STORED_DIMENSION: LiteralString = (
-    "SELECT atttypmod FROM pg_attribute "
+SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+"""The tables, their partitions, keys and B-trees, and the view of the code."""
+
+WORDS_AND_TENANTS = Path(__file__).with_name("words_and_tenants.sql").read_text(encoding="utf-8")
+"""What comes after it: the search for words, and row-level security."""
+
+STORED: LiteralString = (
+    "SELECT atttypmod, obj_description(attrelid, 'pg_class') FROM pg_attribute "
     "WHERE attrelid = to_regclass('document_chunks') AND attname = 'embedding'"
 )
-"""Asks for the dimension, which pgvector keeps in `atttypmod`; no row where there is no table."""
+"""Asks for the dimension, which pgvector keeps in `atttypmod`, and the version; without the table
+it gives no row."""
 
-# With the rights of whoever reads it: a view has its owner's otherwise, and shows every tenant.
-_CODE_VIEW: LiteralString = """
-CREATE VIEW code_chunks WITH (security_invoker = true) AS
-SELECT content AS content_text, document_name AS file_path, kind AS resource_kind,
-       name AS resource_name, repo_slug AS repo_name, branch, citation_url
-FROM document_chunks
-WHERE partition IN ({partitions})
+INLINE_VECTOR_BYTES = 7_000
+"""Bytes that a vector may take and still leave room for its row on a page of 8 kB."""
+
+_DROP = """
+DROP VIEW IF EXISTS {schema}.code_chunks;
+DROP TABLE IF EXISTS {schema}.documents, {schema}.document_chunks;
+DROP FUNCTION IF EXISTS {schema}.chunks_with_words, {schema}.search_words;
 """
-
-# The last one also finds the rows of a document, as the primary key does: a planner that knows
-# nothing of the table yet takes the smaller of two, and of (repo_slug, branch) alone all rows fit.
-_INDEXES: LiteralString = """
-CREATE INDEX document_chunks_document_name ON document_chunks (document_name);
-CREATE INDEX document_chunks_kind ON document_chunks (kind);
-CREATE INDEX document_chunks_namespace ON document_chunks (namespace);
-CREATE INDEX document_chunks_repo_branch ON document_chunks (repo_slug, branch, document_name);
-"""
-CODE_PARTITIONS = tuple(name for name in PARTITIONS if name.startswith("code_"))
-
-VECTOR_LIMIT = 2_000
-"""Most dimensions of a `vector` that pgvector indexes as it is."""
-
-HALF_PRECISION_LIMIT = 4_000
-"""Most dimensions that pgvector indexes with two bytes a number in place of four (`halfvec`).
-
-With more, a search looks at all rows. Both limits are for `build_vector_indexes`.
-"""
-
-
-def create_table_sql(table: str, columns: Mapping[str, str], key: Sequence[str]) -> str:
-    """Return the SQL that creates a table with a primary key.
-
-    `columns` holds the name of each column, and its type and rules. `key` names the columns that
-    together tell one row from all others: they are the primary key, in the order given.
-
-    Examples
-    --------
-    >>> columns = {"page": "text NOT NULL", "line": "integer NOT NULL", "note": "text"}
-    >>> print(create_table_sql("notes", columns, ["page", "line"]))
-    CREATE TABLE notes (
-        page text NOT NULL,
-        line integer NOT NULL,
-        note text,
-        PRIMARY KEY (page, line)
-    )
-    """
-    lines = [f"{name} {definition}" for name, definition in columns.items()]
-    lines.append(f"PRIMARY KEY ({', '.join(key)})")
-    body = ",\n    ".join(lines)
-    return f"CREATE TABLE {table} (\n    {body}\n)"
-
-
-def partitioned_table_sql(
-    table: str, columns: Mapping[str, str], key: Sequence[str], partitions: Sequence[str]
-) -> str:
-    """Return the SQL that creates a table with a partition for each value of `partition`.
-
-    The table is that of `create_table_sql`. Each name in `partitions` gets a partition called
-    `<table>_<name>`, which holds the rows with this value in the column `partition`. All other rows
-    go into `<table>_default`. The names hold only lowercase letters and underscores.
-
-    Examples
-    --------
-    >>> columns = {"partition": "text NOT NULL", "page": "text NOT NULL"}
-    >>> print(partitioned_table_sql("notes", columns, ["partition", "page"], ["recipes"]))
-    CREATE TABLE notes (
-        partition text NOT NULL,
-        page text NOT NULL,
-        PRIMARY KEY (partition, page)
-    ) PARTITION BY LIST (partition);
-    CREATE TABLE notes_recipes PARTITION OF notes FOR VALUES IN ('recipes');
-    CREATE TABLE notes_default PARTITION OF notes DEFAULT
-    """
-    statements = [f"{create_table_sql(table, columns, key)} PARTITION BY LIST (partition)"]
-    for name in partitions:
-        statements.append(
-            f"CREATE TABLE {table}_{name} PARTITION OF {table} FOR VALUES IN ('{name}')"
-        )
-    statements.append(f"CREATE TABLE {table}_default PARTITION OF {table} DEFAULT")
-    return ";\n".join(statements)
 
 
 def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
-    """Create the tables, their partitions and indexes, where they are not there yet.
+    """Create the tables, their partitions and B-trees, where they are not there yet.
 
     The vector indexes come later: see `build_vector_indexes`.
 
@@ -126,33 +58,78 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
     Raises
     ------
     SchemaMismatchError
-        If the tables are there with another dimension, or of another version of the course.
+        If the tables are there with another dimension, or from another version of the schema.
     """
     with conn.transaction():
         # Two processes that start at once would both find no table and both create it.
         conn.execute("SELECT pg_advisory_xact_lock(hashtext('course schema'))")
         open_collection(conn)
-        found = stored_dimension(conn)
-        if found is None:
-            _create_tables(conn, vector_dim)
-            protect_tables(conn)
-            add_word_search(conn)
-            _create_view(conn)
-            mark_version(conn, "document_chunks")
-        elif found != vector_dim:
-            raise SchemaMismatchError(
-                f"the table document_chunks holds vectors of {found} dimensions, "
-                f"the model gives {vector_dim}",
-                hint=ways_out(),
-            )
-        refuse_other_version(conn, "document_chunks", "documents")
+        row = conn.cursor(row_factory=tuple_row).execute(STORED).fetchone()
+        if row is None:
+            conn.execute(filled(SCHEMA + WORDS_AND_TENANTS, vector_dim, _schema_of(conn)))
+            mark = sql.SQL("COMMENT ON TABLE document_chunks IS {}")
+            conn.execute(mark.format(sql.Literal(schema_version())))
+        else:
+            check_version(row[1])
+            if row[0] != vector_dim:
+                raise SchemaMismatchError(
+                    f"the table document_chunks holds vectors of {row[0]} dimensions, "
+                    f"the model gives {vector_dim}",
+                    hint=ways_out(),
+                )
         if owns_tables(conn):
             grant_to_service_roles(conn)
 
 
-def _create_view(conn: psycopg.Connection) -> None:
-    partitions = sql.SQL(", ").join(map(sql.Literal, CODE_PARTITIONS))
-    conn.execute(sql.SQL(_CODE_VIEW).format(partitions=partitions))
+def filled(text: str, vector_dim: int, schema: str = "public") -> str:
+    """Return the text of a file of SQL with the values that no placeholder can stand for.
+
+    Parameters
+    ----------
+    text
+        With ``{dimension}``, ``{storage}`` or ``{schema}`` in it.
+    vector_dim
+        Dimension of the vectors. One that has room in its row is stored there.
+    schema
+        The schema of the tables, quoted where that is needed.
+
+    Examples
+    --------
+    >>> filled("embedding vector({dimension}) STORAGE {storage}", 384)
+    'embedding vector(384) STORAGE PLAIN'
+    """
+    storage = "PLAIN" if vector_dim * 4 + 8 <= INLINE_VECTOR_BYTES else "EXTERNAL"
+    values = {"dimension": str(int(vector_dim)), "storage": storage, "schema": schema}
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def schema_version() -> str:
+    """Return what tables are marked with that were made by these files: a hash of what they say."""
+    said = re.sub(r"^\s*--.*$", "", SCHEMA + WORDS_AND_TENANTS, flags=re.MULTILINE)
+    return f"course schema {hashlib.sha256(' '.join(said.split()).encode()).hexdigest()[:12]}"
+
+
+def check_version(mark: str | None) -> None:
+    """Refuse tables that another version of the schema has made; `mark` is their comment.
+
+    Raises
+    ------
+    SchemaMismatchError
+        Naming the command that drops them.
+    """
+    if mark != schema_version():
+        raise SchemaMismatchError(
+            "the index was made by an earlier version of the course's schema",
+            hint="Run `course db reset`, which drops the tables of the documents and nothing else, "
+            "and then `course ingest` again.",
+        )
+
+
+def _schema_of(conn: psycopg.Connection) -> str:
+    """Return the schema of the collection's tables, quoted."""
+    return sql.Identifier(check_collection(conn)).as_string(conn)
 
 
 def owns_tables(conn: psycopg.Connection) -> bool:
@@ -164,16 +141,9 @@ def owns_tables(conn: psycopg.Connection) -> bool:
     return bool(row and row[0])
 
 
-def _create_tables(conn: psycopg.Connection, vector_dim: int) -> None:
-    chunks = chunk_columns(vector_dim)
-    conn.execute(partitioned_table_sql("documents", DOCUMENTS, DOCUMENT_KEY, PARTITIONS))
-    conn.execute(partitioned_table_sql("document_chunks", chunks, CHUNK_KEY, PARTITIONS))
-    conn.execute(_INDEXES)
-
-
 def stored_dimension(conn: psycopg.Connection) -> int | None:
     """Return the dimension of the vectors in `document_chunks`, or None without such a table."""
-    row = conn.cursor(row_factory=tuple_row).execute(STORED_DIMENSION).fetchone()
+    row = conn.cursor(row_factory=tuple_row).execute(STORED).fetchone()
     return row[0] if row else None
 
 
@@ -193,8 +163,6 @@ TABLES = (*map(table_for, PARTITIONS), table_for(""))
 
 
 def drop_schema(conn: psycopg.Connection) -> None:
-    """Drop the tables and everything in them."""
+    """Drop the tables of the documents and everything in them; the packages of X-Ray stay."""
     with conn.transaction():
-        conn.execute("DROP VIEW IF EXISTS code_chunks")
-        conn.execute("DROP TABLE IF EXISTS documents, document_chunks")
-        drop_word_search(conn)
+        conn.execute(filled(_DROP, 0, _schema_of(conn)))

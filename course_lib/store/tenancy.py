@@ -2,14 +2,14 @@
 
 Queries name their tenant, and may forget to. Row-level security does not: a role that owns nothing
 reads its tenant's rows and the public ones, and writes its tenant's only. The tenant holds for one
-transaction, so that a pooled connection carries nothing over to whoever uses it next.
+transaction, so that a pooled connection carries nothing over to whoever uses it next. The policies
+are in `words_and_tenants.sql`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, LiteralString
 
 import psycopg
@@ -18,18 +18,9 @@ from psycopg.pq import TransactionStatus
 from course_lib.errors import InputError
 from course_lib.records import Visibility
 
-POLICIES = Path(__file__).with_name("policies.sql")
 PARENTS = ("documents", "document_chunks")
 
 _SET: LiteralString = "SELECT set_config('course.tenant', %s, true)"
-
-
-def protect_tables(conn: psycopg.Connection[Any]) -> None:
-    """Give new tables their policies.
-
-    The owner's own tools see every row; all other roles see what their tenant may.
-    """
-    conn.execute(POLICIES.read_bytes())
 
 
 @contextmanager

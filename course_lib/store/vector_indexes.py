@@ -13,20 +13,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, LiteralString, NamedTuple
 
 import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from course_lib.store.schema import (
-    HALF_PRECISION_LIMIT,
-    TABLES,
-    VECTOR_LIMIT,
-    owns_tables,
-    stored_dimension,
-    table_for,
-)
+from course_lib.store.schema import TABLES, owns_tables, stored_dimension, table_for
+
+VECTOR_LIMIT = 2_000
+"""Most dimensions of a `vector` that pgvector indexes as it is."""
+
+HALF_PRECISION_LIMIT = 4_000
+"""Most dimensions that pgvector indexes with two bytes a number in place of four (`halfvec`)."""
+
+VECTOR_INDEX: LiteralString = """
+CREATE INDEX {name} ON {table} USING hnsw (embedding vector_cosine_ops)
+WITH (m = {m}, ef_construction = {ef_construction})
+"""
+
+HALFVEC_INDEX: LiteralString = """
+CREATE INDEX {name} ON {table} USING hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops)
+WITH (m = {m}, ef_construction = {ef_construction})
+"""
+"""For more dimensions than `VECTOR_LIMIT`; a search has to order by the same expression."""
+
+EXACT: LiteralString = ""
+"""For more than `HALF_PRECISION_LIMIT`: no index, so that a search looks at all rows."""
 
 
 class HnswBuild(NamedTuple):
@@ -76,12 +89,31 @@ def build_vector_indexes(conn: psycopg.Connection[Any], graph: HnswBuild = HNSW)
     """
     with conn.transaction():
         dimension = stored_dimension(conn) or 0
-        if dimension > HALF_PRECISION_LIMIT or not owns_tables(conn):
+        statement = vector_index(dimension)
+        if not statement or not owns_tables(conn):
             return []
-    return [table for table in TABLES if _build(conn, table, dimension, graph)]
+    values = {"dimension": sql.Literal(dimension), **graph._asdict()}
+    return [table for table in TABLES if _build(conn, table, sql.SQL(statement), values)]
 
 
-def _build(conn: psycopg.Connection[Any], table: str, dimension: int, graph: HnswBuild) -> bool:
+def vector_index(dimension: int) -> LiteralString:
+    """Return the statement that builds the index of vectors of so many dimensions.
+
+    Examples
+    --------
+    >>> vector_index(384) == VECTOR_INDEX, vector_index(3_072) == HALFVEC_INDEX
+    (True, True)
+    >>> vector_index(4_001)
+    ''
+    """
+    if dimension <= VECTOR_LIMIT:
+        return VECTOR_INDEX
+    return HALFVEC_INDEX if dimension <= HALF_PRECISION_LIMIT else EXACT
+
+
+def _build(
+    conn: psycopg.Connection[Any], table: str, statement: sql.SQL, values: dict[str, Any]
+) -> bool:
     """Build the index of one table where it has rows and no index; return whether it did."""
     with conn.transaction():
         # Without the lock: one who has written must not wait for one who waits for the writers.
@@ -95,11 +127,7 @@ def _build(conn: psycopg.Connection[Any], table: str, dimension: int, graph: Hns
             return False
         # A parallel build shares its memory through /dev/shm, which is small in containers.
         conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
-        conn.execute(
-            sql.SQL(
-                "CREATE INDEX {} ON {} USING hnsw ({}) WITH (m = {}, ef_construction = {})"
-            ).format(sql.Identifier(_name(table)), on, _indexed(dimension), *graph)
-        )
+        conn.execute(statement.format(name=sql.Identifier(_name(table)), table=on, **values))
     return True
 
 
@@ -168,10 +196,3 @@ def _index_of(conn: psycopg.Connection[Any], table: str) -> tuple[str, str] | No
 
 def _name(table: str) -> str:
     return f"{table}_embedding_hnsw"
-
-
-def _indexed(dimension: int) -> sql.Composable:
-    """Return what the vector index is on; a search has to order by the same expression."""
-    if dimension <= VECTOR_LIMIT:
-        return sql.SQL("embedding vector_cosine_ops")
-    return sql.SQL("(embedding::halfvec({})) halfvec_cosine_ops").format(sql.Literal(dimension))

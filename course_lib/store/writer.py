@@ -18,8 +18,7 @@ from psycopg.rows import tuple_row
 from course_lib.errors import DatabaseError, InputError
 from course_lib.records import Chunk, Scope, SourceDocument, Visibility, embedded_text
 from course_lib.store.collection import ways_out
-from course_lib.store.columns import DOCUMENT_KEY
-from course_lib.store.rows import DocumentKey, check_chunks, check_place, make_rows
+from course_lib.store.rows import DOCUMENT_KEY, DocumentKey, check_chunks, check_place, make_rows
 from course_lib.store.schema import stored_dimension
 
 IN_SCOPE: LiteralString = "(partition, tenant_id, repo_slug, branch) = (%s, %s, %s, %s)"
@@ -44,71 +43,83 @@ class WriteReport:
         )
 
 
-def upsert_sql(table: str, columns: Sequence[str], key: Sequence[str]) -> str:
-    """Return one statement that inserts a row, or updates the row that has the same key.
+UPSERT_CHUNK: LiteralString = """
+INSERT INTO document_chunks AS old (
+    partition, tenant_id, repo_slug, branch, document_name, chunk_index, commit_sha, kind, name,
+    namespace, citation_url, content, content_hash, metadata, visibility, embedding)
+VALUES (
+    %(partition)s, %(tenant_id)s, %(repo_slug)s, %(branch)s, %(document_name)s, %(chunk_index)s,
+    %(commit_sha)s, %(kind)s, %(name)s, %(namespace)s, %(citation_url)s, %(content)s,
+    %(content_hash)s, %(metadata)s, %(visibility)s, %(embedding)s)
+ON CONFLICT (partition, tenant_id, repo_slug, branch, document_name, chunk_index) DO UPDATE SET
+    (commit_sha, kind, name, namespace, citation_url, content, content_hash, metadata, visibility,
+     embedding, updated_at)
+    = (excluded.commit_sha, excluded.kind, excluded.name, excluded.namespace,
+       excluded.citation_url, excluded.content, excluded.content_hash, excluded.metadata,
+       excluded.visibility, excluded.embedding, now())
+WHERE (old.commit_sha, old.kind, old.name, old.namespace, old.citation_url, old.content,
+       old.content_hash, old.metadata, old.visibility, old.embedding)
+    IS DISTINCT FROM (excluded.commit_sha, excluded.kind, excluded.name, excluded.namespace,
+       excluded.citation_url, excluded.content, excluded.content_hash, excluded.metadata,
+       excluded.visibility, excluded.embedding)
+"""
+"""Inserts a chunk, or updates the row of the same key; a row that is equal already is not touched.
 
-    The values are placeholders with the names of the columns, such as `%(note)s`. An update sets
-    all columns that are not in the key (there is at least one), and the table's column
-    `updated_at` to now(). If the row in the table is equal already, the statement does not touch
-    it.
+PostgreSQL updates a row by writing a new copy of it, which every index learns, even if all values
+are the same.
+"""
 
-    Examples
-    --------
-    The statement `upsert_sql("notes", ["page", "line", "note"], ["page", "line"])` is executed with
-    one row after the other::
-
-        {"page": 7, "line": 1, "note": "Hi"}     touches 1 row, which is new
-        {"page": 7, "line": 1, "note": "Hi"}     touches 0
-        {"page": 7, "line": 1, "note": None}     touches 1, and its updated_at
-    """
-    values = ", ".join(f"%({name})s" for name in columns)
-    others = [name for name in columns if name not in key]
-    stored = ", ".join(f"{table}.{name}" for name in others)
-    given = ", ".join(f"excluded.{name}" for name in others)
-    return f"""
-        INSERT INTO {table} ({", ".join(columns)})
-        VALUES ({values})
-        ON CONFLICT ({", ".join(key)})
-        DO UPDATE SET ({", ".join(others)}, updated_at) = ({given}, now())
-        WHERE ({stored}) IS DISTINCT FROM ({given})
-    """
+UPSERT_DOCUMENT: LiteralString = """
+INSERT INTO documents AS old (
+    partition, tenant_id, repo_slug, branch, document_name, commit_sha, citation_url, content,
+    content_hash, parser, settings, model, visibility)
+VALUES (
+    %(partition)s, %(tenant_id)s, %(repo_slug)s, %(branch)s, %(document_name)s, %(commit_sha)s,
+    %(citation_url)s, %(content)s, %(content_hash)s, %(parser)s, %(settings)s, %(model)s,
+    %(visibility)s)
+ON CONFLICT (partition, tenant_id, repo_slug, branch, document_name) DO UPDATE SET
+    (commit_sha, citation_url, content, content_hash, parser, settings, model, visibility,
+     updated_at) = (excluded.commit_sha, excluded.citation_url, excluded.content,
+     excluded.content_hash, excluded.parser, excluded.settings, excluded.model,
+     excluded.visibility, now())
+WHERE (old.commit_sha, old.citation_url, old.content, old.content_hash, old.parser, old.settings,
+       old.model, old.visibility)
+    IS DISTINCT FROM (excluded.commit_sha, excluded.citation_url, excluded.content,
+       excluded.content_hash, excluded.parser, excluded.settings, excluded.model,
+       excluded.visibility)
+"""
 
 
 def replace_document(
-    conn: psycopg.Connection,
-    table: str,
-    document: Mapping[str, object],
-    rows: Sequence[Mapping[str, object]],
+    conn: psycopg.Connection, document: Mapping[str, object], rows: Sequence[Mapping[str, object]]
 ) -> tuple[int, int]:
-    """Make a table hold exactly these rows of a document, or change nothing.
+    """Make `document_chunks` hold exactly these rows of a document, or change nothing.
 
-    `document` holds the columns that say which document it is, and their values. Together with
-    `chunk_index` they are the table's key. Each of `rows` has a value for every column to write,
-    also for those of the key. The rows are written with `upsert_sql`. The document's rows with any
-    other `chunk_index` are deleted. If anything fails, the caller gets the exception, and the table
-    is as it was before. `conn` is in autocommit mode or inside a transaction of the caller.
+    `document` holds the five columns that say which document it is: partition, tenant_id,
+    repo_slug, branch and document_name. Each of `rows` has a value for every placeholder of
+    `UPSERT_CHUNK`, which writes it. The document's rows with any other `chunk_index` are deleted.
+    If anything fails, the caller gets the exception, and the table is as it was before. `conn` is
+    in autocommit mode or inside a transaction of the caller.
 
     Returns how many rows were written (new or changed) and how many were deleted.
 
     Examples
     --------
-    With three rows of the document in `rows`, and a table `notes` without any of them::
+    With three rows of a document, and a table without any of them::
 
-        replace_document(conn, "notes", {"page": 7}, rows)        (3, 0)
-        replace_document(conn, "notes", {"page": 7}, rows)        (0, 0)
-        replace_document(conn, "notes", {"page": 7}, rows[:2])    (0, 1)
+        replace_document(conn, document, rows)        (3, 0)
+        replace_document(conn, document, rows)        (0, 0)
+        replace_document(conn, document, rows[:2])    (0, 1)
     """
-    condition = " AND ".join(f"{name} = %({name})s" for name in document)
-    delete = f"DELETE FROM {table} WHERE {condition} AND chunk_index <> ALL(%(kept)s)"
+    stale = """
+        DELETE FROM document_chunks WHERE chunk_index <> ALL(%(kept)s)
+        AND (partition, tenant_id, repo_slug, branch, document_name)
+          = (%(partition)s, %(tenant_id)s, %(repo_slug)s, %(branch)s, %(document_name)s)"""
     kept = [row["chunk_index"] for row in rows]
-    written = 0
     with conn.transaction(), conn.cursor() as cursor:
-        deleted = cursor.execute(delete, {**document, "kept": kept}).rowcount
-        if rows:
-            key = [*document, "chunk_index"]
-            cursor.executemany(upsert_sql(table, list(rows[0]), key), rows)
-            written = cursor.rowcount
-    return written, deleted
+        deleted = cursor.execute(stale, {**document, "kept": kept}).rowcount
+        cursor.executemany(UPSERT_CHUNK, rows)
+        return cursor.rowcount, deleted
 
 
 def write_chunks(
@@ -167,7 +178,7 @@ def write_chunks(
             written = deleted = 0
             for document, rows in documents.items():
                 named = dict(zip(DOCUMENT_KEY, document, strict=True))
-                counts = replace_document(conn, "document_chunks", named, rows)
+                counts = replace_document(conn, named, rows)
                 written, deleted = written + counts[0], deleted + counts[1]
     except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
         raise InputError(
@@ -206,8 +217,7 @@ def write_documents(
         for document in documents
     ]
     if rows:
-        statement = upsert_sql("documents", list(rows[0]), DOCUMENT_KEY)
-        conn.cursor().executemany(statement, rows)
+        conn.cursor().executemany(UPSERT_DOCUMENT, rows)
 
 
 def _state(document: SourceDocument) -> dict[str, object]:

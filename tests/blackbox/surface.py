@@ -54,6 +54,8 @@ from course_lib.store import drop_schema as drop_schema
 from course_lib.store import fresh_database as fresh_database
 from course_lib.store import write_chunks as write_chunks
 from course_lib.store.binaries import find_binaries as find_binaries
+from course_lib.store.schema import SCHEMA as SCHEMA
+from course_lib.store.writer import UPSERT_CHUNK as UPSERT_CHUNK
 from course_lib.teaching.github_server import GitHubServer as GitHubServer
 from course_lib.teaching.github_server import Repository as Repository
 from course_lib.teaching.github_server import Sizes as Sizes

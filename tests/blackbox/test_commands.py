@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.blackbox.course import PLAIN, Course
@@ -140,6 +141,35 @@ def test_the_database_is_told_opened_and_its_password_hidden(place: Place, tmp_p
     assert away.startswith("error: postgresql://nobody:***@127.0.0.1:1/none cannot be reached")
     wrong = NOWHERE("db", "status", DATABASE_URL="nonsense").error()
     assert wrong.startswith("error: nonsense is not a connection URL")
+
+
+def test_an_index_of_an_earlier_version_is_refused_and_dropped_when_asked(place: Place) -> None:
+    """Ingest and search name `course db reset`, which asks first and leaves X-Ray's tables."""
+    page = ROOT / "data/documents/what-is-mlops.md"
+    assert place.course("db", "reset", "--yes").ok().startswith("there is no index")
+    place.course("ingest", page, "--repo", "one").ok()
+    place.course("xray", "scan", ROOT / "data/lockfiles", "--project", "heron", "--json")
+    packages = place.one("SELECT count(*) FROM xray_packages")
+    chunks = place.one("SELECT count(*) FROM document_chunks")
+    assert packages and chunks
+    with psycopg.connect(place.url) as conn:
+        conn.execute("COMMENT ON TABLE document_chunks IS NULL")
+    for words in (
+        ("ingest", page, "--repo", "one"),
+        ("search", "mlops"),
+        ("ask", "What is mlops?"),
+    ):
+        said = place.course(*words).error()
+        assert "earlier version of the course's schema" in said and "`course db reset`" in said
+    for answer in ("n\n", ""):
+        asked = place.course("db", "reset", stdin=answer)
+        assert asked.code == 1 and f"all its {chunks} chunks?" in asked.err, asked
+    assert place.one("SELECT count(*) FROM document_chunks") == chunks
+    assert place.course("db", "reset", "--yes").ok().startswith(f"dropped: {chunks} chunks")
+    assert place.one("SELECT to_regclass('documents') IS NULL")
+    assert place.one("SELECT count(*) FROM xray_packages") == packages
+    place.course("ingest", page, "--repo", "one").ok()
+    assert "what-is-mlops.md" in place.course("search", "what is mlops?").ok()
 
 
 def test_the_doctor_names_what_it_looks_at_and_a_fix_for_what_it_finds(tmp_path: Path) -> None:

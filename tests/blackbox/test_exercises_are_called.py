@@ -22,7 +22,7 @@ from tests.blackbox.github import hub_of
 from tests.blackbox.language_models import CHAT, SHOW, models, ollama, window
 from tests.blackbox.places import Place
 from tests.blackbox.serving import serving
-from tests.blackbox.surface import overlay
+from tests.blackbox.surface import SCHEMA, UPSERT_CHUNK, overlay
 
 ROOT = Path(__file__).parents[2]
 SOLUTIONS = ROOT / "solutions"
@@ -35,6 +35,9 @@ SKETCHES = {
     "10.4": "the smallest pipeline",
 }
 """Exercises that are not functions of the library, and why: at most a tenth of all."""
+
+TEXTS = {"6.1": "SCHEMA", "6.2": "UPSERT_CHUNK"}
+"""Exercises whose answers are texts of SQL; the lab's are the library's, held below."""
 
 QUESTION = "Who looks after the mill?"
 PAGE = "# Mill\n\n" + "The sail turns into the wind.\r\n\r\nThe miller looks after it.\n" * 20
@@ -115,8 +118,18 @@ class Marked:
 
 def test_answers_are_functions_of_the_library_but_for_named_sketches() -> None:
     found = list(exercises())
-    assert [exercise for _, exercise, named in found if not named] == list(SKETCHES)
+    others = {exercise for _, exercise, named in found if not named}
+    assert others == {*SKETCHES, *TEXTS}
     assert len(SKETCHES) <= len(found) / 10
+
+
+def test_the_texts_of_sql_that_a_lab_shows_are_those_that_the_library_runs() -> None:
+    source = next(SOLUTIONS.glob("06_*.py")).read_text(encoding="utf-8")
+    texts = dict(re.findall(r'^(\w+) = """(.*?)^"""', source, flags=re.DOTALL | re.MULTILINE))
+    ran = {"SCHEMA": SCHEMA, "UPSERT_CHUNK": UPSERT_CHUNK}
+    for name in TEXTS.values():
+        shown = " ".join(re.sub("^ *--.*$", "", texts[name], flags=re.MULTILINE).split())
+        assert shown in " ".join(ran[name].split())
 
 
 def run_commands(place: Place, folder: Path) -> None:
@@ -185,7 +198,7 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     assert wanted - ran - in_service - in_pipeline == set()
     assert {"request_model", "search_response", "readiness", "validation_problem"} <= in_service
     assert {"conditions", "encode_in_batches"} <= in_service
-    assert {"split_text", "shard_of", "upsert_sql", "recall_at"} <= in_pipeline
+    assert {"split_text", "shard_of", "replace_document", "recall_at"} <= in_pipeline
 
 
 def main() -> None:

@@ -69,8 +69,8 @@ def run_check(
         raise NotAttempted(exercise.id, waits_for=_owner(stub, exercise, exercises)) from None
     except OutOfTime as stop:
         raise _stopped(stop, probe) from None
-    except CheckFailed as failed:
-        raise failed.with_traceback(None) from None
+    except (CheckFailed, NotAttempted) as ended:
+        raise ended.with_traceback(None) from None
     except CourseError:
         raise
     except Exception as error:

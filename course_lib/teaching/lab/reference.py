@@ -22,6 +22,8 @@ PACKED = "course_lib/teaching/lab/packed"
 """Where the solutions' sources are in a copy for learners, which has no folder `solutions/`."""
 
 CELL = re.compile(r"^# %%(.*)$", re.MULTILINE)
+MAGIC = re.compile(r"^\s*(?:!|%(?!\()).*$", re.MULTILINE)
+"""A line for IPython; in a text of SQL, a line may begin with a placeholder."""
 
 
 def reference(lab_id: str, exercise: Exercise) -> Any:
@@ -102,7 +104,7 @@ def from_solution(source: str, exercise: Exercise, file: str = "<solution>") -> 
         if "[markdown]" in header:
             continue
         found = re.search(r'exercise="([^"]+)"', header)
-        code = "\n" * number + re.sub(r"^\s*[%!].*$", "", text, flags=re.MULTILINE)
+        code = "\n" * number + MAGIC.sub("", text)
         tree = ast.parse(code, filename=file)
         if found is None:
             tree.body = [node for node in tree.body if _is_ground(node)]

@@ -19,7 +19,6 @@ from course_lib.store import (
     service_url,
 )
 from course_lib.store.databases import FreshDatabase
-from course_lib.store.words import drop_word_search
 from tests.schemas import OwnSchema, own_schema
 from tests.unit.chunks import PlainRow, copy_chunks, write
 
@@ -99,6 +98,7 @@ def test_equal_scores_are_ordered_by_document_and_place(conn: psycopg.Connection
 
 def test_a_vector_of_zeros_is_never_found_by_its_words_either(conn: psycopg.Connection) -> None:
     write(conn, "word", source_path="zero.md")
+    conn.execute("ALTER TABLE document_chunks DROP CONSTRAINT document_chunks_embedding_check")
     conn.execute("UPDATE document_chunks SET embedding = '[0,0,0]'")
     write(conn, "word", source_path="near.md")
     assert names(conn, "word", threshold=-1) == ["near.md"]
@@ -118,10 +118,10 @@ def test_the_mode_follows_from_the_words_unless_it_is_given(conn: psycopg.Connec
 def test_an_index_of_an_earlier_version_says_what_it_lacks(conn: psycopg.Connection) -> None:
     write(conn, "word")
     conn.execute("ALTER TABLE document_chunks DROP COLUMN search_text")
-    drop_word_search(conn)
+    conn.execute("DROP FUNCTION chunks_with_words, search_words")
     with pytest.raises(DatabaseError, match="earlier version") as caught:
         ask(conn, "word")
-    assert "mode='dense'" in caught.value.hint
+    assert "mode='dense'" in caught.value.hint and "`course db reset`" in caught.value.hint
     assert names(conn, "word", mode="dense") == ["a.md"]
 
 

@@ -178,14 +178,14 @@ def test_another_model_or_dimension_is_refused_with_two_ways_out(collection: Ope
 
 
 def test_over_2000_dimensions_the_index_is_on_halfvec_and_is_used(collection: Open) -> None:
-    dimension = 2_001
+    dimension = 3_072
     with collection(None) as conn:
         fill(conn, "row", dimension, 60)
         assert build_vector_indexes(conn) == ["document_chunks_documentation"]
         [definition] = conn.execute(
             "SELECT indexdef FROM pg_indexes WHERE indexname LIKE '%hnsw'"
         ).fetchone() or [""]
-        assert "halfvec(2001)) halfvec_cosine_ops" in definition
+        assert "halfvec(3072)) halfvec_cosine_ops" in definition
         query = np.random.default_rng(8).normal(size=dimension)
         conn.execute("SET enable_seqscan = off")  # 60 rows are read faster than an index
         for options in ({}, {"question": "row"}):

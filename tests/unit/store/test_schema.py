@@ -1,5 +1,6 @@
 """The tables on a real PostgreSQL: made once, stored as they should be, and seen by name."""
 
+import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,14 +9,11 @@ import pytest
 
 from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS
-from course_lib.store import (
-    columns,
-    connect,
-    create_schema,
-    drop_schema,
-)
+from course_lib.store import connect, create_schema, drop_schema, schema
+from course_lib.store.databases import FreshDatabase
+from course_lib.store.models import check_model, check_model_async
 from course_lib.store.schema import stored_dimension, table_for
-from tests.schemas import OwnSchema
+from tests.schemas import OwnSchema, own_schema
 from tests.unit.chunks import write, write_many
 
 
@@ -145,30 +143,71 @@ def test_a_partition_of_ones_own_lies_in_the_default_table() -> None:
     assert table_for("Robert'); DROP TABLE documents;--") == "document_chunks_default"
 
 
-def test_a_line_more_in_the_list_is_a_column_more(
+def test_a_line_more_in_the_file_is_a_column_more(
     conn: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A new table has it, and writing fills it."""
-    monkeypatch.setitem(columns.CHUNKS, "audience", "text")
-    monkeypatch.setitem(columns.FROM_META, "audience", "audience")  # as an import would
+    """Out of the metadata, and without another line anywhere."""
+    line = "    audience text GENERATED ALWAYS AS (metadata ->> 'audience') STORED,\n"
+    assert line.strip() in schema.SCHEMA, "the file says so at its beginning"
+    more = re.sub(r"(?=    embedding +vector)", line, schema.SCHEMA)
+    assert len(more) == len(schema.SCHEMA) + len(line)
+    monkeypatch.setattr(schema, "SCHEMA", more)
     create_schema(conn, 3)
-    write(conn, "now", custom_meta={"audience": "everybody"})
-    everything = "SELECT audience, metadata ? 'audience' FROM document_chunks"
-    assert conn.execute(everything).fetchall() == [("everybody", False)]
+    write(conn, "now", custom_meta={"audience": "operators"})
+    assert value(conn, "SELECT audience FROM document_chunks") == "operators"
 
 
-@pytest.mark.parametrize("comment", ["'schema version 0'", "NULL"])
-def test_an_index_of_another_version_is_refused_by_name_and_the_hint_works(
-    conn: psycopg.Connection, comment: str
+@pytest.mark.parametrize("mark", ["'course schema 000000000000'", "NULL"])
+def test_tables_of_another_version_are_refused_and_stay(
+    conn: psycopg.Connection, database: OwnSchema, mark: str
 ) -> None:
     create_schema(conn, 3)
-    write(conn, "kept")
-    conn.execute(f"COMMENT ON TABLE document_chunks IS {comment}")  # type: ignore[call-overload]
-    with pytest.raises(SchemaMismatchError, match="document_chunks is of .*version") as caught:
-        create_schema(conn, 3)
-    assert value(conn, "SELECT count(*) FROM document_chunks") == 1
-    statement = re.search("DROP TABLE .* CASCADE;", caught.value.hint)
-    assert statement is not None
-    conn.execute(statement[0])  # type: ignore[call-overload]
+    write_many(conn, 3, "documentation")
+    conn.execute(f"COMMENT ON TABLE document_chunks IS {mark}")
+
+    async def check() -> None:
+        async with await psycopg.AsyncConnection.connect(database.url) as other:
+            await check_model_async(other, "model", 3)
+
+    for refused in (
+        lambda: create_schema(conn, 3),
+        lambda: create_schema(conn, 4),
+        lambda: check_model(conn, "model", 3),
+        lambda: asyncio.run(check()),
+    ):
+        with pytest.raises(SchemaMismatchError, match="earlier version of the course") as caught:
+            refused()
+        assert "`course db reset`" in caught.value.hint and "`course ingest`" in caught.value.hint
+    assert value(conn, "SELECT count(*) FROM document_chunks") == 3
+    drop_schema(conn)
     create_schema(conn, 3)
-    assert value(conn, "SELECT count(*) FROM document_chunks") == 0
+
+
+def test_comments_and_blanks_make_no_other_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = schema.schema_version()
+    monkeypatch.setattr(schema, "SCHEMA", f"-- More.\n\n{schema.SCHEMA}\n    -- and more\n")
+    assert schema.schema_version() == ours
+    monkeypatch.setattr(schema, "SCHEMA", f"{schema.SCHEMA}\nDROP VIEW code_chunks;")
+    assert schema.schema_version() != ours
+
+
+def test_dropping_leaves_a_neighbours_tables_and_functions(
+    conn: psycopg.Connection, worker_database: FreshDatabase
+) -> None:
+    """Also where one's own were dropped, and another schema's are in sight."""
+    create_schema(conn, 3)
+    with own_schema(worker_database) as mine, connect(mine.url, autocommit=True) as other:
+        other.execute(
+            f'SET search_path = "{mine.schema}", {value(conn, "SELECT current_schema()")}'
+        )
+        assert stored_dimension(other) == 3
+        drop_schema(other)
+    write_many(conn, 3, "documentation")
+    assert value(conn, "SELECT count(*) FROM document_chunks") == 3
+
+
+def test_a_vector_without_a_direction_is_refused_by_the_table(conn: psycopg.Connection) -> None:
+    create_schema(conn, 3)
+    write_many(conn, 3, "documentation")
+    with pytest.raises(psycopg.errors.CheckViolation):
+        conn.execute("UPDATE document_chunks SET embedding = '[0,0,0]'")

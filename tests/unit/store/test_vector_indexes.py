@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
+import pytest
 
 from course_lib.store import (
     build_vector_indexes,
@@ -44,6 +45,24 @@ def test_an_index_is_built_where_there_are_rows_and_only_once(conn: psycopg.Conn
     assert all("hnsw (embedding vector_cosine_ops)" in row[0] for row in definitions)
     write_many(conn, 3, "documentation")
     assert build_vector_indexes(conn) == ["document_chunks_documentation"]
+
+
+@pytest.mark.parametrize(
+    ("dimension", "made"),
+    [
+        (384, "hnsw (embedding vector_cosine_ops)"),
+        (3_072, "hnsw (((embedding)::halfvec(3072)) halfvec_cosine_ops)"),
+        (4_001, None),
+    ],
+)
+def test_the_dimension_decides_which_of_three_indexes_there_is(
+    conn: psycopg.Connection, dimension: int, made: str | None
+) -> None:
+    create_schema(conn, dimension)
+    write_many(conn, dimension, "issues")
+    assert build_vector_indexes(conn) == (["document_chunks_issues"] if made else [])
+    found = conn.execute("SELECT indexdef FROM pg_indexes WHERE indexname = %s", [INDEX]).fetchone()
+    assert made in found[0] if found and made else found is made, found
 
 
 def test_who_names_a_graph_gets_it_and_leaves_the_others(
