@@ -44,7 +44,7 @@ def _verdict(function: Callable[..., Any], record: Any, where: str) -> Any:
 
 @drawn(120, apply=_verdict)
 def any_record(random: Draws) -> Call:
-    """Draw a record with up to three changes, as text, bytes or values, or what is no record."""
+    """Draw a record with up to three changes, as text, bytes or values, or something that is not a record."""
     where = f"line {random.randrange(99)}"
     first, *others = JUDGED[random.turn(len(JUDGED))], *random.choices(JUDGED, k=2)
     if isinstance(first[0], str):

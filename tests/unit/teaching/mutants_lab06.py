@@ -18,7 +18,7 @@ def text_of(name: str) -> str:
 
 def stub_of(name: str) -> str:
     """Return what a learner is given of a text."""
-    solution = r"-- BEGIN SOLUTION.*-- END SOLUTION"
+    solution = r"-- ### BEGIN SOLUTION.*-- ### END SOLUTION"
     return re.sub(solution, "-- YOUR SQL HERE", text_of(name), flags=re.DOTALL)
 
 
