@@ -1,7 +1,7 @@
 """Lab 06, a table for vectors: identity, upsert, whole documents, partitions.
 
-What the learner's SQL does in an empty schema is judged, never how it is written. A failed call of
-6.2 and 6.3 is shown with the rows it met, in a table that goes away, so that it can be pasted.
+What the learner's SQL does in an empty schema is judged, never how it is written; `pages` has the
+rows.
 """
 
 from __future__ import annotations
@@ -12,24 +12,11 @@ from typing import Any
 
 import psycopg
 
+from course_lib.teaching.checks import pages
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 
-COLUMNS = {
-    "document_name": "text NOT NULL",
-    "chunk_index": "integer NOT NULL",
-    "content": "text NOT NULL",
-    "embedding": "vector(3) NOT NULL",
-}
-KEY = ["document_name", "chunk_index"]
-LONG_AGO = "2020-01-01"
-UPDATED_AT = f"updated_at timestamptz NOT NULL DEFAULT '{LONG_AGO}'"
-CHUNKS = (
-    "TABLE chunks (document_name text, chunk_index int, content text, embedding vector(3), "
-    f"{UPDATED_AT}, PRIMARY KEY (document_name, chunk_index))"
-)
-ALL = "SELECT document_name, chunk_index, content, embedding::text FROM chunks ORDER BY 1, 2"
 ONE = ("a.md", 0, "one", "[1,2,3]")
 PLACES = "SELECT document_name, chunk_index, content FROM chunks ORDER BY 1, 2"
 PARTITIONS = ["documentation", "issues"]
@@ -83,7 +70,7 @@ def any_table(random: Draws) -> Call:
 @exercise("6.1", "store.schema:create_table_sql", 2, time_limit=TIME_LIMIT, draws=any_table)
 def check_create_table(call: Probe) -> None:
     """Insert what such a table has to take, and what it has to refuse."""
-    statement = call("chunks", COLUMNS, KEY).returns(str)
+    statement = call("chunks", pages.COLUMNS, pages.KEY).returns(str)
     insert = "INSERT INTO chunks (document_name, chunk_index, content, embedding) VALUES "
     with call.scratch() as db:
         db.runs(statement, because="it is what create_table_sql returned")
@@ -168,7 +155,7 @@ def _statement(function: Callable[..., Any], *args: Any) -> Any:
 
 def _notes(connection: Any, table: str, columns: Sequence[str], key: Sequence[str], _: Any) -> None:
     names = ", ".join(f"{name} text" for name in [*columns][::-1])
-    own = f"own text DEFAULT 'mine', {UPDATED_AT}"
+    own = f"own text DEFAULT 'mine', {pages.UPDATED_AT}"
     connection.execute(f"CREATE TABLE {table} ({names}, {own}, PRIMARY KEY ({', '.join(key)}))")
 
 
@@ -183,9 +170,9 @@ def _written(
 def _rows(connection: Any, table: str, key: Sequence[str]) -> Any:
     """Return all rows of a table as texts, and which of them were updated."""
     return connection.execute(
-        f"SELECT (t.*)::text, '' FROM {table} AS t WHERE updated_at = '{LONG_AGO}' UNION ALL "
+        f"SELECT (t.*)::text, '' FROM {table} AS t WHERE updated_at = '{pages.LONG_AGO}' UNION ALL "
         f"SELECT to_jsonb(t) - 'updated_at' #>> '{{}}', 'updated' FROM {table} AS t "
-        f"WHERE updated_at <> '{LONG_AGO}' ORDER BY 1"
+        f"WHERE updated_at <> '{pages.LONG_AGO}' ORDER BY 1"
     ).fetchall()
 
 
@@ -205,10 +192,10 @@ def any_rows(random: Draws) -> Call:
 @exercise("6.2", "store.writer:upsert_sql", 3, time_limit=TIME_LIMIT, draws=any_rows)
 def check_upsert(call: Probe) -> None:
     """Write a new row, the same again, and each change of text or vector alone."""
-    statement = call("chunks", list(COLUMNS), KEY).returns(str)
+    statement = call("chunks", list(pages.COLUMNS), pages.KEY).returns(str)
     more = ("a.md", 1, "two", "[4,5,6]"), ("b.md", 0, "one", "[1,2,3]")
     with call.scratch() as db:
-        db.execute(f"CREATE {CHUNKS}")
+        db.execute(f"CREATE {pages.CHUNKS}")
         _upsert(db, statement, [], ONE, 1, "the row is new")
         _upsert(db, statement, [ONE], more[0], 1, "a.md has no chunk 1 yet")
         _upsert(db, statement, [ONE], more[1], 1, "b.md has no chunk yet")
@@ -231,7 +218,7 @@ def check_upsert(call: Probe) -> None:
 
 NOTES = (
     "TABLE notes (line int, note text, page text, author text, own text DEFAULT 'mine', "
-    f"{UPDATED_AT}, PRIMARY KEY (page, line))"
+    f"{pages.UPDATED_AT}, PRIMARY KEY (page, line))"
 )
 
 
@@ -253,8 +240,8 @@ def _upserts_any(call: Probe, db: Scratch) -> None:
         steps = [f"db.execute({arguments}, {each})" for each in (before, row) if each is not None]
         steps[-1] = f"print({steps[-1]}.rowcount)"
         lines = [f'db.execute("{made}")', *steps]
-        called = "\n    ".join(["with lab.connect(autocommit=True) as db:", *lines])
-        _touches(db, called, statement, row, touched, because)
+        called = pages.cell(*lines)
+        pages.touches(db, called, statement, row, touched, because)
         before = row
     last = [("Hi", "", "mine")]
     db.runs("SELECT note, author, own FROM notes").gives(
@@ -262,65 +249,25 @@ def _upserts_any(call: Probe, db: Scratch) -> None:
     )
 
 
-Row = tuple[str, int, str, str]
-"""Document, index, text and vector of a chunk."""
-
-
 def _upsert(
-    db: Scratch, statement: str, there: list[Row], row: Row, touched: int, because: str
+    db: Scratch, statement: str, there: list[pages.Row], row: pages.Row, touched: int, because: str
 ) -> None:
     """Run the learner's statement for one row and expect it to touch so many, and no other."""
-    values = _named(row)
-    _fill(db, there)
-    arguments = f'upsert_sql("chunks", {list(COLUMNS)}, {KEY})'
-    called = _pasted(there, f"print(db.execute({arguments}, {values}).rowcount)")
-    _touches(db, called, statement, values, touched, because)
+    values = pages.named(row)
+    pages.fill(db, there)
+    arguments = f'upsert_sql("chunks", {list(pages.COLUMNS)}, {pages.KEY})'
+    called = pages.pasted(there, f"print(db.execute({arguments}, {values}).rowcount)")
+    pages.touches(db, called, statement, values, touched, because)
     others = [other for other in there if other[:2] != row[:2]]
     because = "the new version replaces the old one, and no other row"
-    _holds(db, called, sorted([row, *others]), because)
+    pages.holds(db, called, sorted([row, *others]), because)
     is_there = any(other[:2] == row[:2] for other in there)
     asked = "SELECT now() - updated_at < interval '1 minute' FROM chunks WHERE "
-    asked += "(document_name, chunk_index) = "
-    asked += f"('{row[0]}', {row[1]})"
+    asked += f"(document_name, chunk_index) = ('{row[0]}', {row[1]})"
     db.runs(asked, called=f'{called}\n    print(db.execute("{asked}").fetchall())').gives(
         [(bool(is_there and touched),)],
         because="an update sets updated_at to now(), and a row that is not updated keeps it",
     )
-
-
-def _named(row: Row) -> dict[str, object]:
-    return dict(zip(COLUMNS, row, strict=True))
-
-
-def _touches(
-    db: Scratch, called: str, statement: str, values: dict[str, object], touched: int, because: str
-) -> None:
-    """Run the learner's statement and expect it to touch so many rows."""
-    rowcount = db.cursor(statement, values, because=because, called=called).rowcount
-    Case(db.probe, called, value=rowcount).gives(touched, because=because)
-
-
-def _fill(db: Scratch, there: list[Row]) -> None:
-    db.execute("DELETE FROM chunks")
-    if there:
-        db.execute(_inserted(there))
-
-
-def _inserted(there: list[Row]) -> str:
-    return f"INSERT INTO chunks VALUES {', '.join(map(str, there))}"
-
-
-def _pasted(there: list[Row], *lines: str, more: Sequence[str] = ()) -> str:
-    """Return lines that meet these rows in a lab's cell: in a table that goes away again."""
-    made = "; ".join([f"CREATE TEMP {CHUNKS}", *([_inserted(there)] if there else []), *more])
-    head = "with lab.connect(autocommit=True) as db:"
-    return "\n    ".join([head, f'db.execute("{made}")', *lines])
-
-
-def _holds(db: Scratch, called: str, rows: list[Row], because: str) -> None:
-    """Expect the table to hold these rows after a call."""
-    asked = f'{called}\n    print(db.execute("TABLE chunks ORDER BY 1, 2").fetchall())'
-    db.runs(ALL, called=asked).gives(rows, because=because)
 
 
 Rows = Sequence[Mapping[str, Any]]
@@ -330,11 +277,9 @@ def _replaced(
     function: Callable[..., Any], connection: Any, table: str, document: Any, rows: Rows, *rest: Any
 ) -> Any:
     """Replace a document, at times in a transaction that is rolled back; say how it ended."""
-    rolled_back = (
-        connection.transaction(force_rollback=True) if rest[-1] == "back" else nullcontext()
-    )
+    ends = {"back": connection.transaction(force_rollback=True)}
     try:
-        with rolled_back:
+        with ends.get(rest[-1], nullcontext()):
             found = function(connection, table, document, rows)
     except Exception:
         found = "an exception"
@@ -345,7 +290,7 @@ def _pages(
     connection: Any, table: str, document: Mapping[str, Any], rows: Rows, there: Rows, ending: str
 ) -> None:
     names = ", ".join(f"{name} text" for name in document)
-    columns = f"chunk_index int, note text NOT NULL, {names}, {UPDATED_AT}"
+    columns = f"chunk_index int, note text NOT NULL, {names}, {pages.UPDATED_AT}"
     key = ", ".join([*document, "chunk_index"])
     connection.execute(f"CREATE TABLE {table} ({columns}, PRIMARY KEY ({key}))")
     for row in there:
@@ -393,147 +338,10 @@ def any_document(random: Draws) -> Call:
 @exercise("6.3", "store.writer:replace_document", 3, time_limit=TIME_LIMIT, draws=any_document)
 def check_replace_document(call: Probe) -> None:
     """Write a page that is new, the same, shorter or empty, and fail in the middle."""
-    zero, one, two = (("a.md", i, text, "[1,2,3]") for i, text in enumerate(("zero", "one", "two")))
     with call.scratch() as db:
-        db.execute(f"CREATE {CHUNKS}")
-        _replaces(call, db, [], [zero, one], (2, 0), [zero, one],
-                  "both rows are new, and none is stale")  # fmt: skip
-        others = [("b.md", 0, "zero", "[1,2,3]"), ("b.md", 5, "five", "[1,2,3]")]
-        _replaces(call, db, others, [zero], (1, 0), [zero, *others],
-                  "one new row, nothing to delete: other documents keep their rows")  # fmt: skip
-        _replaces(call, db, [zero, one], [zero, one], (0, 0), [zero, one],
-                  "the same document once more changes nothing")  # fmt: skip
-        _fails_whole(call, db, [zero, one, two])
-        changed = ("a.md", 1, "1", "[1,2,3]")
-        _replaces(call, db, [zero, changed, two], [zero, one], (1, 1), [zero, one],
-                  "chunk 1 has another text, and chunk 2 is stale")  # fmt: skip
-        _replaces(call, db, [zero, one, two], [zero, two], (0, 1), [zero, two],
-                  "chunk 1 is stale: only 0 and 2 of this document are given")  # fmt: skip
-        _fails_at_the_end(call, db, [zero, one])
-        _obeys_its_caller(call, db, [zero, one])
-        _replaces(call, db, [zero, one], [], (0, 2), [], "an empty document has no chunks")
-        quoted = ("it's 100 %", 0, "it's 100 %", "[1,2,3]")
-        _replaces(call, db, [], [quoted], (1, 0), [quoted],
-                  "quotes and % are characters like any other: values are parameters",
-                  name=quoted[0])  # fmt: skip
-        others = [("A_C.md", 0, "zero", "[1,2,3]"), ("abc.md", 0, "zero", "[1,2,3]")]
-        _replaces(call, db, others, [], (0, 0), others,
-                  "'abc.md' and 'A_C.md' are other documents: a name is not a pattern, and case "
-                  "counts", name="a_c.md")  # fmt: skip
+        pages.replaces_documents(call, db)
     with call.scratch() as db:
-        _replaces_of_a_shelf(call, db)
-
-
-PAGES = (
-    "TABLE pages (chunk_index int, page int, note text, shelf text, "
-    f"{UPDATED_AT}, PRIMARY KEY (shelf, page, chunk_index))"
-)
-
-
-def _replaces_of_a_shelf(call: Probe, db: Scratch) -> None:
-    """Replace a document of another table, which two columns name together."""
-    db.execute(f"CREATE {PAGES}")
-    there = (
-        "INSERT INTO pages VALUES "
-        "(0, 1, 'x', 'a'), (1, 1, 'x', 'a'), (1, 1, 'x', 'b'), (1, 2, 'x', 'a')"
-    )
-    db.execute(there)
-    rows = [{"chunk_index": 0, "page": 1, "note": "y", "shelf": "a"}]
-    case = call(db.connection, "pages", {"shelf": "a", "page": 1}, rows)
-    case.label = (
-        "with lab.connect(autocommit=True) as db:\n"
-        f'    db.execute("CREATE TEMP {PAGES}; {there}")\n'
-        f"    print(replace_document(db, 'pages', {{'shelf': 'a', 'page': 1}}, {rows}))"
-    )
-    case.gives((1, 1), because="shelf and page together say which document it is")
-    db.runs(
-        "SELECT chunk_index, page, note, shelf FROM pages ORDER BY 4, 2, 1", called=case.label
-    ).gives(
-        [(0, 1, "y", "a"), (1, 2, "x", "a"), (1, 1, "x", "b")],
-        because="page 1 of shelf b and page 2 of shelf a are other documents",
-    )
-
-
-def _called(call: Probe, db: Scratch, name: str, rows: list[Row]) -> Case:
-    """Return the call, with `db` for its connection, as `_pasted` calls it."""
-    document, given = {"document_name": name}, [_named(row) for row in rows]
-    case = call(db.connection, "chunks", document, given)
-    case.label = f"replace_document(db, 'chunks', {document}, {given})"
-    return case
-
-
-def _replaces(
-    call: Probe, db: Scratch, there: list[Row], rows: list[Row], expected: tuple[int, int],
-    left: list[Row], because: str, *, name: str = "a.md",
-) -> None:  # fmt: skip
-    """Expect these counts, and these rows, of a call that met those `there`."""
-    _fill(db, there)
-    case = _called(call, db, name, rows)
-    case.label = _pasted(there, f"print({case.label})")
-    case.gives(expected, because=because)
-    _has_ended(case, db)
-    _holds(db, case.label, left, because)
-
-
-def _has_ended(case: Case, db: Scratch) -> None:
-    status = db.connection.info.transaction_status.name
-    Case(db.probe, f"{case.label}\n    print(db.info.transaction_status.name)").holds(
-        status == "IDLE",
-        "a connection that can be used again",
-        got=f"a connection in state {status}",
-        because="a transaction that was begun has to end, also if it fails",
-    )
-
-
-def _fails(
-    call: Probe, db: Scratch, there: list[Row], rows: list[Row], because: str,
-    more: Sequence[str] = (),
-) -> None:  # fmt: skip
-    """Expect an exception, and of what was done before it nothing to be left."""
-    case = _called(call, db, "a.md", rows)
-    tried = f"try: print({case.label})", "except Exception as e: print(e)"
-    case.label = _pasted(there, *tried, more=more)
-    case.raises(Exception, because=f"{because}, and the caller has to get the exception")
-    _has_ended(case, db)
-    _holds(db, case.label, there, f"{because}: what was done before it has to be undone")
-
-
-def _fails_whole(call: Probe, db: Scratch, there: list[Row]) -> None:
-    """Fail at the second piece: of the first nothing must be left, and nothing deleted."""
-    _fill(db, there)
-    rows = [("a.md", 0, "new", "[3,2,1]"), ("a.md", 1, "bad", "[3,2]")]
-    _fails(call, db, there, rows, "the second vector was refused, as it has two numbers")
-
-
-def _fails_at_the_end(call: Probe, db: Scratch, there: list[Row]) -> None:
-    """Refuse the DELETE of the stale chunk, by a bookmark that refers to it."""
-    _fill(db, there)
-    marks = "TABLE marks (n text, i int, FOREIGN KEY (n, i) REFERENCES chunks)"
-    mark = "INSERT INTO marks VALUES ('a.md', 1)"
-    db.execute(f"CREATE {marks}; {mark}")
-    more = f"CREATE TEMP {marks}", mark
-    because = "another table refers to chunk 1, so PostgreSQL refuses the DELETE"
-    _fails(call, db, there, [("a.md", 0, "x", "[1,2,3]")], because, more)
-    db.execute("DROP TABLE marks")
-
-
-def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
-    """Inside a transaction of the caller's, whose rollback takes everything back."""
-    _fill(db, there)
-    try:
-        with db.connection.transaction(force_rollback=True):
-            case = _called(call, db, "a.md", [("a.md", 0, "x", "[1,2,3]")])
-            inside = f"with db.transaction(force_rollback=True): print({case.label})"
-            case.label = _pasted(there, inside)
-            case.gives((1, 1), because="it also has to work inside a transaction of its caller")
-    except psycopg.Error as error:  # its transaction was ended for it
-        call.fail(
-            case.label,
-            got=str(error).split("\n")[0],
-            expected="a transaction that its caller can still end",
-            because="only the code that began a transaction may commit it",
-        )
-    _holds(db, case.label, there, "its caller rolled back, so nothing may be left")
+        pages.replaces_of_a_shelf(call, db)
 
 
 @drawn(10, look=_table)
@@ -550,7 +358,7 @@ def any_partitions(random: Draws) -> Call:
 )
 def check_partitioned_table(call: Probe) -> None:
     """Look for each row in its partition, and for a plan that reads one partition only."""
-    columns, key = {"partition": "text NOT NULL", **COLUMNS}, ["partition", *KEY]
+    columns, key = {"partition": "text NOT NULL", **pages.COLUMNS}, ["partition", *pages.KEY]
     statements = call("pieces", columns, key, PARTITIONS).returns(str)
     with call.scratch() as db:
         db.runs(statements, because="it is what partitioned_table_sql(…) returned")
