@@ -1,7 +1,8 @@
 """A repository in the index: downloaded, split, encoded and stored as exactly one revision of it.
 
-Each file goes to the partition of its kind, each issue to `issues`. Every chunk says which commit
-it is from and where its lines can be read. What is gone from the revision leaves the index.
+Each file goes to the partition of its kind, each issue to `issues`. Every document says which
+commit it is from, and every result where its lines can be read. What is gone from the revision
+leaves the index.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ def ingest_repository(
         refused = {file.name for file in report.skipped}
         current = [file for file in files if file.name not in refused]
         rows = [document_row(file, embedder.model_name, options) for file in current]
-        renew_citations(conn, within, rows, code.web, code.commit)
+        renew_citations(conn, within, rows, code.commit)
         if files or report.deleted:
             reports[name] = report
     if found is not None:

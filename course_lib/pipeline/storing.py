@@ -111,7 +111,7 @@ def store_shard(
             options=IngestOptions(batch_size=batch_size, say=say),
         )
         if origin.commit:
-            renew_citations(conn, scope, documents, origin.web, origin.commit)
+            renew_citations(conn, scope, documents, origin.commit)
         there = sum(len(pieces.get(document.name, ())) for document in documents)
         written = update.written
         counts.update(

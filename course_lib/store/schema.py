@@ -32,9 +32,13 @@ STORED_DIMENSION: LiteralString = (
 # With the rights of whoever reads it: a view has its owner's otherwise, and shows every tenant.
 _CODE_VIEW: LiteralString = """
 CREATE VIEW code_chunks WITH (security_invoker = true) AS
-SELECT content AS content_text, document_name AS file_path, kind AS resource_kind,
-       name AS resource_name, repo_slug AS repo_name, branch, citation_url
-FROM document_chunks
+SELECT chunk.content AS content_text, document_name AS file_path, kind AS resource_kind,
+       name AS resource_name, repo_slug AS repo_name, branch,
+       -- A document that did not change has its chunks from an earlier commit than its own.
+       coalesce(replace(chunk.citation_url, chunk.commit_sha, document.commit_sha),
+                chunk.citation_url) AS citation_url
+FROM document_chunks AS chunk LEFT JOIN documents AS document
+    USING (partition, tenant_id, repo_slug, branch, document_name)
 WHERE partition IN ({partitions})
 """
 
