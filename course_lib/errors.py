@@ -51,7 +51,3 @@ class DatabaseError(CourseError):
 
 class SchemaMismatchError(DatabaseError):
     """The tables that are there do not fit the settings (dimension, model or version)."""
-
-
-class OwnFunctionError(CourseError):
-    """A function of the learner's, which runs in the library's place, raised or did not end."""

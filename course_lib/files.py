@@ -1,4 +1,4 @@
-"""Folders and files that may change while they are looked at: what is below, and what is in one."""
+"""Folders and files: what is below, and what is in one, up to a limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,8 +29,6 @@ def files_below(
 ) -> Iterator[Path]:
     """Yield all but folders in a folder and those below it; links to folders are not followed.
 
-    It is `os.walk` for folders that are nested as deep as you like.
-
     Parameters
     ----------
     root
@@ -45,30 +43,15 @@ def files_below(
     >>> [file.name for file in files_below(Path(__file__).parent, lambda name: False, print)][:2]
     ['README.md', '__init__.py']
     """
-    waiting = [os.fspath(root)]
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
-            folders = [entry.is_dir(follow_symlinks=False) for entry in found]
-        except OSError as error:
-            on_error(error)
-            continue
-        for entry, is_folder in zip(found, folders, strict=True):
-            if not is_folder and not (entry.is_symlink() and os.path.isdir(entry.path)):  # noqa: PTH112
-                yield Path(entry.path)
-        waiting += [
-            entry.path
-            for entry, is_folder in zip(reversed(found), reversed(folders), strict=True)
-            if is_folder and enter(entry.name)
-        ]
+    for folder, folders, names in os.walk(root, onerror=on_error):
+        folders[:] = sorted(filter(enter, folders))
+        yield from (Path(folder, name) for name in sorted(names))
 
 
 def read_file(path: Path, most: int, inside: str | None = None) -> bytes:
     """Return what a file holds.
 
-    Nothing is waited for, and no more is read than the limit, whatever becomes of the file
-    meanwhile: a pipe, or one that grows forever.
+    No more is read than the limit, and a pipe is not waited for.
 
     Parameters
     ----------
@@ -77,7 +60,7 @@ def read_file(path: Path, most: int, inside: str | None = None) -> bytes:
     most
         Bytes that it may have.
     inside
-        The folder in which it has to be, without links on the way to it; None for any place.
+        The folder in which it has to be, with links resolved; None for any place.
 
     Raises
     ------
@@ -97,39 +80,16 @@ def read_file(path: Path, most: int, inside: str | None = None) -> bytes:
         path = Path(os.path.realpath(path))
         if not path.is_relative_to(inside):
             raise ValueError("is a link that leads out of the directory")
-    _check(path.stat(), most)
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    opened = os.open(path, flags) if inside is None else _open_inside(path, inside, flags)
-    with open(opened, "rb") as file:
-        _check(os.fstat(opened), most)
-        raw = file.read(most + 1)
-    if len(raw) > most:
-        raise ValueError(f"grew while it was read; the limit is {most / 1e6:.1f} MB")
-    return raw
-
-
-def _open_inside(path: Path, folder: str, flags: int) -> int:
-    """Open a file from one folder to the next, with links resolved before and none followed now.
-
-    A folder on the way may have been exchanged for a link since.
-    """
-    if os.open not in os.supports_dir_fd:  # Windows
-        return os.open(path, flags)
-    *folders, name = path.relative_to(folder).parts
-    enter = os.O_NOFOLLOW | os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)
-    with ExitStack() as opened:
-        handle = None
-        for part in (folder, *folders):
-            handle = os.open(part, enter, dir_fd=handle)
-            opened.callback(os.close, handle)
-        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=handle)
-
-
-def _check(status: os.stat_result, most: int) -> None:
+    status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ValueError("is not a regular file")
     if status.st_size > most:
         raise ValueError(f"has {status.st_size / 1e6:.1f} MB; the limit is {most / 1e6:.1f} MB")
+    with path.open("rb") as file:
+        raw = file.read(most + 1)
+    if len(raw) > most:
+        raise ValueError(f"grew while it was read; the limit is {most / 1e6:.1f} MB")
+    return raw
 
 
 @contextmanager

@@ -29,7 +29,11 @@ from pydantic.alias_generators import to_camel
 from course_lib.errors import InputError
 
 PARTITIONS = ("documentation", "issues", "code_manifests", "code_pipelines", "code_notebooks")
-"""The partitions that have a table of their own; any other name goes to the default one."""
+"""The partitions that have a table of their own; any other name goes to the default one.
+
+`code_manifests`, `code_pipelines` and `code_notebooks` are for the repositories kubeflow/manifests,
+kubeflow/pipelines and kubeflow/notebooks.
+"""
 
 KEBAB = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 """What the name of a tenant looks like."""
@@ -136,10 +140,6 @@ class Query:
         reads each of them with the model, which takes a few hundred milliseconds.
     maxsim_k
         How many of the first results are ordered again; the others follow after them.
-    one_list
-        With ``"maxsim"``, and more than one partition to look into, each of them is searched alone,
-        and what they found is merged; see `course_lib.retriever.rerank.merge_maxsim`. True searches
-        all of them as one list.
     ef_search
         Candidates that the walk through the HNSW graph keeps (1 … 1000): more find more
         and take longer. None is 100, or the square root of the rows where a partition has more
@@ -179,7 +179,6 @@ class Query:
     tenant: str | None = None
     rerank: Literal["maxsim"] | None = None
     maxsim_k: int = RERANK_K
-    one_list: bool = False
     ef_search: int | None = None
     exact: bool = False
 
@@ -457,8 +456,7 @@ class Scope(BaseModel):
     branch
         Which version of the repository; a record's `customMeta.branch` goes before it.
     partition
-        One of `PARTITIONS`, or a name of your own. None leaves it to the kind of what is read: the
-        files of a repository are spread, and anything else is `documentation`.
+        One of `PARTITIONS`, or a name of your own: it belongs to the source, for every file of it.
     visibility
         Of the whole repository: ``private`` to the tenant, or ``public`` to all tenants, who can
         read it and not change it.
@@ -476,14 +474,13 @@ class Scope(BaseModel):
     tenant: Kebab = "local"
     repo: NonEmpty = "documents"
     branch: str = ""
-    partition: str | None = None
+    partition: str = PARTITIONS[0]
     visibility: Visibility = "private"
 
     @property
     def key(self) -> tuple[str, str, str, str]:
         """The four columns that rows of this scope share: what is planned and removed together."""
-        partition = PARTITIONS[0] if self.partition is None else self.partition
-        return (partition, self.tenant, self.repo, self.branch)
+        return (self.partition, self.tenant, self.repo, self.branch)
 
     def within(self, **changes: str) -> Scope:
         """Return the same scope with other values, such as another partition."""

@@ -70,6 +70,15 @@ def state_dir() -> Path:
     return Path(given).resolve() if given else project_root() / ".course"
 
 
+def own_functions() -> tuple[str, str]:
+    """Return marks of the learner's functions, where `course mine` runs; outside empty ones.
+
+    The first is of those on which an index depends, the second of those that make vectors.
+    """
+    index, _, vectors = os.environ.get("COURSE_MINE", "").partition(":")
+    return index, vectors
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder, with those above it.
 
@@ -161,7 +170,7 @@ class Settings(BaseSettings):
     vector_dim: int = Field(384, ge=1, le=16000)
     """dimension of the vectors; with openai, how many numbers are asked for"""
     collection: str | None = Field(None, pattern="^[a-z][a-z0-9_-]*$", max_length=63)
-    """schema of the database that holds the index, one for each model; unset: public"""
+    """schema of the database that holds the index, one for each model; unset: course"""
     chunk_size: int = Field(CHUNK_SIZE, ge=1)
     """characters in a chunk of a document or of code, at most; manifests have a size of their
     own, 700"""
@@ -178,7 +187,7 @@ class Settings(BaseSettings):
     use_default_parsers: bool = True
     """register the built-in parsers"""
     custom_parsers: Words = ()
-    """parsers to register, with commas between: module:Class or file.py:Class"""
+    """parsers to register, with commas between: package.module:Class"""
     threads: int | None = Field(None, ge=1)
     """CPU threads of the model; unset: all cores"""
     hint_max_chunks: int = Field(8, alias="RAG_FILE_HINT_MAX_CHUNKS", ge=0)
@@ -226,8 +235,8 @@ class Settings(BaseSettings):
     api_embeddings_limit: str | None = "1000/minute"
     """texts that a caller without a key may have encoded; empty: no limit"""
     api_hosts: Words = ()
-    """names under which the API is called, with commas between, such as `*.example.org`; localhost
-    and plain addresses always are"""
+    """names and addresses under which the API is called, with commas between, such as
+    `*.example.org` or `10.1.2.3`; localhost always is"""
     api_proxies: Words = ()
     """addresses or networks of the proxies before the API, whose X-Forwarded-For is believed"""
     api_max_body_bytes: int = Field(8000000, ge=1000)

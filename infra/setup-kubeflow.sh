@@ -16,13 +16,15 @@ readonly NEEDED_GB=8
 readonly NEEDED_CPUS=2
 readonly NEEDED_DISK_GB=15
 UI_PORT=${UI_PORT:-8080}
+ENGINE=${ENGINE:-docker}
 
 usage() {
     cat <<TEXT
-usage: infra/setup-kubeflow.sh [up|ui|teardown] [options]
+usage: infra/setup-kubeflow.sh [up|images|ui|teardown] [options]
 
   up         create the cluster, install Kubeflow Pipelines $PIPELINE_VERSION, build and load the
              images, create the secrets, deploy, and show the UI (the default)
+  images     only build the images, and load them into the cluster if there is one (make images)
   ui         only show the UI of Kubeflow Pipelines on http://localhost:$UI_PORT
   teardown   delete the cluster and everything in it
 
@@ -31,7 +33,8 @@ usage: infra/setup-kubeflow.sh [up|ui|teardown] [options]
   --force    go on although the machine seems too small
   --help     this text
 
-Environment: UI_PORT (8080); GITHUB_TOKEN, for the pipelines that read GitHub.
+Environment: UI_PORT (8080); GITHUB_TOKEN, for the pipelines that read GitHub; BUILD_OPTIONS, words for
+docker build; for \`images\`, ENGINE (docker; podman and Docker Desktop were not tried).
 TEXT
 }
 
@@ -88,6 +91,7 @@ check_tools() {
     printf 'Not on PATH:%s\n' "$missing"
     for tool in $missing; do
         case $tool in
+        podman) echo "   podman   https://podman.io/docs/installation" ;;
         docker) echo "   docker   https://docs.docker.com/get-docker/ (Docker Engine or Docker Desktop)" ;;
         kind) echo "   kind     https://kind.sigs.k8s.io/docs/user/quick-start/#installation ($KIND_VERSION)" ;;
         kubectl) echo "   kubectl  https://kubernetes.io/docs/tasks/tools/" ;;
@@ -158,16 +162,46 @@ install_kubeflow() {
     fi
 }
 
+build_images() {
+    local image
+    for image in $IMAGES; do
+        # shellcheck disable=SC2086  # each word is an option
+        must "Does the network let pip through? The lines above tell." "$ENGINE" build ${BUILD_OPTIONS:-} \
+            --file "infra/docker/$image.Dockerfile" --tag "rag-$image:$version" .
+    done
+}
+
 load_images() {
     local names="" image
     for image in $IMAGES; do
-        must "Does the network let pip through? The lines above tell." \
-            docker build --file "infra/docker/$image.Dockerfile" --tag "rag-$image:$version" .
         names="$names rag-$image:$version"
     done
     # shellcheck disable=SC2086  # one argument an image
     must "Is Docker's disk full? \`docker system df\` tells." \
         kind load docker-image $names --name "$CLUSTER"
+}
+
+show_sizes() {
+    local image size
+    for image in $IMAGES; do
+        size=$("$ENGINE" image inspect --format '{{.Size}}' "rag-$image:$version") ||
+            die "rag-$image:$version was built, and $ENGINE does not know it."
+        printf '   rag-%-10s %s  %5d MB\n' "$image" "$version" $((size / 1000000))
+    done
+}
+
+images() {
+    check_tools "$ENGINE"
+    if [[ $dry_run == no ]] && ! "$ENGINE" info >/dev/null 2>&1; then
+        die "$ENGINE does not answer. Start it (Docker Desktop, or: sudo systemctl start docker)."
+    fi
+    step "The images, version $version"
+    build_images
+    [[ $dry_run == yes ]] || show_sizes
+    if [[ $ENGINE == docker ]] && command -v kind >/dev/null && there; then
+        step "Into the cluster $CLUSTER"
+        load_images
+    fi
 }
 
 # Print a value of a secret, or nothing: kept NAMESPACE NAME KEY
@@ -196,11 +230,10 @@ create_secrets() {
     must "Run this again." kubectl --context "$CONTEXT" apply -f infra/k8s/base/namespace.yaml
     echo "   secrets rag-postgres and rag-database in rag, rag-database and rag-github in kubeflow"
     [[ $dry_run == yes ]] && return
-    local admin owner state token url
+    local admin owner token url
     # What is there stays: the database keeps the passwords that it was made with.
     admin=$(kept rag rag-postgres POSTGRES_PASSWORD)
     owner=$(kept rag rag-postgres RAG_PASSWORD)
-    state=$(kept rag rag-database COURSE_SECRET)
     token=${GITHUB_TOKEN:-$(kept kubeflow rag-github GITHUB_TOKEN)}
     [[ $token =~ ^[A-Za-z0-9_.-]*$ ]] || die "GITHUB_TOKEN has characters that no token has."
     owner=${owner:-$(random)}
@@ -209,7 +242,7 @@ create_secrets() {
     # itself would leave a copy in an annotation.
     {
         secret rag rag-postgres POSTGRES_PASSWORD "${admin:-$(random)}" RAG_PASSWORD "$owner"
-        secret rag rag-database DATABASE_URL "$url" COURSE_SECRET "${state:-$(random)}"
+        secret rag rag-database DATABASE_URL "$url"
         secret kubeflow rag-database DATABASE_URL "$url"
         secret kubeflow rag-github GITHUB_TOKEN "$token"
     } | cluster apply --server-side --force-conflicts -f - || die "the secrets cannot be created."
@@ -245,6 +278,7 @@ up() {
     step "Kubeflow Pipelines $PIPELINE_VERSION (some minutes)"
     install_kubeflow
     step "The images, version $version"
+    build_images
     load_images
     step "Secrets"
     create_secrets
@@ -279,7 +313,7 @@ main() {
             usage
             return
             ;;
-        up | ui | teardown)
+        up | images | ui | teardown)
             [[ -z $command ]] || die "one command at a time: $command or $argument."
             command=$argument
             ;;
@@ -295,7 +329,11 @@ main() {
     [[ -n $version ]] || die "course_lib/__init__.py has no __version__."
     [[ $dry_run == no ]] || echo "A dry run: nothing of this is run."
     case ${command:-up} in
-    up) up ;;
+    up)
+        [[ $ENGINE == docker ]] || die "ENGINE is for \`images\` alone: kind takes them from Docker."
+        up
+        ;;
+    images) images ;;
     ui)
         check_tools kubectl
         show_ui

@@ -215,7 +215,8 @@ from course_lib.loader.registry import stamp
 
 program = project_root() / "data/parsers/toml_sections.py"
 (example,) = read_documents(program.parent, (".toml",))
-registered = Registry(custom_parsers=["data/parsers/toml_sections.py:TomlParser"]).parse(example, heron)
+sys.path.append(str(program.parent))  # where Python looks for modules; PYTHONPATH names more such folders
+registered = Registry(custom_parsers=["toml_sections:TomlParser"]).parse(example, heron)
 
 command = [sys.executable, program, program.parent, "--tenant", "wrong-tenant", "--repo", "theirs"]
 printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout

@@ -469,7 +469,8 @@ folder = tempfile.TemporaryDirectory()
 
 
 def bring(what, ref, issues=False):
-    wanted, scope = Selection(what.repo, ref, what.endings, what.paths), Scope(repo=what.repo, branch="current")
+    wanted = Selection(what.repo, ref, what.endings, what.paths)
+    scope = Scope(repo=what.repo, branch="current", partition="code_manifests")
     how = DownloadOptions(token=None if github_api else "", dest=f"{folder.name}/{what.repo}")
     with lab.connect(autocommit=True) as conn:
         return ingest_repository(wanted, scope, conn=conn, embedder=lab.embedder, download=how, issues=issues)
@@ -485,9 +486,9 @@ for name, part in report.partitions.items():
 print(*[f"left out: {file.name} {file.reason}" for file in report.skipped], sep="\n")
 
 # %% [markdown]
-# Each kind of file has its own [partition](../labs/GLOSSARY.md#partition). A search covers all of them, or only those that you name,
-# as in `partitions=["issues"]`. (With GitHub itself, the cell downloads no issues: thousands of them need more requests than one hour
-# allows.)
+# All files of this source are in one [partition](../labs/GLOSSARY.md#partition), and the issues are in another one. A search covers all
+# partitions, or only those that you name, as in `partitions=["issues"]`. (With GitHub itself, the cell downloads no issues: thousands of
+# them need more requests than one hour allows.)
 #
 # There were so few requests because most files were missing. In this case the library downloads the *archive* of the version: one
 # packed file with everything. It compares every file of the archive with the tree. A file that the archive lacks, or that has another
@@ -522,7 +523,7 @@ def names_in_index():
 
 before, asked = names_in_index(), len(server.seen)
 reports[f"{ours.old}, again"] = bring(ours, ours.old)
-print("the second run asked:", *[f"{one.path} {one.status}" for one in server.seen[asked:]])
+print("the second run asked for:", *[one.path.removeprefix(f"/repos/{ours.repo}") for one in server.seen[asked:]], sep="\n  ")
 reports[ours.new] = new = bring(ours, ours.new)
 parts = new.partitions.values()
 print("pieces written:", sum(part.inserted + part.updated for part in parts), end=", ")
@@ -542,10 +543,9 @@ assert again == 0, "and nothing was downloaded"
 assert github_api or 0 < changed < first_time / 5, "For the new version, only the changed files were downloaded"
 
 # %% [markdown]
-# The second run sent one request: is this still the same commit? With the request it sent the label of the first answer (its *etag*).
-# The answer was 304 ("not modified"), and nothing was downloaded. For the new version, only the changed files were downloaded, because
-# all other files had the same hashes as before. A file that was deleted or renamed is removed from the
-# [index](../labs/GLOSSARY.md#index), and no longer found.
+# The second run asked for the commit and its tree, and for the text of a link. Every file was there already and had the hash that the
+# tree lists, so nothing was downloaded. For the new version, only the changed files were downloaded, because all other files had the
+# same hashes as before. A file that was deleted or renamed is removed from the [index](../labs/GLOSSARY.md#index), and no longer found.
 #
 # The chunks of all other files were kept and not embedded again. They now cite the new commit, so all chunks of this version belong
 # to one commit. If you give each version its own label (`branch="v1.0.0"`), both versions stay in the index.
@@ -590,7 +590,7 @@ if shutil.which("git"):
 # The API has one archive with all files. With git, `checkout HEAD -- code/scripts` sends one request for each file, which is slow for
 # a large folder. `sparse-checkout` gets all files of the folder with one request, and the rest of the repository with one more. Git
 # checks every hash itself, and its requests do not count for the limit of the API. Use git if it is installed and you want files.
-# Use the API if you want issues, if your service must not write a working copy, or if you want an answer such as 304 before you
+# Use the API if you want issues, if your service must not write a working copy, or if you want to know what has changed before you
 # download anything.
 #
 # ## Break it: dangerous names
@@ -632,7 +632,8 @@ except GitHubError as error:
 # ## Measure: the scorecard
 #
 # These are lab 03's questions about Heron's code. Now they search the index that was filled over the network. The questions are about
-# Heron, so the cell uses the local server. If you used this server before, it downloads nothing.
+# Heron's code, so the cell uses the local server and leaves the results from other folders out. If you used this server before, it
+# downloads nothing.
 
 # %%
 from dataclasses import replace
@@ -647,8 +648,9 @@ print(len(files) - len(other), "files with code have the listed hash, one is a l
 
 
 def ask_code(question):
-    found = search(conn, lab.encode(question), Query(question, partitions="code_pipelines", repo=heron.repo))
-    return [replace(one, document_name=one.document_name.removeprefix("code/")) for one in found]
+    found = search(conn, lab.encode(question), Query(question, top_k=50, partitions="code_manifests", repo=heron.repo))
+    code = [one for one in found if one.document_name.startswith("code/")]
+    return [replace(one, document_name=one.document_name.removeprefix("code/")) for one in code]
 
 
 with lab.connect() as conn:

@@ -611,8 +611,8 @@ assert len(worst) >= 4 and not any({*answer.question.gold_paths} & {*answer.file
 #
 # ## Stretch, and what comes next
 #
-# `course eval data/questions/manifests.jsonl --corpus manifests=data/manifests --each` shows you every question. Save a run with `--save`.
-# Then run it with `--rerank none` and compare it with the saved run by `--against`. What does the comparison word by word improve, and how
+# `course eval data/questions/manifests.jsonl --corpus manifests=data/manifests --save run.json` keeps what was found for every question.
+# Then run it with `--rerank none` and compare it with the saved run by `--against run.json`. What does the comparison word by word improve, and how
 # much time does it need?
 #
 # This was the last lab. The system that you have built answers questions, and now you also know how well. You can look up all terms in the

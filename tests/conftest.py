@@ -46,7 +46,7 @@ settings.load_profile("course")
 LONGEST = (
     "tests/e2e/test_pythons.py",
     "tests/browser/test_jupyterlab.py",
-    "tests/unit/teaching/test_audits.py",
+    "tests/unit/teaching/test_draws.py",
     "tests/grading/test_rehearsal.py",
     "tests/unit/test_bench.py",
 )

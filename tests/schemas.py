@@ -40,10 +40,7 @@ class OwnSchema:
 
     def connect(self, *, autocommit: bool = True) -> psycopg.Connection:
         """Return a connection that sees the schema and pgvector, before there are tables too."""
-        conn = connect(self.url, autocommit=autocommit)
-        conn.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(self.schema)))
-        conn.commit()
-        return conn
+        return connect(self.url, autocommit=autocommit)
 
 
 @contextmanager

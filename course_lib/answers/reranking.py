@@ -7,11 +7,10 @@ passage together, which is what it was trained for, and costs a model and second
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from pathlib import Path
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from course_lib.embedder.hub import ask_hub, was_fetched
+from course_lib.embedder.hub import load
 from course_lib.errors import ModelError
 from course_lib.records import SearchResult, embedded_text
 from course_lib.retriever import rerank_maxsim
@@ -64,19 +63,6 @@ def rerank(
 
 @lru_cache(maxsize=1)
 def _cross_encoder(model: str) -> Any:
-    if not Path(model).expanduser().is_dir() and not was_fetched(model):
-        # The library itself asks a hub that does not answer for minutes.
-        try:
-            ask_hub(model)
-        except ModelError as error:
-            raise ModelError(str(error.args[0]), hint=WAYS_OUT) from error
     from sentence_transformers import CrossEncoder
 
-    try:
-        return CrossEncoder(model, device="cpu")
-    except Exception as error:
-        # The library raises whatever the hub, the file system or torch came up with.
-        raise ModelError(
-            f"the CrossEncoder {model!r} could not be loaded: {str(error).strip()[:300]}",
-            hint=WAYS_OUT,
-        ) from error
+    return load(partial(CrossEncoder, device="cpu"), model, WAYS_OUT)

@@ -35,12 +35,9 @@ THE_COURSE: Group = {
     "setup": course.setup,
     "run": course.run,
     "test": course.test,
-    "build": course.build,
-    "site": course.site,
     "up": course.up,
     "down": course.down,
     "clean": course.clean,
-    "lock": course.lock,
 }
 LEARN: Group = {
     "start": course.start,

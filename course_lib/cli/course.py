@@ -1,7 +1,7 @@
-"""Commands of the course itself: set it up, learn from it, run it, build it, test it.
+"""Commands of the course itself: set it up, learn from it, run it, test it.
 
-Makefile tasks call the command of their name, so that machines without make lack nothing; the
-benches and faults are modules of the tests.
+Makefile tasks call the command of their name, so that machines without make lack nothing. What only
+its maintainer needs is a module: the benches and faults of the tests, and `infra.course`.
 """
 
 from __future__ import annotations
@@ -24,24 +24,7 @@ def setup() -> None:
     """Create or mend `.venv` and install everything that the lock file names."""
     from course_lib.bootstrap import main
 
-    raise typer.Exit(main([]))
-
-
-def lock(
-    upgrade: Annotated[bool, typer.Option(help="Take the newest versions.")] = False,
-) -> None:
-    """Write requirements.lock and infra/THIRD_PARTY.md for pyproject.toml (for the maintainer).
-
-    Versions that are pinned stay as long as they fit; --upgrade takes the newest.
-    """
-    from course_lib.teaching.lock import write_lock
-    from course_lib.teaching.third_party import write_third_party
-
-    for name, changed in {
-        "requirements.lock": write_lock(upgrade=upgrade),
-        "infra/THIRD_PARTY.md": write_third_party(),
-    }.items():
-        show(f"{name}: {'changed' if changed else 'up to date'}")
+    raise typer.Exit(main())
 
 
 def start(
@@ -102,30 +85,13 @@ def run(
     raise typer.Exit(0 if all(one.passed for one in runs) else 1)
 
 
-def build(
-    labs: Labs = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; fail if a notebook is out of date.")
-    ] = False,
-    execute: Annotated[bool, typer.Option(help="Execute solutions that have changed.")] = True,
-    jobs: Jobs = 2,
-) -> None:
-    """Make labs/*.ipynb, solutions/*.ipynb and README's table from solutions/*.py."""
-    from course_lib.teaching.build import build_labs, check_labs
-
-    if check:
-        check_labs(labs)
-        show("all notebooks are up to date")
-        return
-    for built in build_labs(labs, execute=execute, jobs=jobs):
-        did = "executed" if built.executed else "written" if built.written else "up to date"
-        show(f"lab {built.lab}: {'not executed yet' if built.waiting else did}")
-
-
 def test(
     long: Annotated[bool, typer.Option("--long", help="The long tests instead.")] = False,
     browser: Annotated[
         bool, typer.Option("--browser", help="Every lab in JupyterLab and Chromium instead.")
+    ] = False,
+    containers: Annotated[
+        bool, typer.Option("--containers", help="The images instead; needs a Docker engine.")
     ] = False,
     skipped: Annotated[
         bool, typer.Option("--skipped", help="What the last run skipped for want of a program.")
@@ -134,14 +100,7 @@ def test(
     """Run all checks and tests, as CI does."""
     from course_lib.teaching.testing import run_tests
 
-    raise typer.Exit(run_tests(long=long, browser=browser, skipped=skipped))
-
-
-def site() -> None:
-    """Build the course as a site, without a network: build/site/index.html."""
-    from course_lib.teaching.site import build_site
-
-    show(str(build_site().relative_to(project_root())))
+    raise typer.Exit(run_tests(long=long, browser=browser, containers=containers, skipped=skipped))
 
 
 def up() -> None:

@@ -73,8 +73,8 @@ def load(
 ) -> None:
     """Read documents and split them into chunks: the first half of `ingest`.
 
-    Writes documents.jsonl and chunks.jsonl (parsed-chunk-v1, one record a line), to be looked at
-    and then given to `course embed`.
+    Writes documents.jsonl, whose first line says where the documents belong, and chunks.jsonl
+    (parsed-chunk-v1, one record a line), to be looked at and then given to `course embed`.
     """
     from course_lib.indexing import load_directory
 
@@ -85,7 +85,8 @@ def load(
         ingest_options(chunk_size, chunk_overlap),
     )
     show(
-        f"{counted(report.documents, 'document')}, {counted(report.chunks, 'chunk')} → {output_dir}"
+        f"{counted(report['documents'], 'document')}, {counted(report['chunks'], 'chunk')} "
+        f"→ {output_dir}"
     )
 
 

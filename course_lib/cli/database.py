@@ -11,10 +11,6 @@ from course_lib.cli.programs import run_instead
 
 app = typer.Typer(help="The database: start, stop, look inside.", no_args_is_help=True)
 
-Lab = Annotated[
-    str | None, typer.Option("--lab", help="The newest living database of this lab, such as 05.")
-]
-
 
 @app.command()
 def start() -> None:
@@ -39,7 +35,8 @@ def status() -> None:
     from course_lib.settings import settings
     from course_lib.store import server_status
     from course_lib.store.connections import connect
-    from course_lib.store.databases import list_databases
+    from course_lib.store.databases import lab_databases
+    from course_lib.store.logins import open_connection
     from course_lib.store.urls import hide_password
 
     given = settings().database_url
@@ -53,23 +50,23 @@ def status() -> None:
         raise typer.Exit(1)
     show(f"PostgreSQL {server.version} runs on {server.host}:{server.port}")
     show(f"data: {server.pgdata}")
-    for database in list_databases():
-        owner = "in use" if database.alive else "left behind; the next lab removes it"
-        show(f"{database.name}: lab {database.label}, {owner}")
+    with open_connection(server.url()) as conn:
+        for name, lives in lab_databases(conn).items():
+            show(f"{name}: {'in use' if lives else 'left behind; the next lab removes it'}")
 
 
 @app.command()
-def psql(lab: Lab = None) -> None:
+def psql() -> None:
     """Open psql on the database."""
     from course_lib.store.connections import psql_command
 
-    raise typer.Exit(run_instead(*psql_command(_url(lab))))
+    raise typer.Exit(run_instead(*psql_command(_url())))
 
 
 @app.command()
-def url(lab: Lab = None) -> None:
+def url() -> None:
     """Print the database's URL, with its password, for another program."""
-    show(_url(lab))
+    show(_url())
 
 
 @app.command()
@@ -105,16 +102,10 @@ def reset(
     show(f"dropped: {chunks}; `course ingest` makes the index again")
 
 
-def _url(lab: str | None) -> str:
-    from course_lib.errors import InputError
-    from course_lib.store.databases import default_url, find_database
+def _url() -> str:
+    from course_lib.store import default_url
     from course_lib.store.urls import hide_password
 
-    found = find_database(lab.zfill(2)) if lab else default_url()
-    if found is None:
-        raise InputError(
-            f"lab {lab} has no database now",
-            hint="A lab's database lives as long as its kernel: run its first cells, then ask.",
-        )
+    found = default_url()
     say(f"database: {hide_password(found)}")
     return found

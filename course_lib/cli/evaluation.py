@@ -34,23 +34,6 @@ def evaluate_search(
             "CrossEncoder order them (a name or a path); unset: RAG_RERANK_MODEL, or maxsim.",
         ),
     ] = None,
-    balance: Annotated[
-        bool,
-        typer.Option(
-            "--balance/--one-list",
-            help="With maxsim, search each corpus alone and weigh them against each other.",
-        ),
-    ] = True,
-    models: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Compare embedding models (names or paths): what each finds, its times and sizes.",
-        ),
-    ] = None,
-    each: Annotated[
-        bool, typer.Option("--each", help="Show what every question found and missed.")
-    ] = False,
     save: Annotated[
         Path | None, typer.Option(help="Keep this run in a file, to compare others with it.")
     ] = None,
@@ -66,20 +49,12 @@ def evaluate_search(
 
     Example: course eval questions.jsonl --corpus docs=site --corpus manifests=deploy
     """
-    from rich.console import Console
-
     from course_lib.embedder import EmbeddingClient
     from course_lib.errors import InputError
     from course_lib.evaluation.corpora import Corpus, indexed, questions_about, searcher
     from course_lib.evaluation.kept import read_run, write_run
-    from course_lib.evaluation.models import measure_model, print_models
     from course_lib.evaluation.questions import read_questions
-    from course_lib.evaluation.report import (
-        check_comparable,
-        print_comparison,
-        print_each,
-        print_run,
-    )
+    from course_lib.evaluation.report import check_comparable, print_comparison, print_run
     from course_lib.evaluation.runs import evaluate
     from course_lib.records import Query
     from course_lib.settings import settings
@@ -96,48 +71,20 @@ def evaluate_search(
     if before:
         check_comparable(before, asked)
     rerank = rerank or settings().rerank_model or "maxsim"
-    is_maxsim = rerank == "maxsim"
     cross_encoder = "" if rerank in ("maxsim", "none") else rerank
-    query = Query(mode=mode, rerank="maxsim" if is_maxsim else None, one_list=not balance)
-    tell = say if as_json else show  # what else was asked for does not get among the JSON
-    if models:
-        names = [one.strip() for one in models.split(",") if one.strip()]
-        if len(set(names)) < 2 or each or save or against:
-            raise InputError(
-                "--models compares two models or more, and goes without --each, --save, --against",
-                hint="Such as --models all-MiniLM-L6-v2,path/to/another",
-            )
-        options = ingest_options()
-        measured = [
-            measure_model(
-                EmbeddingClient(model), corpora, asked, query, options,
-                own=own, cross_encoder=cross_encoder,
-            )
-            for model in dict.fromkeys(names)
-        ]  # fmt: skip
-        if as_json:
-            figures = {run.name: one | {"found": run.by_kind()} for run, one in measured}
-            show_json(json.dumps(figures, ensure_ascii=False, indent=2))
-        else:
-            print_models(Console(), show, measured)
-        return
+    query = Query(mode=mode, rerank="maxsim" if rerank == "maxsim" else None)
     name = mode if rerank == "none" else f"{mode} + {rerank}"
-    if own or len(corpora) == 1:
-        name += ", own corpus"
-    else:
-        name += ", joint index" if balance or not is_maxsim else ", joint index as one list"
+    name += ", own corpus" if own or len(corpora) == 1 else ", joint index"
     embedder = EmbeddingClient(cache=True)
     with indexed(corpora, embedder, ingest_options()) as conn:
         search = searcher(conn, embedder, query, own=own, cross_encoder=cross_encoder)
         run = evaluate(search, asked, name=name, progress=True)
-    if each:
-        print_each(tell, run)
     if as_json:
         show_json(json.dumps(run.by_kind(), ensure_ascii=False, indent=2))
     else:
-        print_run(Console(), run)
+        print_run(show, run)
     # Last, so that a file that cannot be written costs nothing of what was measured.
     if save:
         write_run(run, save)
     if before:
-        print_comparison(tell, before, run)
+        print_comparison(say if as_json else show, before, run)

@@ -13,6 +13,7 @@ from course_lib.cli.data import (
     ChunkOverlap,
     ChunkSize,
     Json,
+    Partition,
     connect,
     ingest_options,
     ingested,
@@ -37,15 +38,7 @@ def ingest_repo(
         list[str] | None,
         typer.Option(help="Only this folder or file of the repository; may be given again."),
     ] = None,
-    partition: Annotated[
-        str | None,
-        typer.Option(
-            "--partition",
-            "-p",
-            help="Where all files go.",
-            show_default="by kind: code_manifests, code_pipelines, code_notebooks, documentation",
-        ),
-    ] = None,
+    partition: Partition = "documentation",
     branch: Annotated[
         str | None,
         typer.Option(help="What the version is called in the index.", show_default="the ref"),
@@ -77,12 +70,14 @@ def ingest_repo(
 
     Downloads, splits, encodes and stores. The ref is pinned to its commit, and every chunk cites
     it. What has not changed costs nothing; what is gone from the revision, or not asked for this
-    time, leaves the index of this repository and branch.
+    time, leaves the index of this partition, repository and branch. The partitions code_manifests,
+    code_pipelines and code_notebooks are for kubeflow/manifests, pipelines and notebooks.
 
     The environment or .env may hold GITHUB_TOKEN, which raises the limit from 60 to 5,000 requests
     an hour and is never shown or stored, and GITHUB_API_URL for another server than api.github.com.
 
     Example: course ingest-repo kubeflow/manifests --ref v1.9-branch --ext .yaml --path apps
+    --partition code_manifests
     """
     from course_lib.embedder import EmbeddingClient
     from course_lib.indexing.repository import ingest_repository

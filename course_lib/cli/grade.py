@@ -80,7 +80,7 @@ def collect_submissions(
     """
     from course_lib.teaching.classroom import add_assignment, find_class
 
-    found, read = find_class(room), _master(lab, master, None)
+    found, read = find_class(room), _master(lab, master)
     add_assignment(found, read)
     said = _collect(found, read.name, given, pattern)
     if said.unknown or said.kept:
@@ -102,7 +102,7 @@ def accept_points(
     """
     from course_lib.teaching.classroom import accept, find_class
 
-    name = _master(lab, master, None).name
+    name = _master(lab, master).name
     with find_class(room).gradebook() as book:
         for learner in learners:
             show(f"{learner}: {accept(book, name, learner):g} points")
@@ -116,12 +116,6 @@ def grade(
     lab: Lab = None,
     master: MasterPath = None,
     room: Class = Path("."),
-    hidden: Annotated[
-        Path | None, typer.Option(help="A folder with further checks, <grade_id>.py each.")
-    ] = None,
-    files: Annotated[
-        Path | None, typer.Option(help="A folder that the notebooks may read; it is current.")
-    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Submissions at a time.")] = 2,
     cell_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds a cell may take.")] = 10,
     budget: Annotated[float, typer.Option(min=1, help="Seconds a submission may take.")] = 60,
@@ -131,10 +125,6 @@ def grade(
     seed: Annotated[
         str, typer.Option(help="What the audits' arguments are drawn with.", show_default="random")
     ] = "",
-    audit_share: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="The part of a check's points that its audit earns."),
-    ] = 0.0,
     sandbox: Annotated[
         bool, typer.Option("--sandbox/--no-sandbox", help="Fence submissions in.")
     ] = True,
@@ -143,7 +133,6 @@ def grade(
 
     Example: course grade submissions.zip --lab 01 --class my-class
     """
-    from course_lib.errors import InputError
     from course_lib.teaching.classroom import (
         RELEASE,
         add_assignment,
@@ -156,15 +145,13 @@ def grade(
     fence = find_fence(sandbox=sandbox)
     if fence.kind == "none":
         say(fence.says)
-    if files and not files.is_dir():
-        raise InputError(f"{files} is not a folder", hint="--files is one that notebooks may read.")
-    read = _master(lab, master, hidden)
+    read = _master(lab, master)
     found = find_class(room)
     if submissions:
         add_assignment(found, read)
         _collect(found, read.name, submissions, "")
     limits = Limits(cell=cell_timeout, budget=budget)
-    options = Options(fence, limits, jobs, resume, files, seed, audit_share)
+    options = Options(fence, limits, jobs, resume, seed)
     page = found.report(read.name) / "index.html"
     report = grade_assignment(found, read, options)
     show(_summary(report, page))
@@ -191,7 +178,7 @@ def release(
     if repository:
         from course_lib.errors import InputError
         from course_lib.files import told_if_not_written
-        from course_lib.teaching.build.repository import release_repository
+        from course_lib.teaching.notebooks.repository import release_repository
 
         if labs:
             raise InputError("--repository takes the whole course", hint="Name no labs.")
@@ -209,7 +196,7 @@ def release(
         show(str(path))
 
 
-def _master(lab: str | None, path: Path | None, hidden: Path | None) -> Master:
+def _master(lab: str | None, path: Path | None) -> Master:
     from course_lib.errors import InputError
     from course_lib.teaching.checks import lab_number
     from course_lib.teaching.grade import lab_masters, read_master
@@ -218,8 +205,8 @@ def _master(lab: str | None, path: Path | None, hidden: Path | None) -> Master:
         raise InputError("say what to grade with", hint="Either --lab 01 or --master NOTEBOOK.")
     if path is None:
         (path,) = lab_masters([lab or ""])
-        return read_master(path, lab=lab_number(path.stem[:2]), hidden=hidden)
-    return read_master(path, hidden=hidden)
+        return read_master(path, lab=lab_number(path.stem[:2]))
+    return read_master(path)
 
 
 def _collect(room: Classroom, assignment: str, given: list[Path], pattern: str) -> Collected:

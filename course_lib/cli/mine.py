@@ -27,15 +27,6 @@ def mine(
             metavar="COMMAND", help="Any other command of the course, with its options."
         ),
     ] = None,
-    fallback: Annotated[
-        bool,
-        typer.Option(
-            "--fallback", help="Where a function of yours fails, the course's takes over."
-        ),
-    ] = False,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds after which a function of yours has failed.")
-    ] = 30,
     evaluate: Annotated[
         bool, typer.Option("--eval/--no-eval", help="Without a command: measure both systems.")
     ] = True,
@@ -54,11 +45,11 @@ def mine(
 
     Example: course mine ingest notes, and then course mine search "Who maintains it?"
     """
-    from course_lib.teaching.mine import system
     from course_lib.teaching.mine.keep import kept, system_folder
+    from course_lib.teaching.mine.overlay import environment
+    from course_lib.teaching.mine.system import measure_both
 
     folder = system_folder()
-    environment = system.environment(folder, fallback=fallback, timeout=timeout)
     is_begun = bool(kept(folder))
     if not command:
         _show(folder)
@@ -66,17 +57,22 @@ def mine(
         raise InputError(f"{folder} holds no function of yours", hint=HOW_TO_BEGIN)
     if not command or command == ["eval"]:
         if evaluate and is_begun:
-            _show_measurement(*system.measure_both(environment, questions, corpus or []))
+            _show_measurement(*measure_both(questions, corpus or []))
         return
     if command[:2] == ["pipeline", "submit"]:
         raise InputError(
             "a cluster runs the course's images, which do not hold your functions",
             hint="Run the pipeline here: course mine pipeline run",
         )
+    if "docker" in command or "--runner=docker" in command:
+        raise InputError(
+            "containers run the course's images, which do not hold your functions",
+            hint="Let the steps be processes: course mine pipeline run",
+        )
     program = shutil.which("course", path=str(Path(sys.executable).parent))
     if program is None:
         raise InputError("the program `course` is not beside this Python", hint="Run `make setup`.")
-    raise typer.Exit(run_instead([program, *command], {**os.environ, **environment}))
+    raise typer.Exit(run_instead([program, *command], {**os.environ, **environment(folder)}))
 
 
 def capstone() -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from course_lib.cli.data import ingested
-from course_lib.cli.printing import counted, say, show
+from course_lib.cli.printing import counted, harmless, say, show
 from course_lib.errors import InputError
 from course_lib.pipeline.catalogue import NAMES, PipelineError, parameters_of
 
@@ -53,16 +55,20 @@ Caching = Annotated[
 def run(
     pipeline_name: Name = "docs_pipeline",
     given: Given = None,
+    runner: Annotated[
+        Literal["subprocess", "docker"],
+        typer.Option(help="Whether a step is a process or a container of its image."),
+    ] = "subprocess",
     caching: Caching = True,
     compile_only: CompileOnly = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show all that the steps say.")
     ] = False,
 ) -> None:
-    """Run a pipeline on this machine: each step is a process of its own.
+    """Run a pipeline on this machine: each step is a process, or with docker a container.
 
     Steps whose inputs were seen before are left out; what the database holds already is neither
-    encoded nor written again.
+    encoded nor written again. For containers, build the images first: make images.
 
     Example: course pipeline run --set source=data/documents --set shards=4
     """
@@ -74,7 +80,12 @@ def run(
     from course_lib.store import default_url
 
     done = run_locally(
-        pipeline_name, arguments, caching=caching, url=default_url(), on_event=_progress()
+        pipeline_name,
+        arguments,
+        caching=caching,
+        url=default_url(),
+        runner=runner,
+        on_event=_progress(),
     )
     if verbose:
         show(done.log.read_text(encoding="utf-8"))
@@ -159,7 +170,7 @@ def compile_all(
 
     Example: course pipeline compile --check
     """
-    from course_lib.pipeline.compiling import check_compiled, write_compiled
+    from course_lib.pipeline.compiling import outdated, write_compiled
 
     if not check:
         changed = write_compiled(output_dir)
@@ -168,12 +179,9 @@ def compile_all(
         if not changed:
             show(f"{len(NAMES)} pipelines are up to date")
         return
-    differences = check_compiled(output_dir)
-    for difference in differences.values():
-        show(difference)
-    if differences:
+    if found := outdated(output_dir):
         raise PipelineError(
-            f"out of date: {', '.join(differences)}",
+            f"out of date: {', '.join(file.stem for file in found)}",
             hint="Compile and commit them: course pipeline compile",
         )
     show(f"{len(NAMES)} pipelines are up to date")
@@ -220,13 +228,16 @@ def _print_compiled(name: str, registry: str, caching: bool) -> None:
 def _progress() -> Callable[[str, str, float], None]:
     """Return what shows a line for each step that ends, with what it took."""
     begun: defaultdict[str, list[float]] = defaultdict(list)
+    out = sys.stdout  # while a pipeline runs, what is printed elsewhere goes into its log
 
     def tell(what: str, task: str, seconds: float) -> None:
         if what == "started":
             begun[task].append(seconds)
             return
         took = f"{seconds - begun[task].pop(0):6.1f} s" if begun[task] else " " * 8
-        show(f"{took}  {task:24} {what}")
+        # Where nobody reads any more, the run goes on all the same.
+        with suppress(OSError):
+            print(harmless(f"{took}  {task:24} {what}"), file=out, flush=True)
 
     return tell
 
@@ -239,7 +250,7 @@ def _summarise(done: LocalRun) -> None:
             f"recall@10 {figures['recall@10']:.2f}, mrr@10 {figures['mrr@10']:.2f} "
             f"({int(figures['n'])} questions)"
         )
-    for page in done.artifacts("report", "page"):
-        show(f"report: {page}")
+    for file in done.artifacts("report", "text"):
+        show(f"report: {file}")
     show(f"log: {done.log}")
     show(f"{done.seconds:.1f} s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import logging
-import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -28,12 +28,21 @@ def serve(
     from course_lib.settings import settings
 
     config = ServiceConfig.from_settings()
-    if not config.key_required and not _is_loopback(host):
+    address = _address(host)
+    if not config.key_required and not address.is_loopback:
         say(
             f"Whoever reaches {host}:{port} can read all that is public and all of "
             f"{config.tenant}'s. RAG_API_KEY_REQUIRED=1 asks for a key."
         )
-    _log_lines()
+    if not address.is_unspecified:
+        config = replace(config, hosts=(*config.hosts, f"[{host}]" if ":" in host else host))
+    elif not config.hosts:
+        say("It answers as localhost alone: RAG_API_HOSTS takes its other names and addresses.")
+    # Of each request uvicorn writes a line.
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    logging.getLogger("psycopg").setLevel(logging.ERROR)  # /ready says it once, and without SQL
     run(create_app(config), host, port, settings().api_proxies)
 
 
@@ -58,25 +67,11 @@ def api_key(
     say("Separate several entries by commas.")
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError:
         raise InputError(
             f"{host!r} is not an address to listen on",
             hint="127.0.0.1 is this machine, 0.0.0.0 all.",
         ) from None
-
-
-def _log_lines() -> None:
-    """Access goes to standard output, one JSON object a line; everything else to standard error."""
-    access = logging.getLogger("course.access")
-    access.setLevel(logging.INFO)
-    access.propagate = False
-    lines = logging.StreamHandler(sys.stdout)
-    lines.setFormatter(logging.Formatter("%(message)s"))
-    access.handlers = [lines]
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    logging.getLogger("psycopg").setLevel(logging.ERROR)  # /ready says it once, and without SQL

@@ -19,7 +19,7 @@ from course_lib.embedder.vectors import Vectors, encode_in_batches, unread
 from course_lib.embedder.weights import DEFAULT_MODEL, fingerprint, model_directory
 from course_lib.errors import ModelError
 from course_lib.progress import progress_bar
-from course_lib.settings import BackendName, PrecisionName, settings, state_dir
+from course_lib.settings import BackendName, PrecisionName, own_functions, settings, state_dir
 
 if TYPE_CHECKING:
     from course_lib.embedder.cache import VectorCache
@@ -57,9 +57,6 @@ class Backend(Protocol):
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return where each word piece starts and ends, the special ones left out."""
-
-    def ids(self, text: str) -> list[int]:
-        """Return each word piece's number in the vocabulary, the special ones left out."""
 
 
 class EmbeddingClient:
@@ -291,45 +288,6 @@ class EmbeddingClient:
                     break
                 size -= self._tables.pop(text).nbytes
 
-    def rarity(self, text: str) -> Vectors:
-        """Return for each word piece of a text how rare it is, for weighing what it says.
-
-        A vocabulary is sorted by how often its pieces occur, the commonest first. By Zipf's law the
-        logarithm of a piece's place says how rare it is: that of *the* is 0, and so is that of what
-        is before it (single letters and signs).
-
-        Parameters
-        ----------
-        text
-            A question.
-
-        Returns
-        -------
-        ndarray
-            float32 of shape (word pieces,), one number for each row that `encode_tokens` gives; 1
-            for all where every piece is that common.
-
-        Raises
-        ------
-        ModelError
-            If the model is a server's, which does not tell its word pieces.
-
-        Notes
-        -----
-        Zipf, "Human Behavior and the Principle of Least Effort" (1949). WordPiece and
-        SentencePiece both sort what they learn from a corpus in this way.
-
-        Examples
-        --------
-        >>> client.rarity("the firewall").round(1)     # doctest: +SKIP
-        array([0. , 9.7], dtype=float32)
-        """
-        [commonest, *_] = self.backend.ids("the")
-        ids = self.backend.ids(_readable(text))[: self.max_seq_length - 2]
-        places = np.maximum(np.array(ids, dtype=np.float32) - commonest, 0)
-        rare = np.log1p(places)
-        return rare if rare.any() else np.ones_like(rare)
-
     def _encode(self, texts: list[str], batch_size: int, progress: bool) -> Vectors:
         prepared = self.backend.prepare([_readable(text) for text in texts])
         size = min(batch_size, self.backend.batch_size)
@@ -360,10 +318,12 @@ class EmbeddingClient:
     @property
     def _cache_key(self) -> str:
         """What a vector depends on beside its text: the weights and the precision."""
+        mark = own_functions()[1]
+        mine = f" mine={mark}" if mark else ""
         if self._wanted == "openai":
-            return f"{self.model_name}@openai-{settings().vector_dim}"
+            return f"{self.model_name}@openai-{settings().vector_dim}{mine}"
         weights = fingerprint(self.directory) if self.directory else self.model_name
-        return f"{weights}@{self._precision}"
+        return f"{weights}@{self._precision}{mine}"
 
 
 def _model_of(backend: BackendName) -> str:

@@ -1,7 +1,7 @@
 """The backend on a server: texts go to an API that speaks OpenAI's protocol, vectors come back.
 
-Everything else stays on this machine, so what may go wrong here is of another kind: keys, limits,
-networks. Each has its own message, and the key is in none of them.
+Everything else stays on this machine. What goes wrong is told in the words of the package `openai`
+or of the server, without the key.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from course_lib.addresses import is_local, shown
+from course_lib.addresses import is_local
+from course_lib.embedder.remote import http_client, server_said
 from course_lib.embedder.vectors import Vectors, byte_places
 from course_lib.errors import ModelError
 
@@ -28,7 +29,10 @@ RETRIES = 6
 
 TIMEOUT = 60.0
 
-OTHER_WAYS = "What was encoded is kept. Without RAG_EMBED_BACKEND, this machine encodes."
+WAYS_OUT = (
+    "Check OPENAI_API_KEY, OPENAI_BASE_URL (…/v1), RAG_EMBED_MODEL and RAG_VECTOR_DIM. What was "
+    "encoded is kept; without RAG_EMBED_BACKEND, this machine encodes."
+)
 
 
 class OpenAIBackend:
@@ -41,7 +45,7 @@ class OpenAIBackend:
     dimension
         How many numbers a vector is to have: `text-embedding-3-large` gives up to 3,072.
     api_key
-        The key; the client refuses to start without one.
+        The key.
     base_url
         Another server; None is OpenAI's.
 
@@ -68,36 +72,15 @@ class OpenAIBackend:
 
     @cached_property
     def _client(self) -> openai.OpenAI:
-        """The client.
-
-        Raises
-        ------
-        ModelError
-            If there is no key, or the address is none.
-        """
-        if not self._api_key:
-            raise ModelError(
-                "RAG_EMBED_BACKEND is openai, and there is no key",
-                hint="Set OPENAI_API_KEY in the environment or in .env, or unset "
-                "RAG_EMBED_BACKEND to encode on this machine.",
-            )
         import openai
 
-        from course_lib.embedder.remote import http_client
-
-        try:
-            return openai.OpenAI(
-                api_key=self._api_key,
-                base_url=self._base_url,
-                max_retries=RETRIES,
-                timeout=TIMEOUT,
-                http_client=http_client(trust_env=not is_local(self._base_url or "")),
-            )
-        except ValueError as error:
-            raise ModelError(
-                f"OPENAI_BASE_URL is not an address: {type(error).__name__}",
-                hint="It looks like http://localhost:11434/v1.",
-            ) from None
+        return openai.OpenAI(
+            api_key=self._api_key or None,
+            base_url=self._base_url,
+            max_retries=RETRIES,
+            timeout=TIMEOUT,
+            http_client=http_client(trust_env=not is_local(self._base_url or "")),
+        )
 
     def prepare(self, texts: list[str]) -> list[str]:
         """Return the texts; the server refuses empty ones and takes a blank instead."""
@@ -112,43 +95,21 @@ class OpenAIBackend:
             If the server cannot be reached, refuses, stays busy, or gives what is not a vector of
             that dimension.
         """
-        import openai
-
         try:
-            answer = self._ask(texts)
-            rows = sorted(answer.data, key=lambda row: row.index)
-            places = [row.index for row in rows]
+            rows = sorted(self._ask(texts).data, key=lambda row: row.index)
             vectors = np.array([row.embedding for row in rows], dtype=np.float32)
-        except openai.OpenAIError as error:
-            from course_lib.embedder.remote import refusal
-
-            setting = "RAG_EMBED_MODEL and RAG_VECTOR_DIM"
-            message, hint = refusal(
-                error, self._where, self._model, setting, TIMEOUT, self._api_key or ""
-            )
-            raise ModelError(message, hint=f"{hint} {OTHER_WAYS}") from None
-        except (ValueError, TypeError, AttributeError) as error:
+        except Exception as error:  # the package's, its HTTP client's, or of a strange answer
             raise ModelError(
-                f"{self._where} answered what is not a list of vectors: {type(error).__name__}",
-                hint="Check OPENAI_BASE_URL: it has to speak OpenAI's protocol (…/v1).",
+                f"{self.name} of {self._model}: {server_said(error, self._api_key or '')}",
+                hint=WAYS_OUT,
             ) from None
-        if places != list(range(len(texts))):
+        lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+        shape = len(texts), self.dimension
+        if vectors.shape != shape or not np.isfinite(lengths).all() or not lengths.all():
             raise ModelError(
-                f"{self._where} gave {len(rows)} vectors for {len(texts)} texts",
-                hint="Check OPENAI_BASE_URL: it has to speak OpenAI's protocol.",
-            )
-        if vectors.ndim != 2 or vectors.shape[1] != self.dimension:
-            found = vectors.shape[1] if vectors.ndim == 2 else "different numbers of"
-            raise ModelError(
-                f"{self._model} gives vectors of {found} dimensions, {self.dimension} were asked "
-                "for",
-                hint=f"Set RAG_VECTOR_DIM to {found}; not every model can shorten its vectors.",
-            )
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not np.isfinite(vectors).all() or not lengths.all():
-            raise ModelError(
-                f"{self._where} gave a vector that is not a direction (NaN or zero)",
-                hint="Try another model: RAG_EMBED_MODEL.",
+                f"{self._model} gives vectors of the shape {vectors.shape}, and unit vectors of "
+                f"{shape} were asked for",
+                hint=WAYS_OUT,
             )
         return np.asarray(vectors / lengths, dtype=np.float32)
 
@@ -180,15 +141,6 @@ class OpenAIBackend:
             hint="Do without MaxSim: unset RAG_RERANK, or set RAG_RERANK_MODEL to a CrossEncoder.",
         )
 
-    def ids(self, text: str) -> list[int]:
-        """Refuse, as `encode_tokens` does."""
-        self.encode_tokens([text])
-        return []
-
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return a place for each byte of a text: no tokenizer makes more pieces than these."""
         return byte_places(text)
-
-    @property
-    def _where(self) -> str:
-        return shown(str(self._client.base_url).rstrip("/"))

@@ -111,10 +111,6 @@ class OpenVinoBackend:
         """Return where each word piece starts and ends, the special ones left out."""
         return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
 
-    def ids(self, text: str) -> list[int]:
-        """Return each word piece's number in the vocabulary, the special ones left out."""
-        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
-
     def encode(self, pieces: Sequence[list[int]]) -> Vectors:
         """Return the unit vectors of one batch: float32 of shape (n, dimension)."""
         token_vectors, mask = self._token_vectors(pieces)

@@ -1,20 +1,16 @@
-"""Servers that run models: the client that asks them, and what their refusals mean.
+"""Servers that run models: the client that asks them, and what may be shown of their refusals.
 
-The client reads so much of an answer and no more. What a server says about a refused request is
-shown, without the key; of a refused key, only the code is.
+The client reads so much of an answer and no more. What a server says is shown without the key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2  # which `openai` asks with
 
 from course_lib.addresses import printable
-
-if TYPE_CHECKING:
-    import openai
 
 MOST_BYTES = 30_000_000
 """Of an answer, however the server sends it: a hundred thousand tokens as events, or vectors."""
@@ -66,56 +62,6 @@ def http_client(*, follow_redirects: bool = True, **options: Any) -> httpx2.Clie
         event_hooks={"response": [_bound]},
         **options,
     )
-
-
-def refusal(
-    error: openai.OpenAIError, where: str, model: str, setting: str, seconds: float, key: str
-) -> tuple[str, str]:
-    """Return what went wrong with a request in OpenAI's protocol, and what to do.
-
-    Parameters
-    ----------
-    error
-        The package's error.
-    where
-        The server's address.
-    model
-        What was asked for.
-    setting
-        Where the model is named.
-    seconds
-        How long was waited.
-    key
-        The key, which is not shown.
-    """
-    import openai
-
-    status, code = getattr(error, "status_code", 0), error_code(error)
-    sentence = "" if status in (401, 403) else server_said(getattr(error, "body", None), key)
-    said = f"status {status} {code}".rstrip() + (f": {sentence}" if sentence else "")
-    if isinstance(error, openai.APITimeoutError):
-        hint = "Ask again later; for an answer, RAG_GENERATOR_TIMEOUT can be raised."
-        return f"{where} did not answer within {seconds:g} s", hint
-    if isinstance(error, openai.APIConnectionError):
-        return f"{where} cannot be reached", "Check the connection and OPENAI_BASE_URL."
-    if not status:
-        return f"the answer of {where} broke off ({sentence or code})", "Ask again."
-    if status in (401, 403):
-        message, hint = "refuses the key", "Check OPENAI_API_KEY, and what the key may do."
-    elif status == 404:
-        message, hint = f"has no model {model!r}", f"Correct {setting}, or OPENAI_BASE_URL."
-    elif code == "insufficient_quota":
-        message, hint = "says that the quota of the key is used up", "Add to the account."
-    elif code == "context_length_exceeded":
-        message = f"says that the prompt is longer than {model} takes"
-        hint = "Raise RAG_SAFETY_MARGIN_TOKENS, or lower RAG_CONTEXT_WINDOW or --top-k."
-    elif status == 429:
-        message, hint = "takes no more requests for now", "Wait a minute and ask again."
-    elif status >= 500:
-        message, hint = "has a problem of its own", "Ask again later."
-    else:
-        message, hint = "refuses the request", f"Check {setting} and OPENAI_BASE_URL."
-    return f"{where} {message} ({said})", hint
 
 
 def server_said(error: object, key: str) -> str:

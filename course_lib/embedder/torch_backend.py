@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from course_lib.embedder import hub
+from course_lib.embedder.hub import load
 from course_lib.embedder.vectors import Vectors, byte_places
 from course_lib.embedder.weights import check_weights
 from course_lib.errors import ModelError
@@ -21,9 +21,13 @@ from course_lib.errors import ModelError
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-log = logging.getLogger(__name__)
-
 LOADING_ERRORS = (OSError, ValueError, RuntimeError)
+
+WAYS_OUT = (
+    "Check its name and the connection; or download it elsewhere, copy the folder here and set "
+    "RAG_EMBED_MODEL to its path; or unset RAG_EMBED_MODEL, which takes the model that the course "
+    "brings along."
+)
 
 
 class TorchBackend:
@@ -109,12 +113,6 @@ class TorchBackend:
         )["offset_mapping"]
         return found
 
-    def ids(self, text: str) -> list[int]:
-        """Return each word piece's number in the vocabulary, the special ones left out."""
-        return list(
-            self._model.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-        )
-
 
 def _load(model: str, directory: Path | None) -> SentenceTransformer:
     if directory is not None:
@@ -128,19 +126,7 @@ def _load(model: str, directory: Path | None) -> SentenceTransformer:
                 f"the model in {directory} cannot be loaded: {error}",
                 hint="Give the folder that `SentenceTransformer.save_pretrained` wrote.",
             ) from error
-    os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", "30")
-    if hub.was_fetched(model):
-        try:
-            return _open(model, local_files_only=True)
-        except LOADING_ERRORS as error:
-            log.info("%s is here only in part, or spoilt: %s", model, error)
-    hub.ask_hub(model)
-    try:
-        return _open(model, local_files_only=False)
-    except LOADING_ERRORS as error:
-        raise ModelError(
-            f"the model {model!r} could not be fetched from the hub: {error}", hint=hub.WAYS_OUT
-        ) from error
+    return load(_open, model, WAYS_OUT)
 
 
 def _open(model: str, *, local_files_only: bool) -> SentenceTransformer:

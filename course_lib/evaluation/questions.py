@@ -6,9 +6,8 @@ and field, before anything is measured with it.
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
@@ -26,9 +25,8 @@ HINT = (
     "data/README.md describes all fields."
 )
 
-
-LONGEST_NAME = 60
-"""Characters of a field's name that are shown."""
+LONGEST = 300
+"""Characters of the names of fields that are shown."""
 
 
 def _readable(text: str) -> str:
@@ -198,15 +196,13 @@ def read_questions(
     questions: dict[str, Question] = {}
     lines_of: dict[str, int] = {}
     without_kind: list[int] = []
-    strange: set[str] = set()
+    known_fields, strange = {field.name for field in fields(Question)}, set[str]()
     for number, _, raw in read_lines(path):
         try:
             record = json.loads(raw.decode("utf-8"))
-            for field, told in _strange_fields(record):
-                if field not in strange:
-                    say(f"{path.name}, line {number}: {told}")
-                strange.add(field)
-            if isinstance(record, Mapping) and "kind" not in record:
+            if isinstance(record, dict):
+                strange |= record.keys() - known_fields
+            if isinstance(record, dict) and "kind" not in record:
                 without_kind.append(number)
                 if only is None:
                     wanted = " or ".join(f'"kind": "{kind}"' for kind in kinds)
@@ -224,6 +220,8 @@ def read_questions(
         lines_of[question.id] = number
     if not questions:
         raise InputError(f"{path.name} holds no question", hint=HINT)
+    if strange:
+        say(f"{path.name}: fields that have no effect: {', '.join(sorted(strange))[:LONGEST]}")
     if without_kind:
         say(
             f"{path.name}: lines without a kind: {len(without_kind)}, the first is line "
@@ -237,20 +235,6 @@ def _wrong(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f" is not JSON: {error.msg} in column {error.colno}"
     return " is nested too deep to be read" if isinstance(error, RecursionError) else f", {error}"
-
-
-def _strange_fields(record: object) -> Iterator[tuple[str, str]]:
-    """Yield each field that no question has, and what to say of it."""
-    if not isinstance(record, Mapping):
-        return
-    known = [field.name for field in fields(Question)]
-    for name in record:
-        if name in known:
-            continue
-        absent = [field for field in known if field not in record]
-        meant = difflib.get_close_matches(name.lower(), absent, n=1, cutoff=0.75)
-        told = f"{name[:LONGEST_NAME]!r} is not a field of a question and has no effect"
-        yield name, f"{told}; is {meant[0]} meant?" if meant else told
 
 
 def as_question(record: object, **otherwise: str) -> Question:

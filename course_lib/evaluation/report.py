@@ -1,4 +1,4 @@
-"""A run as a person reads it: tables by kind, what changed, and what each question found."""
+"""A run as a person reads it: tables by kind, and what changed since another run."""
 
 from __future__ import annotations
 
@@ -11,18 +11,44 @@ from typing import TYPE_CHECKING
 from course_lib.errors import InputError
 from course_lib.evaluation.metrics import NAMES
 from course_lib.evaluation.questions import Question
-from course_lib.evaluation.runs import Answer, Run, Unit, compare
+from course_lib.evaluation.runs import Run, Unit, compare
 from course_lib.evaluation.statistics import FEWEST, INTERVALS, bootstrap_interval, why_no_interval
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    import pandas as pd
 
 
-def print_run(console: Console, run: Run) -> None:
+def print_run(show: Callable[[str], None], run: Run) -> None:
     """Print a table by file, and one by resource where questions name resources."""
-    _print_table(console, run, "file")
+    units: list[Unit] = ["file"]
     if any(answer.question.gold_resources for answer in run.answers):
-        _print_table(console, run, "resource")
+        units.append("resource")
+    for by in units:
+        show(f"{run.name}, by {by}:")
+        show(table(run, by).to_string())
+    show(f"{INTERVALS}; n is too small for one with fewer than {FEWEST} questions")
+
+
+def table(run: Run, by: Unit = "file") -> pd.DataFrame:
+    """Return the metrics of a run, one a row; a column for each kind of questions.
+
+    Examples
+    --------
+    >>> from course_lib.evaluation.questions import Question
+    >>> from course_lib.evaluation.runs import Answer
+    >>> asked = Question("q1", "When?", "docs", ("a.md", "c.md"))
+    >>> print(table(Run("dense", (Answer(asked, ("b.md", "a.md"), ()),))).loc[["mrr@10"]])
+                       docs (1)
+    mrr@10  0.500 (n too small)
+    """
+    import pandas as pd
+
+    columns = {}
+    for kind in run.kinds:
+        part = run.about(kind)
+        if count := len(part.values(by=by)):
+            columns[f"{kind} ({count})"] = [_cell(part.values(name, by)) for name in NAMES]
+    return pd.DataFrame(columns, index=list(NAMES))
 
 
 def print_comparison(show: Callable[[str], None], before: Run, after: Run) -> None:
@@ -71,65 +97,15 @@ def check_comparable(before: Run, questions: Iterable[Question]) -> None:
         )
 
 
-def print_each(show: Callable[[str], None], run: Run) -> None:
-    """Print what each question found and missed, the ones that found nothing first."""
-    for answer in sorted(run.answers, key=lambda one: -(one.place or len(one.files) + 1)):
-        show("\n".join(_lines(answer)))
-
-
-def _print_table(console: Console, run: Run, by: Unit) -> None:
-    from rich.table import Table
-
-    parts = {kind: run.about(kind) for kind in run.kinds}
-    counts = {kind: len(part.values(by=by)) for kind, part in parts.items()}
-    caption = INTERVALS
-    if any(0 < count < FEWEST for count in counts.values()):
-        caption += f"; n is too small for an interval with fewer than {FEWEST} questions"
-    table = Table(title=f"{run.name}, by {by}", caption=caption)
-    table.add_column("")
-    for kind, count in counts.items():
-        if count:
-            table.add_column(f"{kind} ({count})", justify="right")
-    for name in NAMES:
-        values = [part.values(name, by) for kind, part in parts.items() if counts[kind]]
-        table.add_row(name, *map(_cell, values))
-    console.print(table)
-
-
 def _cell(values: Sequence[float]) -> str:
-    r"""Return a mean with its interval, or why it has none, as rich's markup.
+    """Return a mean with its interval, or why it has none.
 
     Examples
     --------
     >>> _cell([0.0, 1.0]), _cell([1.0] * 9), _cell([0.0, 1.0] * 50)
-    ('0.500 (n too small)', '1.000 (all equal)', '0.500 \\[0.40, 0.60]')
+    ('0.500 (n too small)', '1.000 (all equal)', '0.500 [0.40, 0.60]')
     """
     if why := why_no_interval(values):
         return f"{statistics.fmean(values):.3f} ({why})"
     mean, low, high = bootstrap_interval(values)
-    return f"{mean:.3f} \\[{low:.2f}, {high:.2f}]"
-
-
-def _lines(answer: Answer) -> list[str]:
-    r"""Return what one question found and missed.
-
-    Examples
-    --------
-    >>> from course_lib.evaluation.questions import Question
-    >>> asked = Question("q1", "When?", "docs", ("a.md", "c.md"))
-    >>> print("\n".join(_lines(Answer(asked, ("b.md", "a.md"), ()))))
-    q1  place 2  When?
-        1 b.md
-      ✓ 2 a.md
-      missed: c.md
-    """
-    asked = answer.question
-    place = f"place {answer.place}" if answer.place else "not found"
-    lines = [f"{asked.id}  {place}  {asked.question}"]
-    for at, file in enumerate(answer.files, start=1):
-        if at > max(3, answer.place or 0):
-            break
-        lines.append(f"  {'✓' if file in asked.paths else ' '} {at} {file}")
-    if answer.missed:
-        lines.append(f"  missed: {', '.join(answer.missed)}")
-    return lines
+    return f"{mean:.3f} [{low:.2f}, {high:.2f}]"

@@ -52,11 +52,6 @@ class Answer:
         places = enumerate(self.files, start=1)
         return next((place for place, file in places if file in self.question.paths), None)
 
-    @property
-    def missed(self) -> tuple[str, ...]:
-        """Gold files that were not found."""
-        return tuple(path for path in self.question.gold_paths if path not in self.files)
-
 
 @dataclass(frozen=True)
 class Run:

@@ -1,7 +1,7 @@
 """A repository in the index: downloaded, split, encoded and stored as exactly one revision of it.
 
-Each file goes to the partition of its kind, each issue to `issues`. Every chunk says which commit
-it is from and where its lines can be read. What is gone from the revision leaves the index.
+Its files go to the source's partition, its issues to `issues`. Every chunk says which commit it is
+from and where its lines can be read. What is gone from the revision leaves the index.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from course_lib.loader.github.download import (
     default_folder,
     download_github_code,
 )
+from course_lib.loader.github.issue_records import PARTITION as ISSUES
 from course_lib.loader.github.issue_records import issue_document
 from course_lib.loader.github.issues import download_github_issues
-from course_lib.loader.partitions import ISSUES, spread
 from course_lib.loader.splitting import IngestOptions, document_row
 from course_lib.records import Report, Scope, Skipped
 
@@ -39,7 +39,7 @@ class RepositoryReport(Report):
     repo, ref, commit
         What was asked for, and the commit that is in the index now.
     partitions
-        Partition → report, for each that something belongs to or left; issues among them.
+        Partition → report: of the files, and of the issues if they were asked for.
     fetched, reused
         How many files came over the network, and how many were here already.
     skipped
@@ -83,9 +83,7 @@ def ingest_repository(
     selection
         Which files of which version.
     scope
-        Where they belong. Where it names a partition, all files go there, and it is the only one
-        that is touched but `issues`; otherwise each goes to the partition of its kind, and all of
-        `BY_KIND` are brought up to date. By default it has the names of the repository and the ref.
+        Where they belong. By default it has the names of the repository and the ref.
     options
         How files and issues are split and encoded, and who is told.
     conn
@@ -127,21 +125,17 @@ def ingest_repository(
         options.say(f"left out: {file.name} {file.reason}")
     index = partial(index_documents, options=options, conn=conn, embedder=embedder)
     failed = {file.name for file in code.failed}
-    reports: dict[str, IngestReport] = {}
-    for name, files in spread(documents, scope.partition).items():
-        within = scope.within(partition=name)
-        report = index(
-            files,
-            within,
-            is_gone=lambda name: name not in failed,
-            finish=lambda chunk: cite(chunk, code.web, code.commit),
-        )
-        refused = {file.name for file in report.skipped}
-        current = [file for file in files if file.name not in refused]
-        rows = [document_row(file, embedder.model_name, options) for file in current]
-        renew_citations(conn, within, rows, code.web, code.commit)
-        if files or report.deleted:
-            reports[name] = report
+    report = index(
+        documents,
+        scope,
+        is_gone=lambda name: name not in failed,
+        finish=lambda chunk: cite(chunk, code.web, code.commit),
+    )
+    refused = {file.name for file in report.skipped}
+    current = [file for file in documents if file.name not in refused]
+    rows = [document_row(file, embedder.model_name, options) for file in current]
+    renew_citations(conn, scope, rows, code.web, code.commit)
+    reports = {scope.partition: report}
     if found is not None:
         reports[ISSUES] = index(
             [issue_document(issue) for issue in found.issues],

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+import yaml
+
 from course_lib.loader.resource_identity import Identity, read_identity, read_key, usual_head
-from course_lib.loader.yaml_nodes import Node, parse_nodes
+from course_lib.loader.yaml_nodes import entries, parse_nodes
 from course_lib.records import Span
 
 
@@ -174,19 +176,20 @@ def _resources_in(document: str) -> list[_Found]:
     return _branches(document)
 
 
-def _identity(root: Node, text: str) -> Identity:
+def _identity(root: yaml.Node, text: str) -> Identity:
     """Return what a parsed document says; a `ValueError` where a value is a Helm expression."""
-    entries = root.entries()
-    children = entries["metadata"].entries() if "metadata" in entries else {}
-    nodes = [entries.get("kind"), children.get("name"), children.get("namespace")]
-    nodes.append(entries.get("apiVersion"))
-    if any(node and node.kind == "mapping" and text.startswith("{{", node.start) for node in nodes):
-        raise ValueError("a template, which happens to be a mapping in a mapping")
-    return Identity(*(node.value if node and node.kind == "scalar" else None for node in nodes))
+    own = entries(root)
+    children = entries(own.get("metadata"))
+    nodes = [own.get("kind"), children.get("name"), children.get("namespace")]
+    nodes.append(own.get("apiVersion"))
+    for node in nodes:
+        if isinstance(node, yaml.MappingNode) and text.startswith("{{", node.start_mark.index):
+            raise ValueError("a template, which happens to be a mapping in a mapping")
+    return Identity(*(one.value if isinstance(one, yaml.ScalarNode) else None for one in nodes))
 
 
-def _resources_of(root: Node, source: str) -> list[_Found]:
-    """Return a parsed resource, or the items of a List; none where an item is an alias.
+def _resources_of(root: yaml.Node, source: str) -> list[_Found]:
+    """Return a parsed resource, or the items of a List; an alias belongs to the item before it.
 
     Lists in Lists are opened. An item begins with the comments above it.
     """
@@ -195,9 +198,10 @@ def _resources_of(root: Node, source: str) -> list[_Found]:
     last, end = -1, 0
     while waiting:
         node, of_list = waiting.pop()
-        if node.start <= last:
-            return []  # an alias to what is elsewhere, or to what it is in
-        last = node.start
+        at = node.start_mark.index
+        if at <= last:
+            continue  # an alias to what was before, or to what it is in
+        last = at
         identity = _identity(node, source)
         if identity.kind is None:
             identity = identity._replace(kind=of_list.kind)
@@ -209,33 +213,33 @@ def _resources_of(root: Node, source: str) -> list[_Found]:
                 of_items = identity._replace(kind=(identity.kind or "").removesuffix("List"))
             waiting += [(item, of_items) for item in reversed(items)]
             continue
-        start = source.rfind("\n", 0, node.start) + 1
-        if source[start : node.start].strip(" -"):
-            start = node.start  # in flow style, another item is on the same line
+        start = source.rfind("\n", 0, at) + 1
+        if source[start:at].strip(" -"):
+            start = at  # in flow style, another item is on the same line
         elif found:
             start = _with_comments(source, start, end)
         end = _end_of(node)
-        found.append(_Found(identity, start, node.start))
+        found.append(_Found(identity, start, at))
     return found
 
 
-def _items(node: Node, identity: Identity) -> list[Node]:
+def _items(node: yaml.Node, identity: Identity) -> list[yaml.Node]:
     """Return the items of a List, or of a RoleList and the like; none of anything else."""
-    items = node.entries().get("items")
-    if items is None or items.kind != "sequence" or not (identity.kind or "").endswith("List"):
+    items = entries(node).get("items")
+    if not isinstance(items, yaml.SequenceNode) or not (identity.kind or "").endswith("List"):
         return []
-    are_resources = all("metadata" in item.entries() for item in items.children)
-    return items.children if identity.kind == "List" or are_resources else []
+    are_resources = all("metadata" in entries(item) for item in items.value)
+    return list(items.value) if identity.kind == "List" or are_resources else []
 
 
-def _end_of(node: Node) -> int:
-    """Return where the last scalar or alias in a node ends; what follows are comments."""
-    while node.children and node.children[-1].end <= node.end:
-        last = node.children[-1]
-        if last.start <= node.start:
-            break  # the children of an alias are those of its anchor, which may be around it
+def _end_of(node: yaml.Node) -> int:
+    """Return where the last scalar in a node ends; what follows are comments."""
+    while isinstance(node, yaml.CollectionNode) and node.value:
+        last = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
+        if last.start_mark.index <= node.start_mark.index:
+            break  # an alias to what is elsewhere, or to what it is in
         node = last
-    return node.end
+    return node.end_mark.index
 
 
 def _with_comments(source: str, start: int, floor: int) -> int:

@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+import yaml
 from pydantic import JsonValue
 
 from course_lib.loader.kubernetes_records import PARSER as KUBERNETES
 from course_lib.loader.kubernetes_records import manifest_pieces
 from course_lib.loader.pieces import make_chunks
-from course_lib.loader.yaml_nodes import Node, parse_nodes
+from course_lib.loader.yaml_nodes import entries, parse_nodes
 from course_lib.records import LOCAL, Chunk, Document, Scope
 
 PARSER = KUBERNETES._replace(id="kustomize")
@@ -50,21 +51,21 @@ def read_kustomization(text: str, path: str) -> dict[str, JsonValue]:
         root = parse_nodes(text.removeprefix("\ufeff"))
     except ValueError:
         root = None
-    entries = root.entries() if root else {}
+    own = entries(root)
     folder = posixpath.dirname(path)
-    named = [*_scalars(entries.get("resources")), *_scalars(entries.get("bases"))]
-    components = _scalars(entries.get("components"))
+    named = [*_scalars(own.get("resources")), *_scalars(own.get("bases"))]
+    components = _scalars(own.get("components"))
     remote = [name for name in (*named, *components) if _REMOTE.match(name)]
     local = [name for name in named if name not in remote]
     found: dict[str, JsonValue] = {
-        "namespace": _scalar(entries.get("namespace")),
-        "name_prefix": _scalar(entries.get("namePrefix")),
-        "name_suffix": _scalar(entries.get("nameSuffix")),
+        "namespace": _scalar(own.get("namespace")),
+        "name_prefix": _scalar(own.get("namePrefix")),
+        "name_suffix": _scalar(own.get("nameSuffix")),
         "bases": _paths(folder, (name for name in local if not _FILE.match(name))),
         "components": _paths(folder, (name for name in components if name not in remote)),
         "resources": _paths(folder, filter(_FILE.match, local)),
-        "patches": _paths(folder, _patches(entries)),
-        "images": list(_images(entries.get("images"))),
+        "patches": _paths(folder, _patches(own)),
+        "images": list(_images(own.get("images"))),
         "remote": list[JsonValue](remote),
     }
     return {key: value for key, value in found.items() if value}
@@ -100,39 +101,39 @@ def parse_kustomization(document: Document, *, scope: Scope = LOCAL) -> list[Chu
     return make_chunks(document, scope, pieces, PARSER)
 
 
-def _scalar(node: Node | None) -> str | None:
-    return node.value if node and node.kind == "scalar" and node.value else None
+def _scalar(node: yaml.Node | None) -> str | None:
+    return node.value or None if isinstance(node, yaml.ScalarNode) else None
 
 
-def _scalars(node: Node | None) -> list[str]:
-    items = node.children if node and node.kind == "sequence" else []
-    return [item.value for item in items if item.kind == "scalar" and item.value]
+def _items(node: yaml.Node | None) -> list[yaml.Node]:
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+
+
+def _scalars(node: yaml.Node | None) -> list[str]:
+    return [value for value in map(_scalar, _items(node)) if value]
 
 
 def _paths(folder: str, names: Iterable[str]) -> list[JsonValue]:
     return [posixpath.normpath(posixpath.join(folder, name)) for name in names]
 
 
-def _patches(entries: Mapping[str, Node]) -> list[str]:
+def _patches(own: Mapping[str, yaml.Node]) -> list[str]:
     found = []
     for key in ("patches", "patchesStrategicMerge", "patchesJson6902", "replacements"):
-        node = entries.get(key)
-        for item in node.children if node and node.kind == "sequence" else []:
-            value = _scalar(item) or _scalar(item.entries().get("path"))
+        for item in _items(own.get(key)):
+            value = _scalar(item) or _scalar(entries(item).get("path"))
             if value and "\n" not in value and not _REMOTE.match(value):
                 found.append(value)
     return found
 
 
-def _images(node: Node | None) -> Iterable[JsonValue]:
-    for item in node.children if node and node.kind == "sequence" else []:
-        image = {
-            key: value.value for key, value in item.entries().items() if value.kind == "scalar"
-        }
+def _images(node: yaml.Node | None) -> Iterable[JsonValue]:
+    for item in _items(node):
+        image = {key: _scalar(value) for key, value in entries(item).items()}
         name = image.get("name")
         if not name:
             continue
-        new = image.get("newName", name)
+        new = image.get("newName") or name
         tag = f":{image['newTag']}" if image.get("newTag") else ""
         tag += f"@{image['digest']}" if image.get("digest") else ""
         yield f"{name} -> {new}{tag}" if new != name or tag else name

@@ -32,6 +32,7 @@ from course_lib.loader.github import issue_records
 from course_lib.loader.languages import LANGUAGES
 from course_lib.loader.pieces import ParserInfo
 from course_lib.records import Chunk, Document, Scope, explain
+from course_lib.settings import own_functions
 
 
 @runtime_checkable
@@ -67,9 +68,11 @@ class LegacyParser(Protocol):
     def parse(
         self, content: str, source_path: str, type: str, hierarchy: Sequence[str]
     ) -> Sequence[Any]:
-        """Return pieces: mappings or objects with `content`, and `kind`, `name`, lines.
+        """Return pieces: texts, or mappings or objects with `content` and other fields of a record.
 
-        `type` is the file's extension without the dot, `hierarchy` the folders above it.
+        These are `kind`, `name`, `line_start`, `line_end`, `class_name` and `extends`. What is in
+        `metadata`, and any other field, goes into `customMeta`. `type` is the file's extension
+        without the dot, `hierarchy` the folders above it.
         """
         ...
 
@@ -117,7 +120,9 @@ class Registered:
         >>> BUILT_IN[0].settings(512, 64)
         'chunk_size=512 chunk_overlap=64'
         """
-        used = self.sizes(chunk_size, chunk_overlap)
+        used: dict[str, object] = {**self.sizes(chunk_size, chunk_overlap)}
+        if mark := own_functions()[0]:
+            used["mine"] = mark
         return " ".join(f"{name}={size}" for name, size in used.items())
 
 
@@ -175,26 +180,8 @@ def _adapted(parser: LegacyParser, file: Document, scope: Scope) -> list[Chunk]:
 
 
 _HASH_INPUTS = ["kind", "name", "content", "sourcePath", "parserId", "parserVersion"]
-_TAKEN = {
-    "kind": "kind",
-    "type": "kind",
-    "name": "name",
-    "title": "name",
-    "content": "content",
-    "text": "content",
-    "line_start": "line_start",
-    "lineStart": "line_start",
-    "start_line": "line_start",
-    "startLine": "line_start",
-    "line_end": "line_end",
-    "lineEnd": "line_end",
-    "end_line": "line_end",
-    "endLine": "line_end",
-    "className": "class_name",
-    "class_name": "class_name",
-    "extends": "extends",
-}
-"""What a legacy piece may call a field → the record's field; the first that is there counts."""
+_TAKEN = ("kind", "name", "content", "line_start", "line_end", "class_name", "extends")
+"""The fields of a record that a legacy piece may give, in either spelling."""
 
 
 def _values(piece: object) -> dict[str, Any]:
@@ -216,17 +203,14 @@ def _record(
     file_type: str,
     scope: Scope,
 ) -> Chunk:
-    fields: dict[str, Any] = {}
-    for name, target in _TAKEN.items():
-        if name in values:
-            fields.setdefault(target, values.pop(name))
-    meta: dict[str, Any] = {}
-    for name in ("metadata", "customMeta", "custom_meta"):
-        inner = values.pop(name, None)
-        meta |= inner if isinstance(inner, Mapping) else {}
+    aliases = {name: str(info.alias) for name, info in Chunk.model_fields.items()}
+    fields = {name: values.get(name, values.get(aliases[name])) for name in _TAKEN}
+    inner = [values.pop(name, {}) for name in ("metadata", "custom_meta")]
     # What the adapter itself decides is not taken from the piece.
-    own = {str(info.alias) for info in Chunk.model_fields.values()} | set(Chunk.model_fields)
-    meta = {name: value for name, value in values.items() if name not in own} | meta
+    own = {*aliases, *aliases.values()}
+    meta = {name: value for name, value in values.items() if name not in own}
+    for more in inner:
+        meta |= more if isinstance(more, Mapping) else {}
     if scope.branch:
         meta["branch"] = scope.branch
     try:

@@ -1,105 +1,59 @@
-"""A YAML document as a tree of light nodes: what a parser says, with scalars as they are written.
+"""A YAML document as libyaml's tree of nodes (through PyYAML), with scalars as they are written.
 
-It is built from the events of libyaml (through PyYAML), which nest to any depth without recursion.
-Unlike PyYAML's own nodes these know where an alias is, and repeated keys are not an error.
+A node's `start_mark.index` is its offset in the text; an alias is the node of its anchor.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Any
 
 import yaml
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BRACKETS = re.compile(r"[\[\]{}]")
 _DEEPEST = 1000  # libyaml takes the square of this in time
+_INDICATORS = re.compile(r"^[ \t?:-]{2000}", re.MULTILINE)
+"""How a line begins that nests deeper than the stack of the process: `- - - - …`."""
 
 
-@dataclass(slots=True, eq=False)
-class Node:
-    """A scalar, a sequence or a mapping.
-
-    Attributes
-    ----------
-    kind
-        ``scalar``, ``sequence`` or ``mapping``.
-    start, end
-        Offsets in the text that was parsed; of an alias, where the alias is.
-    value
-        A scalar's text, unescaped and unfolded but not resolved: ``on`` stays ``on``.
-    children
-        The items of a sequence; the keys and values of a mapping in turn.
-    plain
-        Whether a scalar is without quotes, tag or block indicator.
-    """
-
-    kind: str
-    start: int
-    end: int
-    value: str = ""
-    children: list[Node] = field(default_factory=list)
-    plain: bool = False
-
-    def entries(self) -> dict[str, Node]:
-        """Return a mapping's values by their scalar keys: the last of equal keys, merges last.
-
-        Anything but a mapping has none.
-        """
-        found: dict[str, Node] = {}
-        merged: list[Node] = []
-        for key, value in self._pairs():
-            found[key.value] = value
-            if key.value == "<<" and key.plain:
-                merged += value.children if value.kind == "sequence" else [value]
-        for source in merged:
-            for key, value in source._pairs():
-                found.setdefault(key.value, value)
-        return found
-
-    def _pairs(self) -> list[tuple[Node, Node]]:
-        if self.kind != "mapping":
-            return []
-        pairs = zip(self.children[::2], self.children[1::2], strict=True)
-        return [(key, value) for key, value in pairs if key.kind == "scalar"]
-
-
-def parse_nodes(text: str) -> Node | None:
-    r"""Parse a text of one document; None where there is none.
+def parse_nodes(text: str) -> yaml.Node | None:
+    r"""Parse a text and return the node of its first document; None where there is none.
 
     Raises
     ------
     ValueError
-        If the parser does not accept it.
+        If the parser does not accept it, or it nests too deep.
 
     Examples
     --------
-    >>> parse_nodes("a: &x 1\nb: *x\n").entries()["b"]
-    Node(kind='scalar', start=11, end=13, value='1', children=[], plain=True)
+    >>> node = entries(parse_nodes("a: &x 1\nb: *x\n"))["b"]
+    >>> node.value, node.start_mark.index
+    ('1', 3)
     """
-    if _flow_depth(text) > _DEEPEST:
-        raise ValueError(f"flow collections nest deeper than {_DEEPEST}")
-    open_nodes: list[Node] = []
-    anchors: dict[str, Node] = {}
-    root: Node | None = None
+    if _flow_depth(text) > _DEEPEST or _INDICATORS.search(text):
+        raise ValueError("it nests too deep")
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
-            if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
-                open_nodes.pop().end = _index(event.end_mark)
-                continue
-            node = _node(event, anchors)
-            if node is None:
-                continue
-            if open_nodes:
-                open_nodes[-1].children.append(node)
-            elif root is None:
-                root = node
-            if isinstance(event, yaml.CollectionStartEvent):
-                open_nodes.append(node)
+        return next(iter(list(yaml.compose_all(text, Loader=_LOADER))), None)
     except (yaml.YAMLError, UnicodeError) as error:
         raise ValueError(f"no parser accepts it: {error}") from error
-    return root
+
+
+def entries(node: yaml.Node | None) -> dict[str, yaml.Node]:
+    """Return a mapping's values by their scalar keys: the last of equal keys, merges last.
+
+    Anything but a mapping has none.
+    """
+    found = dict(_pairs(node))
+    for key, value in _pairs(node):
+        if key == "<<":
+            for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                found = dict(_pairs(source)) | found
+    return found
+
+
+def _pairs(node: yaml.Node | None) -> list[tuple[str, yaml.Node]]:
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    return [(key.value, value) for key, value in pairs if isinstance(key, yaml.ScalarNode)]
 
 
 def _flow_depth(text: str) -> int:
@@ -111,27 +65,3 @@ def _flow_depth(text: str) -> int:
         depth += 1 if bracket in "[{" else -1
         deepest = max(deepest, depth)
     return deepest
-
-
-def _node(event: Any, anchors: dict[str, Node]) -> Node | None:
-    start, end = _index(event.start_mark), _index(event.end_mark)
-    if isinstance(event, yaml.AliasEvent):
-        meant = anchors.get(event.anchor or "")
-        if meant is None:
-            raise ValueError(f"no anchor is called {event.anchor}")
-        return Node(meant.kind, start, end, meant.value, meant.children, meant.plain)
-    if isinstance(event, yaml.ScalarEvent):
-        node = Node("scalar", start, end, event.value, plain=bool(event.implicit[0]))
-    elif isinstance(event, yaml.MappingStartEvent):
-        node = Node("mapping", start, end)
-    elif isinstance(event, yaml.SequenceStartEvent):
-        node = Node("sequence", start, end)
-    else:
-        return None
-    if event.anchor is not None:
-        anchors[event.anchor] = node
-    return node
-
-
-def _index(mark: Any) -> int:
-    return int(mark.index)

@@ -35,7 +35,7 @@ def load_documents(
     partition: str = "documentation",
     shards: int = 1,
 ) -> list[str]:
-    """Read the documents of a folder or a registered source; return the names of the shards.
+    """Read the documents of a folder; return the names of the shards.
 
     The fingerprint is not used: with it, a cached result is one of the same documents.
     """
@@ -65,6 +65,7 @@ def download_github_code(
     extensions: list[str],
     paths: list[str],
     tenant: str = "local",
+    partition: str = "documentation",
     shards: int = 1,
 ) -> list[str]:
     """Download the files of one commit; return the names of the shards."""
@@ -72,7 +73,9 @@ def download_github_code(
     from course_lib.pipeline.sources import github_code
 
     names = shard_names(shards)
-    corpus = github_code(repo, ref, extensions, paths, commit=commit, tenant=tenant)
+    corpus = github_code(
+        repo, ref, extensions, paths, commit=commit, tenant=tenant, partition=partition
+    )
     documents.metadata.update(write_corpus(documents.path, corpus), commit=commit)
     return names
 
@@ -151,12 +154,20 @@ def build_index(
     return total["chunks"]
 
 
+@dsl.component(base_image=LOADER, install_kfp_package=False)
+def load_questions(questions: dsl.Output[dsl.Dataset], file: str) -> None:
+    """Take labelled questions into the run, so that no other step needs the file."""
+    from course_lib.pipeline.sources import copy_questions
+
+    copy_questions(file, questions.path)
+
+
 @dsl.component(base_image=EMBEDDER, install_kfp_package=False)
 def evaluate(
+    questions: dsl.Input[dsl.Dataset],
     metrics: dsl.Output[dsl.Metrics],
     answers: dsl.Output[dsl.Markdown],
     chunks: int,
-    questions: str,
     tenant: str = "local",
     repo: str = "documents",
 ) -> float:
@@ -168,7 +179,9 @@ def evaluate(
     from course_lib.pipeline.storing import database
 
     with database() as conn:
-        run = evaluate(questions, conn=conn, embedder=EmbeddingClient(), tenant=tenant, repo=repo)
+        run = evaluate(
+            questions.path, conn=conn, embedder=EmbeddingClient(), tenant=tenant, repo=repo
+        )
     for name, value in run.means().items():
         metrics.log_metric(name, round(value, 4))
     Path(answers.path).write_text(markdown(run), encoding="utf-8")
@@ -178,7 +191,7 @@ def evaluate(
 @dsl.component(base_image=EMBEDDER, install_kfp_package=False)
 def report(
     status: dsl.PipelineTaskFinalStatus,
-    page: dsl.Output[dsl.HTML],
+    text: dsl.Output[dsl.Artifact],
     tenant: str,
     repo: str,
     second_repo: str = "",
@@ -196,6 +209,6 @@ def report(
             found = reporting.holdings(conn, tenant, [name for name in (repo, second_repo) if name])
     except CourseError as error:
         problem = str(error.args[0])
-    text = reporting.page(status.state, status.error_message or "", found, problem)
-    Path(page.path).write_text(text, encoding="utf-8")
-    print(f"{status.state}: {sum(one.chunks for one in found)} chunks in the index")
+    said = reporting.report_text(status.state, status.error_message or "", found, problem)
+    Path(text.path).write_text(said, encoding="utf-8")
+    print(said)

@@ -8,44 +8,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
-
-from pydantic import TypeAdapter, ValidationError
 
 from course_lib.errors import InputError
 from course_lib.loader import write_jsonl
-from course_lib.records import LOCAL, Document, Scope, Skipped, explain
-
-Value = TypeVar("Value")
+from course_lib.loader.staged import Origin, staged_lines
+from course_lib.records import Document
 
 MOST_SHARDS = 1_000
 
-FORMAT = "2"
+FORMAT = "3"
 """Of the files that steps hand to each other: one of another format is not used again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where documents come from, and where in the index they belong.
-
-    Attributes
-    ----------
-    scope
-        Where they belong; without a partition, each file goes to the partition of its kind.
-    commit, web
-        Of a repository: the hash, and the page that citations lead to.
-    complete
-        Whether these are all there are, so that what is stored beside them is gone from the source.
-    """
-
-    scope: Scope = LOCAL
-    commit: str = ""
-    web: str = ""
-    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,40 +106,35 @@ def shard_names(count: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The documents of a source, or of one shard of it.
+    """The documents of a source.
 
     Attributes
     ----------
     origin
-        Where they come from.
+        Where they come from, and what is there and could not be read.
     documents
         In the order of the source.
-    unread
-        What is there and could not be read, with the reason; a folder has a slash at its end.
     """
 
     origin: Origin
     documents: Sequence[Document]
-    unread: Sequence[Skipped] = ()
 
-    def to_json(self) -> str:
-        """Return it as JSON: equal for equal content, wherever it was read."""
-        placed = [replace(one, path=Path(one.name)) for one in self.documents]
-        return _CORPUS.dump_json(replace(self, documents=placed)).decode("utf-8")
+    def lines(self) -> Iterator[str]:
+        """Yield it as JSON Lines: equal for equal content, wherever it was read."""
+        placed = (replace(one, path=Path(one.name)) for one in self.documents)
+        return staged_lines(self.origin, placed)
 
     def fingerprint(self) -> str:
         """Return a hash of all of it: equal for equal content, whenever and wherever it was read.
 
         Examples
         --------
-        >>> corpus = Corpus(Origin(), [Document(Path("a.md"), "a.md", "Hello.")])
+        >>> from course_lib.records import Scope
+        >>> corpus = Corpus(Origin(Scope()), [Document(Path("a.md"), "a.md", "Hello.")])
         >>> corpus.fingerprint()[:12]
-        'deac5c78115c'
+        '9ebb37ed1389'
         """
-        return sha256(self.to_json().encode("utf-8")).hexdigest()
-
-
-_CORPUS = TypeAdapter(Corpus)
+        return sha256("\n".join(self.lines()).encode("utf-8")).hexdigest()
 
 
 def write_corpus(path: str | os.PathLike[str], corpus: Corpus) -> dict[str, int]:
@@ -174,54 +145,12 @@ def write_corpus(path: str | os.PathLike[str], corpus: Corpus) -> dict[str, int]
     InputError
         If the file cannot be written.
     """
-    write_jsonl(path, [corpus.to_json()])
+    write_jsonl(path, corpus.lines())
     return {
         "documents": len(corpus.documents),
         "characters": sum(len(document.content) for document in corpus.documents),
-        "unread": len(corpus.unread),
+        "unread": len(corpus.origin.kept),
     }
-
-
-def read_corpus(path: str | os.PathLike[str], shard: Shard | None = None) -> Corpus:
-    """Read a corpus, or only the documents of one shard; what was not read comes with each.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is not a corpus.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "documents.jsonl"
-    >>> corpus = Corpus(Origin(Scope(repo="notes")), [Document(Path("a.md"), "a.md", "Hello.")])
-    >>> write_corpus(file, corpus)
-    {'documents': 1, 'characters': 6, 'unread': 0}
-    >>> back = read_corpus(file)
-    >>> back.origin.scope.repo, back.documents[0].content
-    ('notes', 'Hello.')
-    """
-    corpus = read_json(path, _CORPUS)
-    if shard is None:
-        return corpus
-    return replace(corpus, documents=[one for one in corpus.documents if shard.holds(one.name)])
-
-
-def read_json(path: str | os.PathLike[str], kind: TypeAdapter[Value]) -> Value:
-    """Read what another step wrote.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it holds something else.
-    """
-    try:
-        return kind.validate_json(Path(path).read_bytes())
-    except OSError as error:
-        problem = f"{path} cannot be read: {error.strerror}"
-    except ValidationError as error:
-        problem = f"{path} is not what the step before writes: {explain(error)}"
-    raise InputError(problem, hint="Run the step before again.")
 
 
 def say(sentence: str) -> None:

@@ -1,34 +1,43 @@
-"""Running a pipeline on this machine: each step is a process of its own, as on a cluster a pod.
+"""Running a pipeline on this machine: each step is a process or a container, as on a cluster a pod.
 
 A pipeline and its arguments go in; the run's folder with its artifacts, its log and what became of
 each step come out. Steps whose inputs were seen before are not run again.
+
+What becomes of a step is read in what `kfp.local` logs, which it does from several threads: that a
+step was retried, skipped or found in the cache, no step could write down itself.
 """
 
 from __future__ import annotations
 
+import builtins
 import hashlib
+import io
 import json
+import logging
 import os
+import re
 import secrets
 import shlex
 import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import psutil
 
 from course_lib import __version__
 from course_lib.loader import default_registry
 from course_lib.pipeline.catalogue import PipelineError, find_pipeline
+from course_lib.pipeline.containers import docker_runner, hash_of, image_ids, stop_containers
 from course_lib.pipeline.corpus import FORMAT
 from course_lib.pipeline.storing import URL
-from course_lib.pipeline.watching import COLOURS, Attempt, Told, What, watching
 from course_lib.settings import make_folder, state_dir, with_variables
 
 if TYPE_CHECKING:
@@ -37,7 +46,58 @@ if TYPE_CHECKING:
 EXECUTOR = "kfp.dsl.executor_main"
 """Is in the command of every step."""
 
+Runner = Literal["subprocess", "docker"]
+"""What a step is: a process of this machine, or a container of its image."""
+
 _stopping = threading.Event()
+
+What = Literal["started", "succeeded", "cached", "failed", "retried", "skipped"]
+Told = Callable[[What, str, float], None]
+"""Called with what happened to a step, the step's name, and the seconds since the run began."""
+
+COLOURS = re.compile("\x1b\\[[0-9;]*m")
+"""What makes a terminal change its colours."""
+
+_SAID: tuple[tuple[What, str], ...] = (
+    ("started", r"Executing task '([\w-]+)'"),
+    ("succeeded", r"Task '([\w-]+)' finished with status SUCCESS"),
+    ("failed", r"Task '([\w-]+)' finished with status FAILURE"),
+    ("cached", r"Task ([\w-]+) cache hit"),
+    ("retried", r"Task ([\w-]+) failed \(attempt .*Retrying"),
+    ("skipped", r"Skipping task ([\w-]+):"),
+)
+_ITERATION = re.compile(r"for-loop-\d+-iteration-(\d+)[^\"\n]*executor_output\.json")
+_RAISED = re.compile(r"^\s*((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One try at a step.
+
+    Attributes
+    ----------
+    task
+        The step's name, with the number of the item where it is in a loop: ``split[1]``.
+    outcome
+        ``"succeeded"``, ``"failed"`` or ``"cached"``.
+    at, seconds
+        When it began, since the run's beginning, and how long it took.
+    log
+        What it printed.
+    """
+
+    task: str
+    outcome: What = "failed"
+    at: float = 0.0
+    seconds: float = 0.0
+    log: str = ""
+
+    @property
+    def error(self) -> str:
+        """The last line of its traceback, if it failed; empty if not."""
+        if self.outcome != "failed":
+            return ""
+        return ["ended without a word", *map(str, _RAISED.findall(self.log))][-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +184,10 @@ def run_locally(
     root: str | os.PathLike[str] | None = None,
     caching: bool = True,
     url: str | None = None,
+    runner: Runner = "subprocess",
     on_event: Told = lambda what, task, seconds: None,
 ) -> LocalRun:
-    """Run a pipeline, or a component alone, on this machine: each step is a process of its own.
+    """Run a pipeline, or a component alone, on this machine.
 
     A run that fails is a result, too; `LocalRun.check` makes an exception of it.
 
@@ -143,8 +204,12 @@ def run_locally(
         Whether a step may be left out whose inputs were seen before.
     url
         The steps' database; None leaves the environment, which the steps inherit, as it is.
+    runner
+        ``"subprocess"`` makes each step a process in this environment, ``"docker"`` a container of
+        the step's image.
     on_event
-        Called while it happens, from several threads; see `Told`.
+        Called while it happens, from several threads; see `Told`. What it prints to `sys.stdout`
+        goes into the log.
 
     Returns
     -------
@@ -155,7 +220,8 @@ def run_locally(
     InputError
         If there is no such pipeline.
     PipelineError
-        If the run's files cannot be written, or nothing can start a step.
+        If the run's files cannot be written, or nothing can start a step: there is no shell, no
+        Docker engine, or an image is missing.
 
     Examples
     --------
@@ -163,7 +229,7 @@ def run_locally(
     >>> run.count("failed"), run.outputs  # doctest: +SKIP
     (0, {})
     """
-    if shutil.which("sh") is None:
+    if runner == "subprocess" and shutil.which("sh") is None:
         raise PipelineError(
             "steps are started by a shell, and there is no sh on PATH",
             hint="On Windows, run it in WSL, or with the sh of Git for Windows on PATH.",
@@ -176,19 +242,21 @@ def run_locally(
     folder = home / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     log = folder / "log.txt"
     outputs, failure = {}, ""
+    in_docker = runner == "docker"
+    cache = hash_of(image_ids(made)) if in_docker else _parsers()
     try:
         make_folder(folder)
         local.init(
-            subprocess_runner(),
+            docker_runner(folder.name, url, arguments or {}) if in_docker else subprocess_runner(),
             pipeline_root=os.fspath(folder),
             enable_caching=caching,
-            cache_root=os.fspath(home / "cache" / _parsers()),
+            cache_root=os.fspath(home / "cache" / cache),
         )
         with (
             log.open("w", encoding="utf-8") as file,
             # The steps inherit the database: a parameter would be in the compiled pipeline.
             with_variables({} if url is None else {URL: url}),
-            ended_with_us(),
+            ended_with_us(partial(stop_containers, folder.name) if in_docker else _kill_steps),
             watching(file, begin, on_event) as attempts,
         ):
             try:
@@ -245,7 +313,7 @@ def subprocess_runner() -> SubprocessRunner:
 
 
 @contextmanager
-def ended_with_us() -> Iterator[None]:
+def ended_with_us(end_steps: Callable[[], None]) -> Iterator[None]:
     """End the steps with whoever started them, on Ctrl-C and on SIGTERM.
 
     kfp takes a step that was interrupted for one that failed, and starts it again; and what is
@@ -258,10 +326,7 @@ def ended_with_us() -> Iterator[None]:
 
     def stop(number: int, frame: object) -> None:
         _stopping.set()
-        for process in psutil.Process().children(recursive=True):
-            with suppress(psutil.Error):
-                if EXECUTOR in " ".join(process.cmdline()):
-                    process.kill()
+        end_steps()
         if number == signal.SIGINT:
             raise KeyboardInterrupt
         raise SystemExit(128 + number)
@@ -273,3 +338,90 @@ def ended_with_us() -> Iterator[None]:
         _stopping.clear()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _kill_steps() -> None:
+    """End the steps that are processes."""
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if EXECUTOR in " ".join(process.cmdline()):
+                process.kill()
+
+
+@contextmanager
+def watching(log: IO[str], begin: float, on_event: Told) -> Iterator[list[Attempt]]:
+    """Hear what kfp does meanwhile, and leave everything as it was found.
+
+    kfp's threads replace `print` and the root logger's handlers, and restore what each found: after
+    a fan-out, that can be another thread's. So all of it is put back here, and records are read by
+    a filter, which kfp leaves alone: handlers are away for moments, and what is said then is lost.
+
+    Parameters
+    ----------
+    log
+        Where all goes that is printed and logged.
+    begin
+        When the run began, in seconds since 1970.
+    on_event
+        May be called from several threads at once.
+
+    Yields
+    ------
+    list of Attempt
+        It grows while the run goes on.
+    """
+    ear = _Ear(log, begin, on_event)
+    logger = logging.getLogger()
+    kept = builtins.print, logger.level, logger.handlers[:]
+    logger.addFilter(ear.hear)
+    logger.setLevel(logging.INFO)
+    try:
+        with redirect_stdout(ear), redirect_stderr(ear), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="kfp")
+            yield ear.attempts
+    finally:
+        logger.removeFilter(ear.hear)
+        logger.setLevel(kept[1])
+        builtins.print, _, logger.handlers[:] = kept
+
+
+class _Ear(io.TextIOBase):
+    """Takes the place of standard output; a thread carries out one attempt at a time."""
+
+    def __init__(self, log: IO[str], begin: float, on_event: Told) -> None:
+        self.attempts: list[Attempt] = []
+        self._log, self._begin, self._on_event = log, begin, on_event
+        self._open: dict[int, Attempt] = {}
+
+    def write(self, text: str) -> int:
+        plain = COLOURS.sub("", text)
+        if plain.strip(" "):  # kfp indents by a `print` of its own, from several threads at once
+            self._log.write(plain)
+            if attempt := self._open.get(threading.get_ident()):
+                attempt.log += plain
+        return len(text)
+
+    def hear(self, record: logging.LogRecord) -> bool:
+        """Take a record that was logged, and let none through to a handler."""
+        message = COLOURS.sub("", record.getMessage())
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        self._log.write(f"{clock} - {record.levelname} - {message}\n")
+        for what, pattern in _SAID:
+            if found := re.match(pattern, message):
+                at = round(max(0.0, record.created - self._begin), 3)
+                self._happened(what, found[1], at)
+                self._on_event(what, found[1], at)
+        return False
+
+    def _happened(self, what: What, task: str, at: float) -> None:
+        thread = threading.get_ident()
+        if what == "started":
+            self._open[thread] = Attempt(task, at=at)
+            self.attempts.append(self._open[thread])
+        elif what == "cached":
+            self.attempts.append(Attempt(task, what, at))
+        elif what in ("succeeded", "failed") and thread in self._open:
+            attempt = self._open.pop(thread)
+            attempt.outcome, attempt.seconds = what, at - attempt.at
+            if items := _ITERATION.findall(attempt.log):
+                attempt.task += f"[{items[-1]}]"

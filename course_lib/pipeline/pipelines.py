@@ -29,9 +29,8 @@ def docs_pipeline(
 ) -> None:
     """Bring the index up to date with a folder of documents, and measure it.
 
-    `source` is a folder, relative to the project or absolute, or ID:LOCATION of a registered
-    source, such as github:OWNER/NAME@REF:PATH. On a cluster, `documents_claim` is mounted as the
-    project's data/.
+    `source` is a folder, relative to the project or absolute. On a cluster, `documents_claim` is
+    mounted as the project's data/.
     """
     last = tasks.report(tenant, repo)
     with dsl.ExitHandler(last):
@@ -43,7 +42,7 @@ def docs_pipeline(
 
 @dsl.pipeline(
     name="code-pipeline",
-    description="One commit of a GitHub repository into the index, each file by its kind.",
+    description="One commit of a GitHub repository into the index.",
 )
 def code_pipeline(
     repo: str = "kubeflow/manifests",
@@ -51,15 +50,16 @@ def code_pipeline(
     extensions: list[str] = [".yaml", ".yml", ".py", ".go", ".sh", ".md"],  # noqa: B006
     paths: list[str] = ["apps"],  # noqa: B006
     tenant: str = "local",
+    partition: str = "code_manifests",
     shards: int = 4,
     chunk_size: int = CHUNK_SIZE,
     chunk_overlap: int = CHUNK_OVERLAP,
     batch_size: int = 32,
 ) -> None:
-    """Bring the index up to date with one revision of a repository."""
+    """Bring the index up to date with one revision of a repository, all of it in one partition."""
     last = tasks.report(tenant, repo)
     with dsl.ExitHandler(last):
-        loaded = tasks.download_code(repo, ref, extensions, paths, tenant, shards)
+        loaded = tasks.download_code(repo, ref, extensions, paths, tenant, partition, shards)
         stored = tasks.store_shards(loaded, chunk_size, chunk_overlap, batch_size)
         tasks.with_database(steps.build_index(stored=dsl.Collected(stored.output)))
 
@@ -78,6 +78,7 @@ def ingest_everything(
     paths: list[str] = ["apps"],  # noqa: B006
     since: str = "",
     tenant: str = "local",
+    partition: str = "code_manifests",
     shards: int = 2,
     chunk_size: int = CHUNK_SIZE,
     chunk_overlap: int = CHUNK_OVERLAP,
@@ -86,8 +87,8 @@ def ingest_everything(
 ) -> None:
     """Bring the index up to date with documents, issues and code.
 
-    Parameters are those of the other two pipelines. `since` takes only the issues that changed then
-    or later, such as 2026-03-01; empty takes all.
+    Parameters are those of the other two pipelines; `partition` is the code's. `since` takes only
+    the issues that changed then or later, such as 2026-03-01; empty takes all.
     """
     sizes = (chunk_size, chunk_overlap, batch_size)
     last = tasks.report(tenant, documents_repo, repo)
@@ -99,7 +100,7 @@ def ingest_everything(
         tasks.with_token(issues)
         # What an issue says now is known only by asking: an earlier answer may be out of date.
         issues.set_caching_options(enable_caching=False)
-        code = tasks.download_code(repo, ref, extensions, paths, tenant, shards)
+        code = tasks.download_code(repo, ref, extensions, paths, tenant, partition, shards)
         stored = [
             tasks.store_shards(documents, *sizes),
             tasks.store_shards(issues, *sizes),

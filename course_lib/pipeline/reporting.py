@@ -1,4 +1,4 @@
-"""The last word of a run: its outcome and what the index holds now, as a page of HTML.
+"""The last word of a run: its outcome and what the index holds now, as text.
 
 It is written whether the run succeeded or not, and says what it could not find out.
 """
@@ -6,7 +6,6 @@ It is written whether the run succeeded or not, and says what it could not find 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import NamedTuple
 
 import psycopg
@@ -58,7 +57,7 @@ def holdings(conn: psycopg.Connection, tenant: str, repos: Sequence[str]) -> lis
     return [Holding(*row) for row in rows]
 
 
-def page(state: str, message: str, found: Sequence[Holding], problem: str = "") -> str:
+def report_text(state: str, message: str, found: Sequence[Holding], problem: str = "") -> str:
     """Return the report.
 
     Parameters
@@ -72,32 +71,22 @@ def page(state: str, message: str, found: Sequence[Holding], problem: str = "") 
 
     Examples
     --------
-    >>> "<h1>Index is up to date</h1>" in page("SUCCEEDED", "", [])
-    True
-    >>> "3 of 5 &lt;lost&gt;" in page("FAILED", "3 of 5 <lost>", [])
-    True
+    >>> print(report_text("FAILED", "no space left", []), end="")
+    The run ended as FAILED: no space left
+    What was written stays. Run the same pipeline again to complete it.
+    The index holds nothing of it.
     """
-    succeeded = state == "SUCCEEDED"
-    title = "Index is up to date" if succeeded else f"The run ended as {state}"
-    parts = [f"<h1>{escape(title)}</h1>"]
-    if message:
-        parts.append(f"<p>{escape(message)}</p>")
-    if not succeeded:
-        parts.append("<p>What was written stays. Run the same pipeline again to complete it.</p>")
+    lines = ["The index is up to date."]
+    if state != "SUCCEEDED":
+        lines = [f"The run ended as {state}" + (f": {message}" if message else "")]
+        lines.append("What was written stays. Run the same pipeline again to complete it.")
     if problem:
-        parts.append(f"<p>What the index holds is not known: {escape(problem)}</p>")
-    else:
-        parts.append(_table(found))
-    style = "<style>body{font-family:sans-serif}td,th{padding:.2em .8em;text-align:left}</style>"
-    body = "\n".join(parts)
-    return f'<!doctype html>\n<html lang="en"><meta charset="utf-8">{style}\n{body}\n</html>\n'
-
-
-def _table(found: Sequence[Holding]) -> str:
-    if not found:
-        return "<p>The index holds nothing of it.</p>"
-    head = "".join(f"<th>{name}</th>" for name in Holding._fields)
-    lines = [f"<table><tr>{head}</tr>"]
-    for one in found:
-        lines.append("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in one) + "</tr>")
-    return "\n".join([*lines, "</table>"])
+        lines.append(f"What the index holds is not known: {problem}")
+    elif not found:
+        lines.append("The index holds nothing of it.")
+    lines += [
+        f"{one.repository} {one.version}, {one.partition}: documents {one.documents}, "
+        f"chunks {one.chunks}, changed {one.changed} {one.commits}".rstrip()
+        for one in found
+    ]
+    return "\n".join(lines) + "\n"

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from course_lib.errors import InputError
-from course_lib.loader import Registry, default_registry
-from course_lib.loader.partitions import ISSUES
-from course_lib.pipeline.corpus import Corpus, Origin, say
+from course_lib.loader import default_registry
+from course_lib.loader.staged import Origin
+from course_lib.pipeline.corpus import Corpus, say
 from course_lib.records import Scope, Skipped
 from course_lib.settings import project_root
-
-DIRECTORY = "directory"
 
 
 def read_folder(
@@ -26,14 +25,13 @@ def read_folder(
     repo: str = "documents",
     partition: str = "documentation",
 ) -> Corpus:
-    """Read the documents of a folder, or of another source that the registry knows.
+    """Read the documents of a folder.
 
     Parameters
     ----------
     source
         A folder: absolute, or relative to the project, whose place in an image is where a volume
-        with documents is mounted. Or ``ID:LOCATION`` for a registered source:
-        ``github:OWNER/NAME@REF:PATH`` reads a Git repository on GitHub.
+        with documents is mounted.
     tenant, repo, partition
         Where the documents belong in the index.
 
@@ -44,7 +42,7 @@ def read_folder(
     Raises
     ------
     InputError
-        If there is no such folder or source, or no document in it.
+        If there is no such folder, or no document in it.
 
     Examples
     --------
@@ -55,10 +53,11 @@ def read_folder(
     if not source.strip():
         raise InputError("the source is empty", hint="Name a folder; the course's own is data.")
     registry = default_registry()
-    scheme, location = _parts(source, registry)
     unread: list[Skipped] = []
-    documents = registry.source(scheme).read(
-        location, extensions=registry.extensions(), on_skip=unread.append
+    documents = registry.source("directory").read(
+        os.fspath(project_root() / source),
+        extensions=registry.extensions(),
+        on_skip=unread.append,
     )
     if not documents:
         raise InputError(
@@ -66,10 +65,8 @@ def read_folder(
             hint="Nothing was changed. Check the path; on a cluster, check that the volume that is "
             f"mounted holds it. The formats are {', '.join(registry.extensions())}.",
         )
-    # What a folder holds and cannot be read is not gone; what a repository skips is not text of it.
-    kept = unread if scheme == DIRECTORY else []
-    scope = Scope(tenant=tenant, repo=repo, partition=partition or None)
-    return Corpus(Origin(scope), documents, kept)
+    scope = Scope(tenant=tenant, repo=repo, partition=partition)
+    return Corpus(Origin(scope, kept=tuple(unread)), documents)
 
 
 def pin_commit(repo: str, ref: str) -> str:
@@ -91,9 +88,7 @@ def pin_commit(repo: str, ref: str) -> str:
     check_repository(repo)
     check_ref(ref)
     with closing(open_client()) as api:
-        revision = resolve_ref(api, repo, ref)
-    assert revision is not None, "an answer without an ETag is never 'not modified'"
-    return revision.commit
+        return resolve_ref(api, repo, ref).commit
 
 
 def github_code(
@@ -104,6 +99,7 @@ def github_code(
     *,
     commit: str = "",
     tenant: str = "local",
+    partition: str = "documentation",
 ) -> Corpus:
     """Download the files of one commit of a repository.
 
@@ -114,8 +110,8 @@ def github_code(
         in the index.
     commit
         What the ref was pinned to; empty asks GitHub.
-    tenant
-        Whose the files are; each goes to the partition of its kind.
+    tenant, partition
+        Whose the files are, and where they belong in the index.
 
     Returns
     -------
@@ -132,8 +128,8 @@ def github_code(
     selection = Selection(repo, commit or ref, extensions, paths)
     options = DownloadOptions(dest=default_folder(repo, ref), say=say)
     download = download_github_code(selection, options)
-    origin = Origin(Scope(tenant=tenant, repo=repo, branch=ref), download.commit, download.web)
-    return Corpus(origin, download.documents())
+    scope = Scope(tenant=tenant, repo=repo, branch=ref, partition=partition)
+    return Corpus(Origin(scope, download.commit, download.web), download.documents())
 
 
 def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpus:
@@ -158,17 +154,28 @@ def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpu
         As `download_github_issues`.
     """
     from course_lib.loader.github import DownloadOptions, download_github_issues
-    from course_lib.loader.github.issue_records import issue_document
+    from course_lib.loader.github.issue_records import PARTITION, issue_document
 
     found = download_github_issues(repo, since or None, DownloadOptions(say=say))
-    scope = Scope(tenant=tenant, repo=repo, partition=ISSUES)
+    scope = Scope(tenant=tenant, repo=repo, partition=PARTITION)
     origin = Origin(scope, complete=found.since is None)
     return Corpus(origin, [issue_document(issue) for issue in found.issues])
 
 
-def _parts(source: str, registry: Registry) -> tuple[str, str]:
-    scheme, colon, location = source.partition(":")
-    # A drive of Windows has one letter, and no registered source does.
-    if colon and len(scheme) > 1 and scheme in registry.sources():
-        return scheme, location
-    return DIRECTORY, os.fspath(project_root() / source)
+def copy_questions(file: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Copy a file with labelled questions, which is relative to the project or absolute.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    path = project_root() / file
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"the questions in {path} cannot be read: {error.strerror or error}",
+            hint="Name a file of JSON Lines, as in data/questions, with the parameter `questions`.",
+        ) from error
+    Path(target).write_bytes(content)

@@ -7,39 +7,13 @@ not be split is in there too, so that a later step does not take it for gone.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
-from pydantic import TypeAdapter
-
-from course_lib.loader import write_jsonl
-from course_lib.loader.splitting import IngestOptions, split_documents
-from course_lib.pipeline.corpus import Origin, Shard, read_corpus, read_json, say
-from course_lib.records import Skipped, SourceDocument
+from course_lib.loader.splitting import IngestOptions
+from course_lib.loader.staged import read_staged, split_to_files
+from course_lib.pipeline.corpus import Shard, say
+from course_lib.records import Document
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
-
-
-@dataclass(frozen=True, slots=True)
-class SplitShard:
-    """The documents of a shard, without their chunks.
-
-    Attributes
-    ----------
-    origin, shard
-        Of which source this is, and which part of it.
-    documents
-        The rows of those that were split, but the model.
-    kept
-        What is in the source and was not: it could not be read, or no parser could split it.
-    """
-
-    origin: Origin
-    shard: Shard
-    documents: Sequence[SourceDocument]
-    kept: Sequence[Skipped] = ()
-
-
-_SPLIT = TypeAdapter(SplitShard)
 
 
 def split_shard(
@@ -73,28 +47,12 @@ def split_shard(
     InputError
         If a file cannot be read or written, or an argument is out of its range.
     """
-    from course_lib.loader.github import cite
-
-    corpus = read_corpus(documents, part := Shard.parse(shard))
-    origin = corpus.origin
-    options = IngestOptions(chunk_size=chunk_size, chunk_overlap=chunk_overlap, say=say)
-    split = split_documents(corpus.documents, origin.scope, options)
-    chunks = split.chunks
-    if origin.commit:
-        chunks = [cite(chunk, origin.web, origin.commit) for chunk in chunks]
-    write_jsonl(chunks_to, (chunk.to_json() for chunk in chunks))
-    kept = [*corpus.unread, *split.refused]
-    found = SplitShard(origin, part, split.rows, kept)
-    write_jsonl(rows_to, [_SPLIT.dump_json(found).decode("utf-8")])
-    return {"documents": len(split.rows), "chunks": len(chunks), "kept": len(kept)}
-
-
-def read_split(path: str | os.PathLike[str]) -> SplitShard:
-    """Read the documents that `split_shard` wrote.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is of another kind.
-    """
-    return read_json(path, _SPLIT)
+    origin, found = read_staged(documents, Document)
+    part = Shard.parse(shard)
+    return split_to_files(
+        replace(origin, shard=shard),
+        [one for name, one in found.items() if part.holds(name)],
+        IngestOptions(chunk_size=chunk_size, chunk_overlap=chunk_overlap, say=say),
+        rows_to,
+        chunks_to,
+    )

@@ -7,10 +7,8 @@ is neither encoded nor written again. The vector indexes are built once, after a
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import psycopg
 
@@ -18,10 +16,10 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing import IngestOptions
 from course_lib.indexing.citations import renew_citations
-from course_lib.indexing.staged import chunks_by_document
 from course_lib.indexing.update import update_source
-from course_lib.loader.partitions import spread
-from course_lib.pipeline.splitting import SplitShard, read_split
+from course_lib.loader.staged import read_pieces, read_staged
+from course_lib.pipeline.corpus import Shard
+from course_lib.records import SourceDocument
 from course_lib.store import build_vector_indexes, connect
 
 URL = "DATABASE_URL"
@@ -91,38 +89,34 @@ def store_shard(
     DatabaseError
         If the database went away; what was written until then is whole and stays.
     """
-    split = read_split(rows)
-    origin = split.origin
-    names = {document.name for document in split.documents}
-    pieces = chunks_by_document(Path(chunks), names, (origin.scope.tenant, origin.scope.repo))
-    found = [replace(row, model=embedder.model_name) for row in split.documents]
-    counts = Counter(dict.fromkeys(COUNTS, 0))
-    counts.update(documents=len(split.documents), kept=len(split.kept))
-    for partition, documents in spread(found, origin.scope.partition).items():
-        scope = origin.scope.within(partition=partition)
-        update = update_source(
-            conn,
-            embedder,
-            scope,
-            {row.name: row for row in documents},
-            lambda name: pieces.get(name, ()),
-            is_gone=_gone_from(split),
-            part=str(split.shard),
-            options=IngestOptions(batch_size=batch_size, say=say),
-        )
-        if origin.commit:
-            renew_citations(conn, scope, documents, origin.web, origin.commit)
-        there = sum(len(pieces.get(document.name, ())) for document in documents)
-        written = update.written
-        counts.update(
-            chunks=there,
-            inserted=written.inserted,
-            updated=written.updated,
-            unchanged=there - written.inserted - written.updated,
-            deleted=written.deleted,
-            encoded=update.encoded,
-        )
-    return dict(counts)
+    origin, documents = read_staged(rows, SourceDocument)
+    pieces = read_pieces(chunks, origin, documents)
+    found = [replace(row, model=embedder.model_name) for row in documents.values()]
+    shard = Shard.parse(origin.shard)
+    update = update_source(
+        conn,
+        embedder,
+        origin.scope,
+        {row.name: row for row in found},
+        lambda name: pieces.get(name, ()),
+        is_gone=lambda name: shard.holds(name) and origin.has_lost(name),
+        part=origin.shard,
+        options=IngestOptions(batch_size=batch_size, say=say),
+    )
+    if origin.commit:
+        renew_citations(conn, origin.scope, found, origin.web, origin.commit)
+    there = sum(map(len, pieces.values()))
+    written = update.written
+    return {
+        "documents": len(found),
+        "chunks": there,
+        "inserted": written.inserted,
+        "updated": written.updated,
+        "unchanged": there - written.inserted - written.updated,
+        "deleted": written.deleted,
+        "encoded": update.encoded,
+        "kept": len(origin.kept),
+    }
 
 
 def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]]) -> dict[str, int]:
@@ -145,17 +139,3 @@ def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]])
         raise InputError("no shard was stored", hint="Run the pipeline again.")
     build_vector_indexes(conn)
     return {name: int(sum(shard[name] for shard in shards)) for name in COUNTS}
-
-
-def _gone_from(split: SplitShard) -> Callable[[str], bool]:
-    """Return what says whether a stored document that is not in the shard is gone.
-
-    It is not if it falls in another shard, or its file, or a folder above it, is there.
-    """
-    if not split.origin.complete:
-        return lambda name: False
-    kept = {file.name for file in split.kept}
-    folders = tuple(name for name in kept if name.endswith("/"))
-    return lambda name: (
-        split.shard.holds(name) and name not in kept and not name.startswith(folders)
-    )

@@ -35,12 +35,18 @@ def load_documents(
         shards=shards,
     )
     for task in (seen, loaded):
-        with_documents(with_token(task), claim)
+        with_documents(task, claim).set_retry(num_retries=1, backoff_duration="1s")
     return loaded
 
 
 def download_code(
-    repo: str, ref: str, extensions: list[str], paths: list[str], tenant: str, shards: int
+    repo: str,
+    ref: str,
+    extensions: list[str],
+    paths: list[str],
+    tenant: str,
+    partition: str,
+    shards: int,
 ) -> Task:
     """Download one commit, unless an earlier run did."""
     pinned = steps.pin_commit(repo=repo, ref=ref)
@@ -52,6 +58,7 @@ def download_code(
         extensions=extensions,
         paths=paths,
         tenant=tenant,
+        partition=partition,
         shards=shards,
     )
     for task in (pinned, loaded):
@@ -76,13 +83,16 @@ def store_shards(loaded: Task, size: int, overlap: int, batch_size: int) -> Task
 
 def evaluate(built: Task, questions: str, claim: str, tenant: str, repo: str) -> Task:
     """Ask the index questions, as soon as it is built."""
+    asked = steps.load_questions(file=questions)
+    asked.set_caching_options(enable_caching=False)
+    with_documents(asked, claim)
     measured = steps.evaluate(
         chunks=built.outputs["Output"],
-        questions=questions,
+        questions=asked.outputs["questions"],
         tenant=tenant,
         repo=repo,
     )
-    return with_documents(with_database(measured), claim)
+    return with_database(measured)
 
 
 def report(tenant: str, repo: str, second_repo: str = "") -> Task:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
-import re
-from fnmatch import fnmatchcase
 from typing import Annotated
 
 from fastapi import Depends, Request
-from fastapi.dependencies.models import Dependant
 from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.datastructures import Headers
 
@@ -20,10 +16,6 @@ SCHEMES = [
     Depends(APIKeyHeader(name="X-API-Key", auto_error=False, description="an API key")),
 ]
 """How a key is sent, for the OpenAPI description."""
-
-
-_HOST = re.compile(r"(?P<name>\[[^][]*\]|[^][:@/]*)(:[0-9]*)?")
-"""A Host header: a name or an address, and perhaps a port."""
 
 
 def presented_key(headers: Headers) -> str | None:
@@ -40,31 +32,6 @@ def presented_key(headers: Headers) -> str | None:
     if scheme.lower() == "bearer" and credentials.strip():
         return credentials.strip()
     return headers.get("x-api-key") or None
-
-
-def is_own_host(host: str, names: tuple[str, ...] = ()) -> bool:
-    """Tell whether a Host header names this service: as localhost, an address, or one of `names`.
-
-    A page of a stranger's can have its own name resolved to this machine's address (DNS
-    rebinding); the browser then sends that name, and never an address.
-
-    Examples
-    --------
-    >>> is_own_host("localhost:8000"), is_own_host("[::1]"), is_own_host("evil.example")
-    (True, True, False)
-    >>> is_own_host("search.example.org", ("*.example.org",))
-    True
-    """
-    found = _HOST.fullmatch(host)
-    if not found:
-        return False
-    name = found["name"].strip("[]").rstrip(".").lower()
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        known = ("localhost", *(one.lower() for one in names))
-        return any(fnmatchcase(name, one) for one in known)
-    return True
 
 
 def current_context(request: Request) -> Context:
@@ -99,11 +66,6 @@ def writing_tenant(request: Request, context: CurrentContext) -> str:
     if presented_key(request.headers) is None:
         raise _unauthorised("writing needs an API key")
     return reading_tenant(request, context)
-
-
-def needs_key(route: Dependant) -> bool:
-    """Return whether a route's dependencies ask for a key whatever the configuration says."""
-    return any(one.call is writing_tenant for one in route.dependencies)
 
 
 def asking_client(request: Request) -> str:

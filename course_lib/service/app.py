@@ -5,29 +5,28 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from course_lib import __version__
 from course_lib.errors import DatabaseError
 from course_lib.service import page, probes, routes, xray_routes
-from course_lib.service.access import needs_key
 from course_lib.service.config import ServiceConfig
 from course_lib.service.context import Context
 from course_lib.service.database import Database
 from course_lib.service.encoding import Encoder
-from course_lib.service.metrics import Metrics
-from course_lib.service.middleware import BodyLimitMiddleware, RequestMiddleware
-from course_lib.service.problems import Problem, add_problem_handlers, responses
+from course_lib.service.metrics import add_metrics, watch
+from course_lib.service.middleware import RequestMiddleware
+from course_lib.service.problems import add_problem_handlers
 from course_lib.service.rates import RateLimiter
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
 
-MODULES = (page, probes, routes, xray_routes)
-"""Those with a router."""
+OWN_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+"""Under these names it is always called."""
 
 log = logging.getLogger("course.service")
 
@@ -59,17 +58,16 @@ def create_app(
     {'status': 'ok'}
     """
     config = config or ServiceConfig.from_settings()
-    metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         from course_lib.embedder import EmbeddingClient
 
         encoder = Encoder(embedder or EmbeddingClient())
-        database = Database(lambda again: _reader_url(config, again=again), config.pool_size)
+        database = Database(lambda: _reader_url(config), config.pool_size)
         texts = RateLimiter(config.limits()[1], "texts ")
-        app.state.context = Context(config, encoder, database, metrics, texts)
-        metrics.watch(encoder, database)
+        app.state.context = Context(config, encoder, database, texts)
+        watch(registry, encoder, database)
         encoder.start()
         database.start()
         try:
@@ -88,25 +86,26 @@ def create_app(
         docs_url=None,
         redoc_url=None,
     )
-    for module in MODULES:
+    for module in (page, probes, routes, xray_routes):
         app.include_router(module.router)
     add_problem_handlers(app)
-    _describe(app, config)
     # What is added last is the outermost.
-    app.add_middleware(BodyLimitMiddleware, config=config)
-    app.add_middleware(RequestMiddleware, config=config, metrics=metrics)
+    app.add_middleware(RequestMiddleware, config=config)
+    registry = add_metrics(app)
+    # A page of a stranger's can have its own name lead to this machine (DNS rebinding).
+    app.add_middleware(
+        TrustedHostMiddleware, allowed_hosts=[*OWN_HOSTS, *config.hosts], www_redirect=False
+    )
     return app
 
 
-def _reader_url(config: ServiceConfig, *, again: bool) -> str:
+def _reader_url(config: ServiceConfig) -> str:
     """Make what a service needs in the database, and return the URL of the role that reads.
 
     Parameters
     ----------
     config
         Which database.
-    again
-        Whether it was found before; an embedded server that was stopped since stays stopped.
 
     Raises
     ------
@@ -114,11 +113,9 @@ def _reader_url(config: ServiceConfig, *, again: bool) -> str:
         If the database is away or does not allow it.
     """
     from course_lib.settings import settings
-    from course_lib.store import connect, create_schema, default_url, server_status, service_url
+    from course_lib.store import connect, create_schema, default_url, service_url
     from course_lib.xray import create_tables
 
-    if again and config.database_url is None and server_status() is None:
-        raise DatabaseError("the embedded server was stopped", hint="course db start")
     url = config.database_url or default_url()
     with connect(url, autocommit=True) as conn:
         create_schema(conn, settings().vector_dim)
@@ -128,38 +125,3 @@ def _reader_url(config: ServiceConfig, *, again: bool) -> str:
         except DatabaseError as error:
             log.warning("no X-Ray: %s. %s", error.args[0], error.hint)
     return reader
-
-
-def _describe(app: FastAPI, config: ServiceConfig) -> None:
-    """Make the OpenAPI description say what is, where the framework does not know it.
-
-    Errors are problem documents; every request can be refused for its host, and one with a body for
-    bytes that are not JSON; reading needs a key only where the configuration says so.
-    """
-    describe = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        found = describe()
-        schemas = found.setdefault("components", {}).setdefault("schemas", {})
-        if "Problem" in schemas:
-            return found  # it is made once
-        schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas.update(schema.pop("$defs", {}))
-        schemas["Problem"] = schema
-        for unused in ("HTTPValidationError", "ValidationError"):
-            schemas.pop(unused, None)
-        writing = {
-            route.path
-            for module in MODULES
-            for route in module.router.routes
-            if isinstance(route, APIRoute) and needs_key(route.dependant)
-        }
-        for path, operations in found["paths"].items():
-            for operation in operations.values():
-                refused = responses(*([400, 421] if "requestBody" in operation else [421]))
-                operation["responses"] |= {str(status): one for status, one in refused.items()}
-                if "security" in operation and path not in writing and not config.key_required:
-                    operation["security"].append({})
-        return found
-
-    app.openapi = openapi  # type: ignore[method-assign]

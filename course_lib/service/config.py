@@ -25,7 +25,7 @@ class ServiceConfig:
     Attributes
     ----------
     database_url
-        The database, as any role that may use it: the service logs in as roles of its own. None is
+        The database, as any role that may use it: the service takes roles of its own. None is
         `default_url()`.
     tenant
         Whose documents are read without a key.
@@ -38,7 +38,7 @@ class ServiceConfig:
     embeddings_limit
         Texts that a caller without a key may have encoded; None sets no limit.
     hosts
-        Names under which it is called, beside localhost and addresses; ``*`` stands for anything.
+        Names and addresses under which it is called, beside localhost; ``*`` is any of them.
     max_body_bytes
         Largest request that is read.
     pool_size
@@ -58,6 +58,12 @@ class ServiceConfig:
     def __post_init__(self) -> None:
         # A wrong one is refused at the start, not at the first request.
         self.limits()
+        for host in self.hosts:
+            if "*" in host.removeprefix("*.") and host != "*":
+                raise InputError(
+                    f"{host!r} cannot be a name of the service",
+                    hint="Write RAG_API_HOSTS like search.example.org, *.example.org or *.",
+                )
 
     @classmethod
     def from_settings(cls) -> ServiceConfig:

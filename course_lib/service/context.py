@@ -16,7 +16,6 @@ from course_lib.records import Scope
 from course_lib.service.config import ServiceConfig
 from course_lib.service.database import Database
 from course_lib.service.encoding import Encoder
-from course_lib.service.metrics import Metrics
 from course_lib.service.problems import ProblemError
 from course_lib.service.rates import RateLimiter
 
@@ -45,7 +44,6 @@ class Context:
     config: ServiceConfig
     encoder: Encoder
     database: Database
-    metrics: Metrics
     texts: RateLimiter
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
     _model_checked_until: dict[str, float] = field(default_factory=dict)

@@ -4,64 +4,39 @@ from __future__ import annotations
 
 from functools import partial
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from fastapi import FastAPI
+from fastapi.responses import PlainTextResponse
+from prometheus_client import CollectorRegistry, Gauge
+from prometheus_fastapi_instrumentator import Instrumentator, metrics
 
-from course_lib.service.database import POOL_STATS, Database
+from course_lib.service.database import Database
 from course_lib.service.encoding import Encoder
 
-SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
+def add_metrics(app: FastAPI) -> CollectorRegistry:
+    """Count an app's requests by route and status, and add `/metrics`.
 
-class Metrics:
-    """The counters of one service.
-
-    Attributes
-    ----------
-    in_flight
-        Requests that are being answered.
+    A client writes its method and its path: the first is not counted, the second only as the route
+    that it leads to.
     """
-
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self._requests = Counter(
-            "course_requests",
-            "Requests that were answered",
-            ("method", "route", "status"),
-            registry=self.registry,
-        )
-        self._seconds = Histogram(
-            "course_request_seconds",
-            "Seconds from the request's head to the answer's",
-            ("route",),
-            buckets=SECONDS,
-            registry=self.registry,
-        )
-        self.in_flight = self._gauge(
-            "course_requests_in_flight", "Requests that are being answered"
-        )
-
-    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count one answered request."""
-        method = method if method in _METHODS else "other"
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
-
-    def watch(self, encoder: Encoder, database: Database) -> None:
-        """Report the state of the encoder and of the pool as well, read when Prometheus asks."""
-        texts = self._gauge("course_encoded_texts", "Texts encoded since the start")
-        texts.set_function(lambda: encoder.texts)
-        batches = self._gauge("course_encoded_batches", "Batches they went in")
-        batches.set_function(lambda: encoder.batches)
-        for name in POOL_STATS:
-            figure = self._gauge(f"course_pool_{name}", f"psycopg_pool's {name}")
-            figure.set_function(partial(database.figure, name))
-
-    def text(self) -> bytes:
-        """Return everything in Prometheus' text format."""
-        return generate_latest(self.registry)
-
-    def _gauge(self, name: str, text: str) -> Gauge:
-        return Gauge(name, text, registry=self.registry)
+    registry = CollectorRegistry()
+    Instrumentator(should_group_status_codes=False, registry=registry).add(
+        metrics.requests(should_include_method=False, registry=registry),
+        metrics.latency(
+            should_include_method=False, should_include_status=False, registry=registry
+        ),
+    ).instrument(app).expose(app, tags=["operation"], response_class=PlainTextResponse)
+    return registry
 
 
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+def watch(registry: CollectorRegistry, encoder: Encoder, database: Database) -> None:
+    """Report the state of the encoder and of the pool as well, read when Prometheus asks."""
+    figures = {
+        "course_encoded_texts": ("Texts encoded since the start", lambda: encoder.texts),
+        "course_encoded_batches": ("Batches they went in", lambda: encoder.batches),
+        "course_waiting_texts": ("Texts that wait to be encoded", lambda: encoder.waiting),
+    }
+    for name in ("pool_size", "pool_available", "requests_waiting"):
+        figures[f"course_{name}"] = (f"psycopg_pool's {name}", partial(database.figure, name))
+    for name, (text, read) in figures.items():
+        Gauge(name, text, registry=registry).set_function(read)

@@ -1,4 +1,4 @@
-"""What a cluster asks: is the process alive, can it answer, what has it counted."""
+"""What a cluster asks: is the process alive, and can it answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
@@ -86,9 +86,3 @@ async def ready(context: CurrentContext) -> Any:
     checks = {"database": context.database_state, "model": context.model_state}
     status, body = await readiness(checks, READY_TIMEOUT_SECONDS)
     return JSONResponse(body, status)
-
-
-@router.get("/metrics", response_class=Response)
-async def metrics(context: CurrentContext) -> Response:
-    """Return counters and times in Prometheus' text format."""
-    return Response(context.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -78,6 +78,7 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return what a route declares about its problem documents in the OpenAPI description."""
     return {
         status: {
+            "model": Problem,
             "description": HTTPStatus(status).phrase,
             "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }
@@ -175,8 +176,10 @@ def add_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     def _any(request: Request, error: Exception) -> JSONResponse:
-        log.error("a request failed", exc_info=error)
-        return problem_response(500, "the service has made a mistake; its log says more")
+        request_id = getattr(request.state, "request_id", "")
+        log.error("request %s failed", request_id, exc_info=error)
+        told = "the service has made a mistake; its log says more"
+        return problem_response(500, told, {"X-Request-ID": request_id})
 
 
 def too_large(limit: int) -> str:

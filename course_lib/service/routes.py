@@ -45,7 +45,7 @@ RERANKED = 20
     "/search",
     tags=["search"],
     response_model=SearchResponse,
-    responses=responses(401, 413, 422, 429, 503),
+    responses=responses(400, 401, 413, 422, 429, 503),
 )
 async def search(asked: SearchRequest, context: CurrentContext, tenant: Reader) -> Any:
     """Return the chunks that answer a question best.
@@ -129,7 +129,7 @@ async def stats(context: CurrentContext, tenant: Reader) -> StatsResponse:
 @router.post(
     "/embeddings",
     tags=["model"],
-    responses=responses(401, 413, 422, 429, 503),
+    responses=responses(400, 401, 413, 422, 429, 503),
 )
 async def embeddings(
     asked: EmbeddingsRequest, context: CurrentContext, tenant: Reader, client: Client
@@ -151,7 +151,7 @@ async def embeddings(
     "/ingest/source-files",
     tags=["ingest"],
     response_model=IngestResponse,
-    responses=responses(401, 413, 422, 429, 503) | {200: {"links": INGEST_LINKS}},
+    responses=responses(400, 401, 413, 422, 429, 503) | {200: {"links": INGEST_LINKS}},
 )
 async def ingest(asked: IngestRequest, context: CurrentContext, tenant: Writer) -> Any:
     """Index files or records of the key's tenant; what is refused is told one by one."""

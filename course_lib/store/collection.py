@@ -1,75 +1,62 @@
 """Collections: schemas of one database, so that indexes of several models are side by side.
 
-RAG_COLLECTION names the schema; a connection carries the name in its URL. As long as the schema has
-no tables, its connections see no other's either: a search then says that there is no index, and
-does not answer from a neighbour's.
+The tables are always in a schema of their own, and never in `public`, where pgvector is: a
+connection that finds its types there finds no other collection's tables.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any, LiteralString
+from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from course_lib.errors import DatabaseError
-from course_lib.store.urls import url_for
+from course_lib.store.urls import with_settings
 
-_NAME: LiteralString = "SELECT current_setting('course.collection', true)"
-_SET_PATH: LiteralString = "SELECT set_config('search_path', %s, false)"
-_FACTS: LiteralString = """
-SELECT quote_ident(%(name)s),
-       (SELECT quote_ident(nspname) FROM pg_namespace JOIN pg_extension ON extnamespace =
-        pg_namespace.oid WHERE extname = 'vector'),
-       to_regclass(format('%%I.%%I', %(name)s::text, %(table)s::text)) IS NOT NULL
-"""
+COLLECTION = "course"
+"""The schema where RAG_COLLECTION names no other one."""
+
+TYPES = "public, extensions"
+"""Where pgvector is: hosted servers have it in a schema of its own."""
 
 
-def in_collection(url: str, name: str | None) -> str:
-    """Return the URL of a collection in a database; the same URL where no collection is named.
+def in_collection(url: str, name: str | None = None) -> str:
+    """Return the URL of a collection in a database.
+
+    Where none is named, it is the one that the URL names, and `course` if it names none.
 
     Examples
     --------
-    >>> in_collection("postgresql://ada@db/course", None)
-    'postgresql://ada@db/course'
-    >>> "course.collection" in in_collection("postgresql://ada@db/course", "large")
-    True
+    >>> in_collection("postgresql://ada@db/course")
+    'postgresql://ada@db/course?options=-csearch_path%3D%22course%22%2Cpublic%2Cextensions'
+    >>> in_collection(in_collection("postgresql://ada@db/course", "large")).count("search_path")
+    1
     """
-    if not name:
+    if name is None and "search_path" in url:
         return url
-    parts = conninfo_to_dict(url)
-    given = str(parts.get("options") or "")
-    options = f'{given} -csearch_path="{name}",public -ccourse.collection={name}'.strip()
-    database = str(parts.get("dbname") or parts.get("user") or "")
-    return url_for(make_conninfo(url, options=options), database)
+    path = f'"{name or COLLECTION}",{TYPES.replace(" ", "")}'
+    return with_settings(url, {"search_path": path})
 
 
-def collection_of(url: str) -> str | None:
-    """Return the collection that a URL names, None for one that names none.
+def check_collection(conn: psycopg.Connection[Any]) -> str:
+    """Return the name of a connection's collection, whether or not it was made yet.
 
-    Examples
-    --------
-    >>> collection_of(in_collection("postgresql://ada@db/course", "large"))
-    'large'
+    Raises
+    ------
+    DatabaseError
+        If this role may not use it.
     """
-    if "course.collection" not in url:
-        return None
-    options = str(conninfo_to_dict(url).get("options") or "")
-    found = re.search(r"-ccourse\.collection=(\S+)", options)
-    return found[1] if found else None
-
-
-def see_own_tables_only(conn: psycopg.Connection[Any], table: str = "document_chunks") -> None:
-    """Let a connection to a collection that does not have a table yet see no other's.
-
-    Without a collection, nothing changes.
-    """
-    found = _facts(conn, table)
-    if found is not None:
-        own, extension, has_tables = found
-        conn.execute(_SET_PATH, [f"{own}, {extension}" if has_tables else own])
+    row = conn.execute("SHOW search_path").fetchone()
+    first = str(row[0] if row else "").split(",")[0].strip('" ')
+    name = COLLECTION if first in {"", "$user", "public"} else first
+    usable = "SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = %s"
+    if conn.execute(usable, [name]).fetchone() == (False,):
+        raise DatabaseError(
+            f"the collection {name} cannot be used: permission denied",
+            hint="Choose another RAG_COLLECTION, or have its owner grant the use of the schema.",
+        )
+    return name
 
 
 def open_collection(conn: psycopg.Connection[Any]) -> None:
@@ -80,18 +67,21 @@ def open_collection(conn: psycopg.Connection[Any]) -> None:
     DatabaseError
         If this role may not make it, or it has a name that PostgreSQL keeps for itself.
     """
-    found = _facts(conn)
-    if found is None:
+    name = check_collection(conn)
+    path = sql.SQL("{}, {}").format(sql.Identifier(name), sql.SQL(TYPES))
+    conn.execute(sql.SQL("SET search_path = {}").format(path))
+    if conn.execute("SELECT to_regnamespace(%s) IS NULL", [f'"{name}"']).fetchone() == (False,):
         return
-    own, extension, _ = found
     try:
-        conn.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.SQL(own)))
+        conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
     except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReservedName) as error:
         raise DatabaseError(
-            f"the collection {own} cannot be made: {error.diag.message_primary}",
+            f"the collection {name} cannot be made: {error.diag.message_primary}",
             hint="Choose another RAG_COLLECTION, or have the schema made by the database's owner.",
         ) from error
-    conn.execute(_SET_PATH, [f"{own}, {extension}"])
+    if name == COLLECTION:  # for programs that know nothing of collections
+        setting = sql.SQL("ALTER ROLE CURRENT_USER IN DATABASE {} SET search_path = {}")
+        conn.execute(setting.format(sql.Identifier(conn.info.dbname), path))
 
 
 def ways_out(model: str | None = None) -> str:
@@ -107,21 +97,3 @@ def ways_out(model: str | None = None) -> str:
         f"Use the model that filled the index ({filled}), or ingest with this one into an index "
         "of its own: RAG_COLLECTION=another-name."
     )
-
-
-def _facts(
-    conn: psycopg.Connection[Any], table: str = "document_chunks"
-) -> tuple[str, str, bool] | None:
-    """Return the collection and the extension's schema, quoted, and whether a table is there."""
-    row = conn.execute(_NAME).fetchone()
-    if row is None or not row[0]:
-        return None
-    try:
-        facts = conn.execute(_FACTS, {"name": row[0], "table": table}).fetchone()
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise DatabaseError(
-            f"the collection {row[0]} cannot be used: {error.diag.message_primary}",
-            hint="Choose another RAG_COLLECTION, or have its owner grant the use of the schema.",
-        ) from error
-    assert facts is not None
-    return facts[0], facts[1], facts[2]

@@ -17,14 +17,13 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from course_lib.errors import DatabaseError
 from course_lib.store.binaries import find_binaries
-from course_lib.store.collection import collection_of, see_own_tables_only
+from course_lib.store.collection import check_collection, in_collection
 from course_lib.store.databases import default_url
 from course_lib.store.logins import connection_error, open_connection
 from course_lib.store.urls import hide_password
 
 OLDEST_POSTGRES = 16
 OLDEST_PGVECTOR = (0, 8)
-ATTEMPTS = 3
 
 _checked: set[str] = set()
 
@@ -54,34 +53,22 @@ def connect(url: str | None = None, *, autocommit: bool = False) -> psycopg.Conn
     ...     conn.execute("SELECT '[1,2]'::vector").fetchone()
     (Vector([1.0, 2.0]),)
     """
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            return _connect_once(url, autocommit)
-        except psycopg.OperationalError as error:
-            # The server died between the login and the first look-ups: nothing was done yet.
-            if attempt == ATTEMPTS:
-                raise connection_error(error, url or "the embedded server") from None
-    raise AssertionError("unreachable")
-
-
-def _connect_once(url: str | None, autocommit: bool) -> psycopg.Connection[Any]:
-    """Connect, check the versions and register the types; what the database says comes as it is."""
-    url = url or default_url()
+    url = in_collection(url or default_url())
     conn = open_connection(url, autocommit=autocommit)
     try:
         if url not in _checked:
             check_database(conn, url)
+            check_collection(conn)
             _checked.add(url)
         from pgvector.psycopg import register_vector
 
         register_vector(conn)
         if not autocommit:
             conn.rollback()  # the look-ups above opened a transaction
-        if collection_of(url):
-            see_own_tables_only(conn)
-            conn.commit()
-    except BaseException:
+    except BaseException as error:
         conn.close()
+        if isinstance(error, psycopg.OperationalError):
+            raise connection_error(error, url) from None
         raise
     return conn
 

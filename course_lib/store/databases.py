@@ -1,42 +1,42 @@
-"""Databases: the one that the course works in, and fresh ones that live as long as their owner.
+"""Databases: the one that the course works in, and fresh ones that live as long as their process.
 
-Takes nothing but a name and gives a URL that `connect` understands. A fresh database belongs to a
-role of its own and to one process; whoever asks for a fresh database next removes those whose owner
-is gone.
+A fresh database has a name that says for which lab it is and of which process. Whoever asks for
+one next drops those whose processes are gone.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import hmac
 import os
+import re
 import secrets
+import socket
 import weakref
+import zlib
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
 
 from course_lib.errors import DatabaseError, ServerError
-from course_lib.settings import make_folder, settings, state_dir
+from course_lib.settings import settings
 from course_lib.store.collection import in_collection
 from course_lib.store.logins import open_connection
-from course_lib.store.ownership import (
-    DatabaseInfo,
-    Owner,
-    drop,
-    fresh_databases,
-    new_name,
-    sweep,
+from course_lib.store.roles import (
+    ROLES,
+    ServiceRole,
+    allow_service_roles,
+    grant_to_service_roles,
 )
-from course_lib.store.server import Server, ensure_server, known_server, write_private
-from course_lib.store.urls import hide_password, url_for
+from course_lib.store.server import Server, ensure_server
+from course_lib.store.urls import hide_password, url_for, with_settings
 
 COURSE = "course"
+MOST_REMOVALS = 20
+"""Databases of processes that are gone, dropped at a time: each takes a moment."""
 
 
 class FreshDatabase(contextlib.AbstractContextManager["FreshDatabase"]):
@@ -70,21 +70,16 @@ def default_url() -> str:
     """Return the URL of the database that commands work in.
 
     That is DATABASE_URL, or `course` on the embedded server: server and database are made where
-    they are missing, and the database belongs to the role `course`, which is not a superuser. Where
-    RAG_COLLECTION is set, the URL leads into that schema of the database.
+    they are missing, and the database belongs to the role `course`, which is not a superuser. The
+    URL leads into the schema that RAG_COLLECTION names.
 
     Raises
     ------
     ServerError
         The embedded server cannot be started.
     """
-    given = settings().database_url
-    collection = settings().collection
-    if given:
-        return in_collection(given, collection)
-    server = ensure_server()
-    _ensure_course(server)
-    return in_collection(server.url(COURSE, COURSE, _course_password(server)), collection)
+    url = settings().database_url or _course_url(ensure_server())
+    return in_collection(url, settings().collection)
 
 
 def fresh_database(name: str, *, url: str | None = None) -> FreshDatabase:
@@ -113,146 +108,126 @@ def fresh_database(name: str, *, url: str | None = None) -> FreshDatabase:
     --------
     >>> with fresh_database("06") as database:  # doctest: +SKIP
     ...     print(database.name)
-    lab_06_9f2c31ab
+    lab_06_9f2c31ab_4711_5d3e
     """
-    admin_url, secret = _administration(url)
-    fresh = new_name(name)
-    password = role_password(secret, fresh)
+    admin_url = _administrator(url)
+    lab = re.sub(r"[^a-z0-9]+", "_", f"lab {name.lower()}").strip("_")[:34]
+    fresh = f"{lab}_{_this_host()}_{os.getpid()}_{secrets.token_hex(2)}"
+    password = secrets.token_hex(20)
     with open_connection(admin_url, autocommit=True) as conn, _clear_errors(admin_url):
-        sweep(conn)
+        gone = [one for one, lives in lab_databases(conn).items() if not lives]
+        for one in gone[:MOST_REMOVALS]:
+            with contextlib.suppress(psycopg.Error):  # another process may have been here first
+                _drop(conn, one)
         try:
-            _create(conn, fresh, password, Owner.ourselves(name))
+            _create(conn, fresh, password)
             _add_extension(url_for(admin_url, fresh))
         except BaseException:
             with contextlib.suppress(psycopg.Error):
-                drop(conn, fresh)
+                _drop(conn, fresh)
             raise
     return FreshDatabase(fresh, url_for(admin_url, fresh, fresh, password), admin_url)
 
 
-def list_databases(*, url: str | None = None) -> list[DatabaseInfo]:
-    """Return the fresh databases on a server, newest first; `url` as in `fresh_database`."""
-    admin_url, _ = _administration(url)
-    with open_connection(admin_url, autocommit=True) as conn:
-        return fresh_databases(conn)
-
-
-def find_database(label: str, *, url: str | None = None) -> str | None:
-    """Return the URL of the newest living `fresh_database(label)`; `None` where there is none.
+def service_url(role: ServiceRole, *, url: str | None = None) -> str:
+    """Return the URL with which a service reads or writes a database, making its roles if needed.
 
     Parameters
     ----------
-    label
-        What it was asked for, such as `"05"`, or its full name.
+    role
+        ``"reader"`` or ``"writer"``.
     url
-        As in `fresh_database`.
+        The database, as anybody who may use it; None is `default_url()`.
+
+    Raises
+    ------
+    DatabaseError
+        If the roles are missing and cannot be made with the rights that it has.
+
+    Examples
+    --------
+    >>> with connect(service_url("reader")) as conn:  # doctest: +SKIP
+    ...     conn.execute("SELECT current_user").fetchone()
+    ('course_reader',)
     """
-    admin_url, secret = _administration(url)
-    for info in list_databases(url=url):
-        if info.alive and label in {info.label, info.name}:
-            return url_for(admin_url, info.name, info.name, role_password(secret, info.name))
-    return None
-
-
-def _administration(url: str | None) -> tuple[str, str]:
-    """Return the URL of a role that may create databases, and the secret of their passwords."""
-    given = url or settings().database_url
-    if given:
-        return given, state_secret()
-    server = ensure_server()
-    return server.url(), server.password
-
-
-def administration_of(url: str, database: str) -> tuple[str, str]:
-    """Return the URL with which roles are made for a database, and the secret of their passwords.
-
-    That is the embedded server's superuser or DATABASE_URL, where the database is on their server,
-    and `url` itself where it is on another one.
-    """
-    server = known_server()
-    if server is not None and _same_server(url, server.url()):
-        return server.url(database), server.password
-    given = settings().database_url
-    if given and _same_server(url, given):
-        return url_for(given, database), state_secret()
-    return url, state_secret()
-
-
-def _same_server(url: str, other: str) -> bool:
-    one, two = conninfo_to_dict(url), conninfo_to_dict(other)
-    return all(str(one.get(key)) == str(two.get(key)) for key in ("host", "port"))
-
-
-def state_secret() -> str:
-    """Return the secret for roles on servers that are not ours, kept in a 0600 file."""
-    path = state_dir() / "secret"
+    url = in_collection(url or default_url())
     try:
-        if not path.exists():
-            make_folder(path.parent)
-            write_private(path, secrets.token_urlsafe(32))
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
+        with open_connection(url) as conn:
+            allow_service_roles(conn)
+            grant_to_service_roles(conn)
+    except psycopg.errors.InsufficientPrivilege as error:
         raise DatabaseError(
-            f"{path} cannot be read or written: {error.strerror}",
-            hint="Set COURSE_STATE to a folder of your own.",
+            f"the service's roles cannot be used on {hide_password(url)}: "
+            f"{error.diag.message_primary}",
+            hint="Let a role that has CREATEROLE make them, and run for the role in DATABASE_URL: "
+            "GRANT course_reader, course_writer TO that_role WITH INHERIT FALSE;",
         ) from error
+    return with_settings(url, {"role": ROLES[role]})
 
 
-def role_password(secret: str, role: str) -> str:
-    """Return a role's password, derived: every process that knows the secret knows it."""
-    return hmac.new(secret.encode(), role.encode(), hashlib.sha256).hexdigest()[:40]
+def lab_databases(conn: psycopg.Connection[Any]) -> dict[str, bool]:
+    """Return the fresh databases on a server: name → whether its process may live.
+
+    Nothing is known of processes on other machines: theirs live.
+    """
+    rows = conn.execute(
+        "SELECT rolname, EXISTS (SELECT FROM pg_stat_activity WHERE datname = rolname)"
+        " FROM pg_roles WHERE rolname ~ '^lab_.*[0-9a-f]{8}_[0-9]+_[0-9a-f]{4}$' ORDER BY 1"
+    ).fetchall()
+    return {name: is_used or _may_live(*name.split("_")[-3:-1]) for name, is_used in rows}
 
 
-def _course_password(server: Server) -> str:
-    return role_password(server.password, COURSE)
+def _may_live(host: str, pid: str) -> bool:
+    # Whoever only connects has no fresh database.
+    import psutil
+
+    try:
+        return host != _this_host() or psutil.Process(int(pid)).status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def _this_host() -> str:
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
+
+
+def _administrator(url: str | None) -> str:
+    """Return the URL of a role that may create databases."""
+    return url or settings().database_url or ensure_server().url()
 
 
 @cache
-def _ensure_course(server: Server) -> None:
+def _course_url(server: Server) -> str:
     """Make the role and the database `course`, once however many ask at a time."""
+    # Derived, so that every process that may read the server's password has it.
+    password = hashlib.sha256(f"{server.password} {COURSE}".encode()).hexdigest()[:40]
     with open_connection(server.url(), autocommit=True) as conn:
         conn.execute("SELECT pg_advisory_lock(hashtext('course database'))")
-        role = sql.Identifier(COURSE)
-        if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (COURSE,)).fetchone():
-            conn.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
-        # The superuser's password, which it is derived from, may be a new one.
-        password = hashed_password(conn, COURSE, _course_password(server))
-        conn.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, password))
-        if _is_complete(conn):
-            return
-        if not conn.execute("SELECT 1 FROM pg_database WHERE datname = %s", (COURSE,)).fetchone():
+        if conn.execute("SELECT to_regrole(%s) IS NULL", [COURSE]).fetchone() == (True,):
+            conn.execute("CREATE ROLE course LOGIN")
+        _set_password(conn, COURSE, password)  # the server's own may be a new one
+        allow_service_roles(conn, COURSE)
+        if not conn.execute("SELECT FROM pg_database WHERE datname = %s", [COURSE]).fetchall():
             _create_database(conn, COURSE, "template0")
-        # Lab roles have their own databases and no business in these.
-        conn.execute("REVOKE CONNECT ON DATABASE postgres, template1 FROM PUBLIC")
+            # Lab roles have their own databases and no business in these.
+            conn.execute("REVOKE CONNECT ON DATABASE postgres, template1 FROM PUBLIC")
         _add_extension(server.url(COURSE))
-        # The last step: a database without it was left half-made and is completed next time.
-        conn.execute(sql.SQL("COMMENT ON DATABASE {} IS 'course'").format(role))
+    return server.url(COURSE, COURSE, password)
 
 
-def _is_complete(conn: psycopg.Connection[Any]) -> bool:
-    """Return whether the database `course` was made to the last step, its comment."""
-    row = conn.execute(
-        "SELECT 1 FROM pg_database WHERE datname = %s"
-        " AND shobj_description(oid, 'pg_database') = 'course'",
-        (COURSE,),
-    ).fetchone()
-    return row is not None
-
-
-def _create(owner: psycopg.Connection[Any], name: str, password: str, entry: Owner) -> None:
-    """Make role and database, and register them."""
+def _create(owner: psycopg.Connection[Any], name: str, password: str) -> None:
     role = sql.Identifier(name)
-    with owner.transaction():
-        login = sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER PASSWORD {}")
-        owner.execute(login.format(role, hashed_password(owner, name, password)))
-        owner.execute(sql.SQL("COMMENT ON ROLE {} IS {}").format(role, entry.comment()))
-        superuser = owner.execute(
-            "SELECT 1 FROM pg_roles WHERE rolname = current_user AND rolsuper"
-        ).fetchone()
-        if not superuser:  # only a member may give a database to a role
-            owner.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(role))
+    owner.execute(sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER").format(role))
+    _set_password(owner, name, password)
+    row = owner.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
+    is_superuser = row == (True,)
+    if not is_superuser:  # only a member may give a database to a role
+        owner.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(role))
+    # Where a superuser made these roles, only a superuser can let others become them.
+    with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
+        allow_service_roles(owner, name)
     # Only a superuser can create the extension; for others the server's template1 has to hold it.
-    _create_database(owner, name, "template0" if superuser else "template1")
+    _create_database(owner, name, "template0" if is_superuser else "template1")
 
 
 def _create_database(conn: psycopg.Connection[Any], name: str, template: str) -> None:
@@ -264,28 +239,36 @@ def _create_database(conn: psycopg.Connection[Any], name: str, template: str) ->
 
 def _add_extension(url: str) -> None:
     with open_connection(url, autocommit=True) as conn:
-        if not conn.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
+        if not conn.execute("SELECT FROM pg_extension WHERE extname = 'vector'").fetchall():
             conn.execute("CREATE EXTENSION vector")
 
 
-def hashed_password(conn: psycopg.Connection[Any], role: str, password: str) -> str:
-    """Return what the server stores for a password: no log of its ever holds the password."""
+def _set_password(conn: psycopg.Connection[Any], role: str, password: str) -> None:
+    """Give a role its password; no log of the server's ever holds it."""
     hashed = conn.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256")
-    return hashed.decode()
+    statement = sql.SQL("ALTER ROLE {} PASSWORD {}")
+    conn.execute(statement.format(sql.Identifier(role), hashed.decode()))
+
+
+def _drop(conn: psycopg.Connection[Any], name: str) -> None:
+    """Drop a fresh database with what is connected to it, and its role."""
+    both = sql.Identifier(name)
+    conn.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(both))
+    conn.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(both))
 
 
 def _remove_own(name: str, admin_url: str, pid: int) -> None:
-    """Drop a database of this process; or leave it to the next sweep."""
+    """Drop a database of this process; or leave it to the next one."""
     if os.getpid() != pid:
         return  # a forked child has a copy of the object, not the database
     with contextlib.suppress(psycopg.Error, DatabaseError, ServerError):
         with open_connection(admin_url, autocommit=True) as conn:
-            drop(conn, name)
+            _drop(conn, name)
 
 
 @contextlib.contextmanager
 def _clear_errors(admin_url: str) -> Iterator[None]:
-    """Say which right is missing, or which part of the server, instead of what it said alone."""
+    """Say which right is missing, or what failed on which server."""
     where = hide_password(admin_url)
     try:
         yield
@@ -296,17 +279,9 @@ def _clear_errors(admin_url: str) -> Iterator[None]:
             hint="Give it CREATEDB and CREATEROLE and put the extension vector into template1"
             " (infra/init.sql), use a superuser, or unset DATABASE_URL for the embedded server.",
         ) from error
-    except psycopg.errors.FeatureNotSupported as error:
-        raise DatabaseError(
-            f"{where} has no pgvector: {error.diag.message_primary}",
-            hint="Install pgvector >= 0.8 on that server, or unset DATABASE_URL.",
-        ) from error
-    except psycopg.errors.DiskFull as error:
-        raise DatabaseError(
-            f"The disk of {where} is full", hint="Free some space and try again."
-        ) from error
     except psycopg.Error as error:
         raise DatabaseError(
             f"A fresh database could not be made on {where}: {str(error).strip()}",
-            hint="`course db status` shows the embedded server; .course/server.log is its log.",
+            hint="See that its disk has room and that it has pgvector >= 0.8."
+            " `course db status` shows the embedded server; .course/server.log is its log.",
         ) from error

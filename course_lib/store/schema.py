@@ -17,7 +17,7 @@ from psycopg.rows import tuple_row
 
 from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS
-from course_lib.store.collection import open_collection, see_own_tables_only, ways_out
+from course_lib.store.collection import open_collection, ways_out
 from course_lib.store.roles import grant_to_service_roles
 
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
@@ -63,9 +63,9 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
     with conn.transaction():
         # Two processes that start at once would both find no table and both create it.
         conn.execute("SELECT pg_advisory_xact_lock(hashtext('course schema'))")
+        open_collection(conn)
         row = conn.cursor(row_factory=tuple_row).execute(STORED).fetchone()
         if row is None:
-            open_collection(conn)
             conn.execute(filled(SCHEMA + WORDS_AND_TENANTS, vector_dim, _schema_of(conn)))
             mark = sql.SQL("COMMENT ON TABLE document_chunks IS {}")
             conn.execute(mark.format(sql.Literal(schema_version())))
@@ -77,7 +77,6 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
                     f"the model gives {vector_dim}",
                     hint=ways_out(),
                 )
-            see_own_tables_only(conn)  # another process may have made them since we connected
         if owns_tables(conn):
             grant_to_service_roles(conn)
 
@@ -169,4 +168,3 @@ def drop_schema(conn: psycopg.Connection) -> None:
     with conn.transaction():
         if schema := _schema_of(conn):
             conn.execute(filled(_DROP, 0, schema))
-        see_own_tables_only(conn)

@@ -45,9 +45,6 @@ LEFTOVER_PATIENCE = 10.0
 # PostgreSQL refuses to run as root, which is what containers are: one of these runs it there.
 ACCOUNTS = ("nobody", "daemon", "postgres")
 ROOTS_DATA = Path("/var/lib/course-")
-OWNER = "state.json"
-"""Beside data in /var/lib: the state folder that they belong to, its path and its inode."""
-
 HALF_MADE = "pgdata-new-"
 
 LARGEST_LOG = 10 * 1024**2
@@ -107,7 +104,7 @@ class Account(NamedTuple):
     name: str
 
 
-def ensure_server(state: Path | None = None) -> Server:
+def ensure_server(state: Path | None = None, *, sockets: Path | None = None) -> Server:
     """Return the embedded server, started where it is not running yet.
 
     Parameters
@@ -115,6 +112,9 @@ def ensure_server(state: Path | None = None) -> Server:
     state
         The state folder; `None` is `state_dir()`. Its data is in `pgdata`, what the server says in
         `server.log`.
+    sockets
+        A folder of ours for a unix socket, which a server that is started here has besides its
+        port; the server's account becomes its owner.
 
     Raises
     ------
@@ -139,9 +139,8 @@ def ensure_server(state: Path | None = None) -> Server:
     with _clear_errors(state):
         if not state.is_dir():
             state.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _give_to_owner_of(state.parent, [state])
         with _lock(state):
-            return server_status(state) or _start(state)
+            return server_status(state) or _start(state, sockets)
 
 
 def server_status(state: Path | None = None) -> Server | None:
@@ -182,7 +181,7 @@ def stop_server(state: Path | None = None) -> bool:
     if not (state / "pgdata").exists():
         return False
     with _clear_errors(state), _lock(state):
-        return _stop(_data_directory(state), _server_account(state))
+        return _stop(_data_directory(state), _server_account())
 
 
 def remove_server(state: Path | None = None) -> None:
@@ -191,12 +190,8 @@ def remove_server(state: Path | None = None) -> None:
     if not state.is_dir():
         return
     with _clear_errors(state), _lock(state):
-        try:
-            pgdata = _data_directory(state)
-        except ServerError:
-            (state / "pgdata").unlink()  # the data are another's
-            pgdata = state / "pgdata"
-        _stop(pgdata, _server_account(state), at_once=True)
+        pgdata = _data_directory(state)
+        _stop(pgdata, _server_account(), at_once=True)
         if (pgdata / "PG_VERSION").is_file():
             shutil.rmtree(pgdata)
         for rest in (*pgdata.parent.glob(f"{COPIES}*"), *pgdata.parent.glob(f"{HALF_MADE}*")):
@@ -209,9 +204,9 @@ def remove_server(state: Path | None = None) -> None:
             (state / name).unlink(missing_ok=True)
 
 
-def _start(state: Path) -> Server:
+def _start(state: Path, sockets: Path | None) -> Server:
     """Wait for a server that starts up or recovers; or clear up after a dead one and start it."""
-    before, account, found = _read_facts(state), _server_account(state), find_binaries()
+    before, account, found = _read_facts(state), _server_account(), find_binaries()
     ports = _ports(before)
     pgdata = _data_directory(state)
     if _postmaster(pgdata, account):
@@ -228,10 +223,11 @@ def _start(state: Path) -> Server:
         _make_data(pgdata, binaries, account, password)
     elif before is None:
         _set_password(pgdata, binaries, account, password)
+    _give(account, [sockets] if sockets else [])
     for port in ports:
         server = Server(port, password, state, pgdata, binaries.version, binaries.bin_dir)
         write_private(state / "server.json", json.dumps(asdict(server), default=str, indent=1))
-        _write_configuration(pgdata, port)
+        _write_configuration(pgdata, port, sockets)
         if _pg_ctl_start(server, binaries, account):
             _wait_for(server, account)
             return server
@@ -390,7 +386,7 @@ def _ports(before: Server | None) -> list[int]:
     """
     given = os.environ.get("COURSE_DB_PORT", "").strip()
     if given:
-        if not re.fullmatch("[0-9]{1,5}", given) or not 1 <= int(given) <= 65535:
+        if not re.fullmatch("[0-9]{1,5}", given) or not 0 < int(given) < 65536:
             raise ServerError(
                 f"COURSE_DB_PORT is {given!r}, which is not a port",
                 hint="Use a number from 1024 to 65535, or unset it.",
@@ -433,20 +429,15 @@ def _make_data(pgdata: Path, binaries: Binaries, account: Account | None, passwo
 
     It is made beside its place and then renamed, so that an interrupted `initdb` leaves none.
     """
-
-    def rests_are_gone() -> bool:
-        rests = list(pgdata.parent.glob(f"{HALF_MADE}*"))
-        for rest in rests:
-            shutil.rmtree(rest, ignore_errors=True)
-        return not rests
-
-    _until(rests_are_gone, LEFTOVER_PATIENCE)  # an `initdb` may outlive whoever started it
+    for rest in pgdata.parent.glob(f"{HALF_MADE}*"):  # of a start that was killed
+        shutil.rmtree(rest, ignore_errors=True)
     with tempfile.TemporaryDirectory(
         prefix=HALF_MADE, dir=pgdata.parent, ignore_cleanup_errors=True
     ) as temporary:
         half, secret = Path(temporary, "data"), Path(temporary, "password")
         write_private(secret, password)
-        _give(account, [secret, secret.parent])
+        if account:
+            _give(account, [secret, secret.parent])
         options = ["-U", "postgres", "--auth=scram-sha-256", f"--pwfile={secret}"]
         options += ["--no-instructions", "--encoding=UTF8", "--locale=C"]
         if binaries.major >= 17:  # orders like C, and knows the case of letters beyond ASCII
@@ -468,13 +459,13 @@ def _set_password(pgdata: Path, binaries: Binaries, account: Account | None, pas
         raise _program_error("The password could not be set in", pgdata, done.stdout)
 
 
-def _write_configuration(pgdata: Path, port: int) -> None:
+def _write_configuration(pgdata: Path, port: int, sockets: Path | None) -> None:
     """Write `postgresql.conf`: a laptop's server that never risks its data."""
     lines = [
         "# Written by the course at every start of the server: changes are lost.",
         "listen_addresses = '127.0.0.1'",
         f"port = {port}",
-        "unix_socket_directories = ''",
+        f"unix_socket_directories = '{sockets or ''}'",
         "shared_buffers = '512MB'",  # filled as it is used; holds 100,000 chunks and their index
         "work_mem = '16MB'",
         "maintenance_work_mem = '256MB'",
@@ -495,35 +486,7 @@ def _write_configuration(pgdata: Path, port: int) -> None:
 
 def _data_directory(state: Path) -> Path:
     """Return where the data of a state folder is or will be; links are resolved."""
-    link = state / "pgdata"
-    if link.is_symlink() and _is_of_another(link.resolve().parent, state):
-        link.unlink()  # a copied checkout: the data stay its original's
-    return link.resolve()
-
-
-def _is_of_another(house: Path, state: Path) -> bool:
-    """Return whether a folder in /var/lib holds the data of another state folder, by its mark.
-
-    A state folder that was moved is still the same; a copy of it is another one.
-
-    Raises
-    ------
-    ServerError
-        If the state folder that it belongs to is gone, and this is not it.
-    """
-    try:
-        owner, number = json.loads((house / OWNER).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False  # a folder without a mark: the link was made by somebody, or by an old version
-    if number == state.stat().st_ino or Path(owner) == state:
-        return False
-    if Path(owner).is_dir() and Path(owner).stat().st_ino == number:
-        return True
-    raise ServerError(
-        f"{state / 'pgdata'} leads to {house}, whose data belong to {owner}, and that is gone",
-        hint=f"If it was moved here from another disk, delete {house / OWNER}. If this is a copy "
-        f"of it, delete the link {state / 'pgdata'} and start with an empty database.",
-    )
+    return (state / "pgdata").resolve()
 
 
 def _reachable_place(state: Path, account: Account | None) -> Path:
@@ -539,12 +502,14 @@ def _reachable_place(state: Path, account: Account | None) -> Path:
         return not _run(account, *enter).returncode
 
     link = state / "pgdata"
+    if account is None:
+        return link.resolve()
     if link.is_symlink() and not link.resolve().parent.is_dir():
         link.unlink()  # what it led to is gone, as in a new container
-    if account and not link.is_symlink() and not can_enter(state) and can_enter(state.parent):
+    if not link.is_symlink() and not can_enter(state) and can_enter(state.parent):
         os.chown(state, -1, account.gid)
         state.chmod(0o710)
-    if account and not link.is_symlink() and not can_enter(state):
+    if not link.is_symlink() and not can_enter(state):
         ROOTS_DATA.parent.mkdir(exist_ok=True)  # macOS has none
         house = Path(tempfile.mkdtemp(prefix=ROOTS_DATA.name, dir=ROOTS_DATA.parent))
         house.chmod(0o711)
@@ -552,9 +517,6 @@ def _reachable_place(state: Path, account: Account | None) -> Path:
             moved = Path(shutil.move(link, house / "pgdata"))
             _give(account, [moved, *moved.rglob("*")])
         link.symlink_to(house / "pgdata", target_is_directory=True)
-    if link.is_symlink() and link.resolve().parent.match(f"{ROOTS_DATA}*"):
-        mark = json.dumps([os.fspath(state), state.stat().st_ino])
-        (link.resolve().parent / OWNER).write_text(mark, encoding="utf-8")
     return link.resolve()
 
 
@@ -577,50 +539,32 @@ def _reachable_binaries(found: Binaries, folder: Path, account: Account | None) 
     return copy
 
 
-def _server_account(state: Path) -> Account | None:
+def _server_account() -> Account | None:
     """Return the account that must run the server, or `None` where that is our own.
-
-    As root: data that exists keeps its owner; a folder that belongs to a person (a checkout mounted
-    into a container, `sudo`) gives that person; otherwise it is an account without rights.
 
     Raises
     ------
     ServerError
-        As root, where no such account exists.
+        As root, where none of the accounts without rights exists.
     """
-    if not _is_root():
+    if sys.platform == "win32" or os.geteuid() != 0:
         return None
     import pwd
 
-    places = [place for place in (state / "pgdata", state) if place.exists()]
-    candidates: list[int | str] = [*(place.stat().st_uid for place in places), *ACCOUNTS]
-    for who in candidates:
+    for name in ACCOUNTS:
         with contextlib.suppress(KeyError):
-            found = pwd.getpwnam(who) if isinstance(who, str) else pwd.getpwuid(who)
-            if found.pw_uid != 0:
-                return Account(found.pw_uid, found.pw_gid, found.pw_name)
+            found = pwd.getpwnam(name)
+            return Account(found.pw_uid, found.pw_gid, name)
     raise ServerError(
         f"PostgreSQL cannot run as root, and none of the accounts {', '.join(ACCOUNTS)} exists",
         hint="Run the course as a normal user, or set DATABASE_URL to a PostgreSQL with pgvector.",
     )
 
 
-def _is_root() -> bool:
-    return sys.platform != "win32" and os.geteuid() == 0
-
-
-def _give(account: Account | None, paths: Sequence[Path]) -> None:
+def _give(account: Account, paths: Sequence[Path]) -> None:
     """Make an account the owner of files and folders, never of what a link points to."""
-    if account is not None:
-        for path in paths:
-            os.chown(path, account.uid, account.gid, follow_symlinks=False)
-
-
-def _give_to_owner_of(folder: Path, paths: Sequence[Path]) -> None:
-    """As root in somebody's folder, give them the files that they will need."""
-    if _is_root():
-        owner = folder.stat()
-        _give(Account(owner.st_uid, owner.st_gid, ""), paths)
+    for path in paths:
+        os.chown(path, account.uid, account.gid, follow_symlinks=False)
 
 
 def _run(
@@ -720,10 +664,7 @@ def _lock(state: Path) -> Iterator[None]:
 
     try:
         with FileLock(state / "server.lock", timeout=START_PATIENCE + 60):
-            try:
-                yield
-            finally:
-                _give_to_owner_of(state, list(state.glob("server.*")))
+            yield
     except Timeout as error:
         raise ServerError(
             f"Another process has been starting or stopping the server in {state} for over ten "

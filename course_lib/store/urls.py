@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from course_lib.errors import DatabaseError
 
 
 def hide_password(url: str) -> str:
     """Return a URL or key-value connection string fit for messages: every password in it is `***`.
+
+    Settings that hold from the login on, such as the collection, are left out.
 
     Examples
     --------
@@ -19,6 +24,7 @@ def hide_password(url: str) -> str:
     >>> hide_password("host=localhost password='a b' dbname=course")
     'host=localhost password=*** dbname=course'
     """
+    url = re.sub(r"[?&]options=-c[^&\s]*", "", url)
     url = re.sub(r"^(\w+://[^:/?#]*):.*@(?=[^@]*$)", r"\1:***@", url)
     value = r"(?:'(?:[^'\\]|\\.)*'|[^\s&']+)"
     return re.sub(rf"\b(password|sslpassword)(\s*=\s*){value}", r"\1\2***", url)
@@ -50,6 +56,37 @@ def url_for(url: str, dbname: str, user: str | None = None, password: str | None
         place = parts.pop("host") + (f":{parts.pop('port')}" if "port" in parts else "")
     query = f"?{urlencode(parts, quote_via=quote, safe='')}" if parts else ""
     return f"postgresql://{login}{'@' if login else ''}{place}/{quote(dbname, safe='')}{query}"
+
+
+def with_settings(url: str, values: Mapping[str, str]) -> str:
+    """Return `url` with settings that hold from the login on.
+
+    Raises
+    ------
+    DatabaseError
+        It is not a URL.
+
+    Examples
+    --------
+    >>> with_settings("postgresql://ada@db/course", {"role": "reader"})
+    'postgresql://ada@db/course?options=-crole%3Dreader'
+    """
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise not_a_url(url, error) from None
+    given = [str(parts["options"])] if parts.get("options") else []
+    options = " ".join([*given, *(f"-c{name}={value}" for name, value in values.items())])
+    database = str(parts.get("dbname") or parts.get("user") or "")
+    return url_for(make_conninfo(url, options=options), database)
+
+
+def not_a_url(url: str, error: psycopg.ProgrammingError) -> DatabaseError:
+    """Return the error for what is given as a URL and cannot be read as one."""
+    return DatabaseError(
+        f"{hide_password(url)} is not a connection URL: {without_password(error, url)}",
+        hint="It looks like postgresql://user:password@host:5432/database.",
+    )
 
 
 def without_password(error: BaseException, url: str) -> str:

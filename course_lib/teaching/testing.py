@@ -41,6 +41,9 @@ TESTS = {
 }
 """The environment of tests: one thread a process, this environment's kernel, no window."""
 
+QUICK = "not long and not browser and not containers"
+"""The tests of `course test` without an option."""
+
 SKIPPED = "build/skipped.txt"
 """Where the tests write the names of those that were skipped, one a line."""
 
@@ -75,7 +78,7 @@ def static_steps(root: Path) -> list[Step]:
     python = sys.executable
     steps = [
         Step("mypy", (python, "-m", "mypy")),
-        Step("notebooks are built", (_program("course"), "build", "--check")),
+        Step("notebooks are built", (python, "-m", "infra.course", "build", "--check")),
         Step("import contracts", (_program("lint-imports"), "--no-logo")),
         Step("ruff check", (python, "-m", "ruff", "check", ".")),
         Step("ruff format", (python, "-m", "ruff", "format", "--check", ".")),
@@ -105,6 +108,7 @@ def run_tests(
     *,
     long: bool = False,
     browser: bool = False,
+    containers: bool = False,
     skipped: bool = False,
     root: Path | None = None,
 ) -> int:
@@ -118,6 +122,8 @@ def run_tests(
         and held to the outputs and claims of the committed one.
     browser
         Every lab in a JupyterLab that Chromium opens; the long tests have three of them.
+    containers
+        The images are built and run, one test after the other: they share the engine.
     skipped
         What the last run without these options skipped, for want of a program.
     root
@@ -127,6 +133,11 @@ def run_tests(
     run = partial(run_step, root=root)
     if browser:
         outcomes = [run(pytest_step("labs in a browser", "-m", "browser", "tests/browser"))]
+    elif containers:
+        step = pytest_step(
+            "containers", "-n", "0", "-m", "containers", "tests/containers", timeout=3000
+        )
+        outcomes = [run(step)]
     elif skipped:
         outcomes = [run(step) for step in skipped_steps(root)]
     elif long:
@@ -140,7 +151,7 @@ def run_tests(
     else:
         with ThreadPoolExecutor(2) as at_once:
             outcomes = list(at_once.map(partial(run, quiet=True), static_steps(root)))
-        quick = ("-m", "not long and not browser")
+        quick = ("-m", QUICK)
         places = ("tests", "solutions")
         kept = {"COURSE_SKIPPED": str(root / SKIPPED)}
         step = pytest_step("tests and solutions", *NBVAL, *quick, *places, environment=kept)
@@ -161,7 +172,7 @@ def skipped_steps(root: Path) -> list[Step]:
             f"{SKIPPED} is not there: no test run has written what it skipped",
             hint="Run `make test` first.",
         )
-    words = ("-m", "not long and not browser", f"@{file}")
+    words = ("-m", QUICK, f"@{file}")
     tests = [pytest_step("skipped tests", *words)] if file.read_text(encoding="utf-8") else []
     return [*shellcheck_steps(root), *tests]
 

@@ -15,7 +15,7 @@ from psycopg.rows import tuple_row
 from course_lib.errors import DatabaseError
 from course_lib.records import Report
 from course_lib.store.tenancy import as_tenant
-from course_lib.xray.tables import create_tables, opened
+from course_lib.xray.tables import create_tables, explained
 
 STATEMENTS = Path(__file__).with_name("migration.sql")
 
@@ -64,7 +64,7 @@ def migrate_reports(
         If another program uses the old table, a report cannot be understood (and it is no
         rehearsal), or the database refuses something. Nothing has changed then.
     """
-    with opened(conn), conn.transaction() as transaction:
+    with explained(conn), conn.transaction() as transaction:
         conn.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
         if conn.execute("SELECT to_regclass('xray_reports')").fetchone() == (None,):
             return MigrationReport(is_rehearsal=dry_run)

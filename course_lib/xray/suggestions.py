@@ -18,7 +18,7 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError, ModelError
 from course_lib.records import Report
 from course_lib.store.tenancy import as_tenant
-from course_lib.xray.tables import explained, opened
+from course_lib.xray.tables import explained
 
 FALLBACK = 50
 """How many packages are suggested where none can be chosen."""
@@ -110,7 +110,7 @@ def suggest(
         raise InputError(f"k is {k}", hint="Ask for 1 package or more.")
     near: list[Any] = []
     values = {"tenant": tenant, "project": project, "language": language}
-    with opened(conn):
+    with explained(conn):
         model, vector, why = _encoded(embedder, instruction)
         with as_tenant(conn, tenant):
             if vector is not None:

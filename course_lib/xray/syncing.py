@@ -21,7 +21,7 @@ from course_lib.xray.catalogue import FillReport, delete_orphans, fill
 from course_lib.xray.descriptions import Describer
 from course_lib.xray.packages import Package
 from course_lib.xray.scanning import LockFiles
-from course_lib.xray.tables import alone_in, create_tables, has_tables, opened
+from course_lib.xray.tables import alone_in, create_tables, explained, has_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def sync_project(
         raise InputError("there is no lock file", hint="Nothing was changed.")
     reports: list[LanguageReport] = []
     changed: set[Package] = set()
-    with opened(conn):
+    with explained(conn):
         create_tables(conn)
         known = stored_checksums(conn, project, tenant=tenant)
         for language in sorted({*languages, *known}):
@@ -213,7 +213,7 @@ def forget_project(
     conn: psycopg.Connection[Any], project: str, *, tenant: str = "local"
 ) -> list[LanguageReport]:
     """Remove a project with all its packages, and from the catalogue what no other project uses."""
-    with opened(conn):
+    with explained(conn):
         if not has_tables(conn):
             return []
         return [

@@ -12,11 +12,11 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg import sql
-from psycopg.pq import TransactionStatus
 
 from course_lib.errors import DatabaseError
-from course_lib.store.collection import open_collection, see_own_tables_only
-from course_lib.store.roles import identifiers
+from course_lib.store.collection import open_collection
+from course_lib.store.roles import grant_to_service_roles
+from course_lib.store.version import mark_version, refuse_other_version
 
 # A vector of any dimension: the tables are made before a model is loaded. Names of one project
 # are few, so that they are compared one by one, and an index (it needs a dimension) gains nothing.
@@ -60,19 +60,7 @@ CREATE TABLE xray_checksums (
 CREATE VIEW xray_used AS SELECT language, name FROM xray_report_packages;
 """
 
-_TELLS_TEXTS: LiteralString = """
-SELECT 1 FROM pg_attribute
-WHERE attrelid = to_regclass('xray_packages') AND attname = 'embedded_text'
-"""
-
-# Tables of an earlier version of the course: a vector was of the description beside it.
-_ADD_TEXTS: LiteralString = """
-ALTER TABLE xray_packages ADD COLUMN embedded_text text;
-UPDATE xray_packages SET embedded_text = concat_ws(': ', name, description) WHERE model IS NOT NULL;
-"""
-
 PRIVATE = ("xray_report_packages", "xray_checksums")
-SHARED = ("xray_packages",)
 
 _OWN: LiteralString = "tenant_id = (SELECT nullif(current_setting('course.tenant', true), ''))"
 
@@ -83,6 +71,13 @@ CREATE POLICY owner_does_all ON {{table}} TO CURRENT_USER USING (true) WITH CHEC
 CREATE POLICY tenant_does_its_own ON {{table}} USING ({_OWN}) WITH CHECK ({_OWN});
 """
 
+_GRANT: LiteralString = """
+GRANT SELECT ON xray_report_packages, xray_checksums, xray_packages TO course_reader, course_writer;
+GRANT INSERT, UPDATE, DELETE ON xray_report_packages, xray_checksums, xray_packages
+    TO course_writer;
+GRANT SELECT ON xray_used TO course_writer
+"""
+
 
 def create_tables(conn: psycopg.Connection[Any]) -> None:
     """Create the tables where they are missing, and let the service's roles at them.
@@ -90,27 +85,27 @@ def create_tables(conn: psycopg.Connection[Any]) -> None:
     Raises
     ------
     DatabaseError
-        If they are missing, or of an earlier version of the course, and this role may not create
-        or change them.
+        If they are missing and this role may not create them, or they are of another version of
+        the course.
     """
     with conn.transaction():
         # Two processes that start at once would both find no table and both create it.
         conn.execute("SELECT pg_advisory_xact_lock(hashtext('course schema'))")
         try:
             with conn.transaction():
+                open_collection(conn)
                 if not has_tables(conn):
-                    open_collection(conn)
                     conn.execute(TABLES)
                     for table in PRIVATE:
                         conn.execute(sql.SQL(_PROTECT).format(table=sql.Identifier(table)))
-                elif not conn.execute(_TELLS_TEXTS).fetchone():
-                    conn.execute(_ADD_TEXTS)
+                    mark_version(conn, "xray_packages")
         except psycopg.errors.InsufficientPrivilege as error:
             raise DatabaseError(
-                "the tables of the X-Ray are missing or old, and this role may not create them",
+                "the tables of the X-Ray are missing, and this role may not create them",
                 hint="Run `course xray scan` once as the owner of the database.",
             ) from error
-        _grant(conn)
+        refuse_other_version(conn, "xray_packages", ", ".join(PRIVATE))
+        grant_to_service_roles(conn, "xray_packages", _GRANT)
 
 
 def has_tables(conn: psycopg.Connection[Any]) -> bool:
@@ -143,28 +138,6 @@ def alone_in(conn: psycopg.Connection[Any], language: str) -> Iterator[None]:
 
 
 @contextmanager
-def opened(conn: psycopg.Connection[Any]) -> Iterator[None]:
-    """Let a connection use the tables, also those of a collection that has packages and no index.
-
-    Such a collection's connections do not see pgvector otherwise. Errors are those of `explained`.
-    """
-    with explained(conn):
-        with conn.transaction():
-            row = conn.execute(
-                "SELECT current_setting('search_path'), to_regtype('vector')"
-            ).fetchone()
-            path, vector = row or ("", None)
-            if vector is None:
-                see_own_tables_only(conn, "xray_packages")
-        try:
-            yield
-        finally:
-            if conn.info.transaction_status in (TransactionStatus.IDLE, TransactionStatus.INTRANS):
-                with conn.transaction():
-                    conn.execute("SELECT set_config('search_path', %s, false)", [path])
-
-
-@contextmanager
 def explained(
     conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
 ) -> Iterator[None]:
@@ -189,20 +162,3 @@ def explained(
             + ("Run" if is_gone else "Mend the cause and run")
             + " the same command again to complete the rest.",
         ) from error
-
-
-def _grant(conn: psycopg.Connection[Any]) -> None:
-    """Let the database's service roles read and write, where they and the right to grant exist."""
-    rows = conn.execute(
-        "SELECT rolname FROM pg_roles WHERE rolname IN "
-        "(current_database() || '_reader', current_database() || '_writer') AND "
-        "(SELECT pg_has_role(relowner, 'usage') FROM pg_class "
-        " WHERE oid = to_regclass('xray_packages'))"
-    ).fetchall()
-    for (name,) in rows:
-        role, tables = sql.Identifier(name), identifiers((*PRIVATE, *SHARED))
-        conn.execute(sql.SQL("GRANT SELECT ON {} TO {}").format(tables, role))
-        if name.endswith("_writer"):
-            grant = sql.SQL("GRANT INSERT, UPDATE, DELETE ON {} TO {}")
-            conn.execute(grant.format(tables, role))
-            conn.execute(sql.SQL("GRANT SELECT ON xray_used TO {}").format(role))

@@ -1,8 +1,8 @@
 """An example of a parser of your own: it splits a TOML file into one chunk for each table.
 
-Registered (`RAG_CUSTOM_PARSERS=data/parsers/toml_sections.py:TomlParser`), the server runs it on
-raw `.toml` files. Run as a program, it parses on the sender's machine and prints parsed-chunk-v1
-records, one a line, for `course ingest-tenant`. The chunks are the same both ways.
+Registered (`RAG_CUSTOM_PARSERS=toml_sections:TomlParser`, with `PYTHONPATH=data/parsers`), the
+server runs it on raw `.toml` files. Run as a program, it parses on the sender's machine and prints
+parsed-chunk-v1 records, one a line, for `course ingest-tenant`. The chunks are the same both ways.
 """
 
 from __future__ import annotations

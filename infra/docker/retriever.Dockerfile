@@ -44,4 +44,4 @@ EXPOSE 8000
 # Whether the process lives; whether it can answer is /ready, which Kubernetes asks.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/health', timeout=4)"]
-ENTRYPOINT ["course", "serve", "--host", "0.0.0.0", "--port", "8000"]
+CMD ["course", "serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -1,4 +1,4 @@
-"""How Sphinx makes the site of the course from the repository itself; `course site` calls it.
+"""How Sphinx makes the site of the course from the repository itself; `make site` calls it.
 
 The source folder is the repository. What is not a page there is added while Sphinx reads: the
 tables of contents, what a notebook is, the definition that a link to the glossary shows.

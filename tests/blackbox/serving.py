@@ -26,9 +26,9 @@ class Service:
     first
         The line that it began with.
     lines
-        What came on standard output after that: an entry of the log for each request.
+        What came on standard output after that.
     errors
-        What came on standard error.
+        What came on standard error: a line of the log for each request.
     """
 
     client: httpx.Client

@@ -60,6 +60,7 @@ from course_lib.teaching.github_server import GitHubServer as GitHubServer
 from course_lib.teaching.github_server import Repository as Repository
 from course_lib.teaching.github_server import Sizes as Sizes
 from course_lib.teaching.github_server import faults as faults
+from course_lib.teaching.mine import overlay as overlay
 from course_lib.xray import Package as Package
 from course_lib.xray import TableDescriber as TableDescriber
 from course_lib.xray import create_tables as create_tables

@@ -27,7 +27,7 @@ INDEXES = "SELECT indexdef FROM pg_indexes WHERE tablename ~ '^document' ORDER B
 def index(data: Path) -> Iterator[Place]:
     """The course's documents and packages in a database of this test's own."""
     with fresh_database("dump") as fresh:
-        made = Place(fresh.url, "public", Course({"DATABASE_URL": fresh.url}))
+        made = Place(fresh.url, "course", Course({"DATABASE_URL": fresh.url}))
         made.course("ingest", data / "documents").ok()
         made.course("xray", "scan", data / "lockfiles", "--project", "heron")
         yield made

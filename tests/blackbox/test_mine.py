@@ -58,12 +58,10 @@ def test_a_changed_splitter_indexes_anew_in_an_index_of_its_own(
     kept.write_text(SPLITTER.format(size=60), encoding="utf-8")
     assert chunks() == 4
     kept.write_text(SPLITTER.format(size="(1 / 0)"), encoding="utf-8")
-    said = course.in_a_process(*ingest).error()
-    assert "your split_text (my/system/loader.py, line 9:" in said
-    assert "raised ZeroDivisionError: division by zero, called as split_text('The sail" in said
-    done = course.in_a_process("mine", "--fallback", *ingest[1:])
-    assert done.ok()
-    assert done.err.count("The course's split_text takes over.") == 1
+    failed = course.in_a_process(*ingest)
+    assert failed.code == 1
+    assert f'File "{kept}", line 9, in split_text\n' in failed.err
+    assert failed.err.endswith("ZeroDivisionError: division by zero\n")
 
 
 def test_the_map_shows_whose_each_function_is_and_how_it_differs(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 import shutil
 import signal
 import socket
@@ -20,7 +20,7 @@ from tests.blackbox.serving import serving, until
 QUESTION = {"query": "How are zebras painted?", "top_k": 1}
 FILE = {"sourcePath": "a.md", "content": "# Zebras\n\nZebras are painted in stripes.\n"}
 READY = (200, {"status": "ready", "database": "ready", "model": "ready"})
-AWAY = {"the database is busy or away; try again soon", "the database went away; try again soon"}
+AWAY = "the database is busy or away; try again soon"
 
 
 def keys(*tenants: str) -> tuple[str, list[dict[str, str]]]:
@@ -68,9 +68,9 @@ def test_without_a_database_a_service_lives_says_so_and_keeps_its_limits() -> No
         forwarded = {**crowd, "X-Forwarded-For": "10.0.0.7"}
         assert client.get("/nowhere", headers=forwarded).status_code == 429
         misleading = {**crowd, "Host": "localhost/health?"}
-        assert client.get("/nowhere", headers=misleading).status_code == 421
+        assert client.get("/nowhere", headers=misleading).status_code == 400
         stranger = client.get("/health", headers={"Host": "evil.example"})
-        assert _refused(stranger, 421).startswith("'evil.example' is not a name of this service")
+        assert (stranger.status_code, stranger.text) == (400, "Invalid host header")
         again = client.post("/search", json=QUESTION, headers=crowd)
         assert 1 <= int(again.headers["retry-after"]) <= 61
         assert _refused(again, 429).startswith("more than 12 per 1 minute were asked; come back in")
@@ -126,23 +126,14 @@ def test_a_database_that_goes_away_is_found_again_and_what_is_under_way_is_answe
         # Every question is answered as long as it is away, the first as the later ones.
         for _ in range(3):
             answer = client.post("/search", json=QUESTION, headers=acme)
-            assert _refused(answer, 503) in AWAY and answer.headers["retry-after"] == "2"
+            assert _refused(answer, 503) == AWAY and answer.headers["retry-after"] == "2"
             status, told = ready()
             assert (status, told["status"], told["model"]) == (503, "not ready", "ready")
-            assert told["database"] in AWAY
+            assert told["database"] == AWAY
         assert client.get("/health").status_code == 200
         own("db", "start").ok()
         until(lambda: ready() == READY)
         assert (search(acme), search(beta)) == (["a.md"], [])
-        # `make clean`, and a new server: another password, and nothing in the index.
-        own("db", "stop").ok()
-        shutil.rmtree(Path(own.environment["COURSE_STATE"]))
-        own("db", "start").ok()
-        until(lambda: ready() == READY)
-        until(lambda: client.post("/search", json=QUESTION, headers=acme).status_code == 200)
-        assert search(acme) == []
-        assert client.post("/ingest/source-files", json=pushed, headers=acme).status_code == 200
-        assert search(acme) == ["a.md"]
         answers: list[int] = []
         texts = {"texts": [f"a longer text, number {n} " * 40 for n in range(24)]}
 
@@ -151,23 +142,21 @@ def test_a_database_that_goes_away_is_found_again_and_what_is_under_way_is_answe
 
         asking = threading.Thread(target=ask)
         asking.start()
-        busy = "course_requests_in_flight 2.0"  # the one for the metrics is under way itself
-        until(lambda: bool(answers) or busy in client.get("/metrics").text)
+        idle = "course_waiting_texts 0.0"
+        until(lambda: bool(answers) or idle not in client.get("/metrics").text)
         service.process.send_signal(signal.SIGTERM)
         asking.join()
         assert answers == [200]
         # uvicorn ends in order, and then as the signal would have ended it.
         assert service.end() == -signal.SIGTERM
-    lines = [json.loads(line) for line in service.lines]
-    names = ["time", "request_id", "client", "tenant", "method", "path", "status", "ms"]
-    assert [list(line) for line in lines] == [names] * len(lines)
-    assert {(line["path"], line["status"], line["tenant"]) for line in lines} >= {
-        ("/embeddings", 200, "beta"),
-        ("/ingest/source-files", 200, "acme"),
-        ("/search", 200, "beta"),
-        ("/search", 503, "acme"),
-    }
     said = "\n".join([*service.lines, *service.errors])
+    logged = set(re.findall(r'INFO uvicorn.access: 127.0.0.1:\d+ - "(.+) HTTP/1.1" (\d+)', said))
+    assert logged >= {
+        ("POST /embeddings", "200"),
+        ("POST /ingest/source-files", "200"),
+        ("POST /search", "200"),
+        ("POST /search", "503"),
+    }
     assert "Traceback" not in said and "zebra" not in said.lower()
     assert acme["Authorization"].removeprefix("Bearer ") not in said
 
@@ -193,6 +182,7 @@ def _refused(answer: httpx.Response, status: int) -> str:
             {"RAG_API_KEYS": f"acme:{'0' * 64},acme:sk-secret"},
             "entry 2 of RAG_API_KEYS is not tenant:digest",
         ),
+        ((), {"RAG_API_HOSTS": "a*.org"}, "'a*.org' cannot be a name of the service"),
         ((), {"RAG_API_RATE_LIMIT": "often"}, "the rate limit 'often' cannot be read"),
         ((), {"RAG_API_RATE_LIMIT": "5/fortnight"}, "the rate limit '5/fortnight' cannot be read"),
     ],

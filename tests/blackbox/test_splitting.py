@@ -65,7 +65,11 @@ class Loaded:
 def load(folder: Path, target: Path, *options: str, **environment: str) -> Loaded:
     """Run `course load` and read what it wrote."""
     done = COURSE("load", folder, "--output-dir", target, *options, **environment)
-    documents, chunks = (_lines(target / f"{name}.jsonl") for name in ("documents", "chunks"))
+    (origin, *documents), chunks = (
+        _lines(target / name) for name in ("documents.jsonl", "chunks.jsonl")
+    )
+    owner = {name: origin["scope"][name] for name in ("tenant", "repo")}
+    documents = [owner | one for one in documents]
     assert done.ok() == f"{len(documents)} documents, {len(chunks)} chunks → {target}\n"
     return Loaded(documents, chunks, done.err.splitlines())
 

@@ -58,7 +58,7 @@ def lock(folder: Path, *packages: str) -> Path:
 def scanned(data: Path) -> Iterator[Place]:
     """A database that holds both projects of data/lockfiles and no index; for reading only."""
     with fresh_database("blackbox-xray") as fresh:
-        made = Place(fresh.url, "public", Course({"DATABASE_URL": fresh.url}))
+        made = Place(fresh.url, "course", Course({"DATABASE_URL": fresh.url}))
         for project in PROJECTS:
             made.course("xray", "scan", data / "lockfiles" / project, "-p", project).ok()
         yield made

@@ -10,7 +10,7 @@ from playwright.sync_api import ConsoleMessage, Page
 
 from course_lib.cli.commands import COMMANDS
 from course_lib.settings import project_root
-from course_lib.teaching.site import build_site
+from infra.course.site import build_site
 from tests.needs import needs
 from tests.service.browser import browser
 

@@ -28,7 +28,7 @@ pytestmark = [
 QUESTIONS = {
     "What does the abbreviation CACE stand for?": ("documentation", "what-is-mlops.md"),
     "Where are environment variables and the INI file combined into the settings?": (
-        "code_pipelines",
+        "code_manifests",
         "code/heron/config.py",
     ),
     "Why are features old at night?": ("issues", "issues/11.issue.md"),
@@ -70,12 +70,12 @@ def test_the_compiled_pipeline_fills_the_database_and_search_finds_it(
     partitions = dict(
         conn.execute("SELECT partition, count(*) FROM document_chunks GROUP BY 1").fetchall()
     )
-    assert set(partitions) == {"documentation", "issues", "code_pipelines"}
+    assert set(partitions) == {"documentation", "issues", "code_manifests"}
     (metrics,) = run.metadata("build-index", "metrics")
     assert metrics["chunks"] == metrics["inserted"] == sum(partitions.values())
-    (page,) = run.artifacts("report", "page")
-    text = page.read_text(encoding="utf-8")
-    assert all(f"<td>{count}</td>" in text for count in partitions.values())
+    (report,) = run.artifacts("report", "text")
+    text = report.read_text(encoding="utf-8")
+    assert all(f"chunks {count}," in text for count in partitions.values())
 
     with running(create_app(ServiceConfig(database_url=database.url))) as service:
         for question, (partition, document) in QUESTIONS.items():

@@ -153,7 +153,7 @@ class BadRequests:
         self, rng: Random, method: str, path: str, body: bytes, header: bytes = b""
     ) -> bytes:
         lines = [f"{method} {path} HTTP/1.1\r\nConnection: close\r\n".encode()]
-        if not header.startswith(b"Host"):  # another host than the service's own ends in 421
+        if not header.startswith(b"Host"):  # another host than the service's own ends in 400
             lines.append(b"Host: localhost\r\n")
         if not header.startswith(b"Content-Type"):
             lines.append(b"Content-Type: application/json\r\n")

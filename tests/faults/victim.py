@@ -163,7 +163,7 @@ def _watch_all(tell: Callable[[str], None]) -> None:
         setattr(place, name, watched)
 
     watch(import_module("course_lib.indexing.directory"), "read_source", "reading")
-    watch(splitting, "read_corpus", "reading")
+    watch(splitting, "read_staged", "reading")
     watch(Registry, "parse", "splitting")
     watch(Hashed, "encode", "encoding")
     watch(update, "create_schema", "schema")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from course_lib.teaching.build.release import released
 from course_lib.teaching.grade import (
     Fence,
     Options,
@@ -17,6 +16,7 @@ from course_lib.teaching.grade import (
     read_master,
 )
 from course_lib.teaching.grade.errors import GradeError
+from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import hand_in, handed_in, learners, master_notebook, write_master
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from course_lib.teaching.build.release import released
 from course_lib.teaching.classroom import Classroom, add_assignment, find_class, make_class
 from course_lib.teaching.grade import Grade, Master, read_master
 from course_lib.teaching.grade.marking import Mark
+from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import cell, learners, master_notebook, write_master
 
 WORDS = "words"

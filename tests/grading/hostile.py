@@ -94,36 +94,7 @@ GREEDY = {
     "open-files": first("def double(x):\n    kept = [open('/dev/null') for _ in range(100_000)]"),
 }
 
-CHEATS = {
-    "strips-asserts": {
-        "double": "import ast\nclass Strip(ast.NodeTransformer):\n"
-        "    def visit_Assert(self, node):\n        return ast.Pass()\n"
-        "get_ipython().ast_transformers.append(Strip())\n"
-        "def double(x):\n    return None",
-        "longest": "def longest(words):\n    return None",
-    },
-    "shows-no-tracebacks": first(
-        "get_ipython().showtraceback = lambda *a, **k: None\n"
-        "get_ipython().set_custom_exc((Exception,), lambda *a, **k: None)\n"
-        "def double(x):\n    return None"
-    ),
-    "replaces-builtins": first(
-        "import builtins\nbuiltins.type = lambda x: int\n"
-        "builtins.AssertionError = type('Quiet', (BaseException,), {})\n"
-        "def double(x):\n    return None"
-    ),
-    "equal-to-everything": first(
-        "class Any(int):\n    def __eq__(self, other): return True\n    __hash__ = int.__hash__\n"
-        "def double(x):\n    return Any(1)"
-    ),
-    "replaces-nbval": first(
-        "import nbval.plugin\nnbval.plugin.IPyNbCell.runtest = lambda self: None\n"
-        "def double(x):\n    return None"
-    ),
-    "reads-the-check-from-the-stack": first(
-        "import sys\ndef double(x):\n    frame = sys._getframe(1)\n"
-        "    print(frame.f_code.co_consts)\n    return 4 if x == 2 else 'abab' if x == 'ab' else -6"
-    ),
+FORGERS = {
     "forges-a-reply": first(
         "import json, os, struct\n"
         "body = b''.join(struct.pack('>I', len(one)) + one for one in (json.dumps(told).encode() "
@@ -136,14 +107,6 @@ CHEATS = {
     "talks-nonsense": first(
         "import os\nfor number in range(3, 60):\n    try:\n"
         "        os.write(number, b'\\xff' * 64)\n    except OSError:\n        pass\n"
-        "def double(x):\n    return None"
-    ),
-    "skips-by-comment": first(
-        "# NBVAL_SKIP\n# NBVAL_RAISES_EXCEPTION\ndef double(x):\n    return 3"
-    ),
-    "changes-the-shell": first(
-        "get_ipython().run_cell = lambda *a, **k: None\n"
-        "get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n'])\n"
         "def double(x):\n    return None"
     ),
 }

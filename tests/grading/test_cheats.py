@@ -1,4 +1,4 @@
-"""Three answers to lab 01 that pass its checks without being right: the audits tell."""
+"""Answers to lab 01 that change what judges them, or take the library's: audits and flags tell."""
 
 import json
 from pathlib import Path
@@ -70,13 +70,31 @@ def find_cut(*args, **named):
     return 0
 lab.check = lambda *args: print("1.1 passed")
 """
-CHEATS = {
+WRONG = "\ndef find_cut(*args, **named):\n    return None\n"
+CHANGES_WHAT_RUNS_IT = {
+    "strips-asserts": "import ast\nclass Strip(ast.NodeTransformer):\n"
+    "    def visit_Assert(self, node):\n        return ast.Pass()\n"
+    f"get_ipython().ast_transformers.append(Strip()){WRONG}",
+    "shows-no-tracebacks": "get_ipython().showtraceback = lambda *a, **k: None\n"
+    f"get_ipython().set_custom_exc((Exception,), lambda *a, **k: None){WRONG}",
+    "replaces-builtins": "import builtins\nbuiltins.type = lambda x: int\n"
+    f"builtins.AssertionError = type('Quiet', (BaseException,), {{}}){WRONG}",
+    "equal-to-everything": "class Any(int):\n    def __eq__(self, other): return True\n"
+    "    def __ne__(self, other): return False\n    __hash__ = int.__hash__\n"
+    "    __class__ = int\ndef find_cut(*args, **named):\n    return Any(1)",
+    "replaces-nbval": "import nbval.plugin\n"
+    f"nbval.plugin.IPyNbCell.runtest = lambda self: None{WRONG}",
+    "skips-by-comment": f"# NBVAL_SKIP\n# NBVAL_RAISES_EXCEPTION{WRONG}",
+    "changes-the-shell": "get_ipython().run_cell = lambda *a, **k: None\n"
+    f"get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n']){WRONG}",
+}
+CHEATS = CHANGES_WHAT_RUNS_IT | {
     "replaces": REPLACES_THE_CHECK,
     "patches": PATCHES, "bytecode": BYTECODE, "source": READS_THE_SOURCE, "by-heart": by_heart(),
 }  # fmt: skip
 
 
-def graded(folder: Path, **how: Any) -> dict[str, Grade]:
+def graded(folder: Path) -> dict[str, Grade]:
     (path,) = lab_masters(["01"])
     sheet = json.loads((project_root() / "labs" / path.name).read_text(encoding="utf-8"))
     (folder / "in").mkdir()
@@ -87,14 +105,14 @@ def graded(folder: Path, **how: Any) -> dict[str, Grade]:
         (folder / "in" / f"{name}.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
     found = handed_in(folder / "in")
     report = grade_all(
-        found, read_master(path, lab="01"), folder / "out", Options(any_fence(), **how)
+        found, read_master(path, lab="01"), folder / "out", Options(any_fence(), seed="7")
     )
     return {one.learner: one for one in report.grades}
 
 
 @pytest.fixture(scope="module")
 def held_back(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Grade]:
-    """What is made of them where an audit earns no points."""
+    """What is made of them."""
     return graded(tmp_path_factory.mktemp("cheats"))
 
 
@@ -108,7 +126,7 @@ def test_a_cheat_is_held_back_or_has_no_points(held_back: dict[str, Grade], name
 def test_what_passes_its_check_alone_fails_its_audit(held_back, name: str) -> None:
     assert held_back[name].marks[0].state == "passed"
     said = next(flag for flag in held_back[name].flags if "the audit failed" in flag)
-    assert said.startswith("check-1-1: the check passed, and the audit failed: ")
+    assert said.startswith("check-1-1: the check passed, and the audit failed: find_cut(")
 
 
 @needs_fence
@@ -116,9 +134,3 @@ def test_the_librarys_source_is_not_within_the_fence(held_back) -> None:
     assert held_back["source"].score == 0
     assert "FileNotFoundError" in held_back["source"].marks[0].said
     assert any("zipimport" in flag for flag in held_back["bytecode"].flags)
-
-
-def test_an_audit_may_earn_all_points(tmp_path: Path) -> None:
-    grades = graded(tmp_path, audit_share=1.0, seed="7")
-    assert grades["patches"].score == grades["by-heart"].score == 0
-    assert "find_cut(" in grades["by-heart"].marks[0].said

@@ -1,26 +1,43 @@
 """What a submission can do to the server that its database is in."""
 
+import inspect
+import json
+import re
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 import pytest
 
-from course_lib.teaching.grade.cluster import ROOM, grading_cluster
-from course_lib.teaching.grade.database import CONNECTIONS, LARGEST, Databases
+from course_lib.settings import project_root
+from course_lib.teaching.grade import Limits, Options, grade_all, lab_masters, read_master
+from course_lib.teaching.grade.cluster import ROOM
+from course_lib.teaching.grade.database import CONNECTIONS, WITHIN, Databases
+from tests.grading.classroom import handed_in
 from tests.grading.conftest import any_fence, needs_fence
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
-    with grading_cluster(any_fence()) as url:
-        yield url
+def databases() -> Iterator[Databases]:
+    """What a grader has; each test asks for an empty database."""
+    with closing(Databases(any_fence())) as given:
+        yield given
 
 
-@pytest.fixture
-def databases(cluster: str) -> Iterator[Databases]:
-    given = Databases(cluster)
-    yield given
-    given.close()
+@pytest.fixture(scope="module")
+def others() -> Iterator[Databases]:
+    """What another grader of the same run has."""
+    with closing(Databases(any_fence())) as given:
+        yield given
+
+
+def given_by(databases: Databases) -> str:
+    """Return the URL of an empty database, by the socket as it is outside of the fence."""
+    within, folder = quote(WITHIN, safe=""), quote(str(databases.folder), safe="")
+    return databases.give().replace(f"host={within}&", f"host={folder}&")
 
 
 def refused(url: str, statement: str) -> str:
@@ -49,84 +66,128 @@ POWER = (
 
 
 def test_a_role_of_a_submission_has_no_power_over_the_server(databases) -> None:
-    url = databases.give(fenced=False)
+    url = given_by(databases)
     said = {statement: refused(url, statement) for statement in POWER}
     no = {"InsufficientPrivilege", "UndefinedFile", "FeatureNotSupported"}
     assert set(said.values()) <= no, said
 
 
-def test_other_databases_are_closed(cluster, databases) -> None:
-    other = Databases(cluster)
-    try:
-        theirs = other.give(fenced=False).split("@")[1].split("/")[1].split("?")[0]
-        mine = databases.give(fenced=False)
-        own = mine.split("@")[1].split("/")[1].split("?")[0]
-        for name in ("postgres", "template1", theirs):
-            with pytest.raises(psycopg.OperationalError, match="denied|not permit|not currently"):
-                psycopg.connect(mine.replace(f"/{own}?", f"/{name}?"))
-        with psycopg.connect(mine) as conn:
-            assert conn.execute("SELECT current_database()").fetchone() == (own,)
-    finally:
-        other.close()
+def test_other_databases_are_closed(databases) -> None:
+    mine = given_by(databases)
+    with psycopg.connect(mine) as conn:
+        own = conn.info.dbname
+    for name in ("postgres", "template1"):
+        with pytest.raises(psycopg.OperationalError, match="denied|not permit|not currently"):
+            psycopg.connect(mine.replace(f"/{own}?", f"/{name}?"))
 
 
-def test_what_was_left_in_a_database_the_next_one_does_not_meet(cluster, databases) -> None:
-    first = psycopg.connect(databases.give(fenced=False), autocommit=True)
+def test_what_was_left_in_a_database_the_next_one_does_not_meet(databases) -> None:
+    first = psycopg.connect(given_by(databases), autocommit=True)
     first.execute("CREATE TABLE letter AS SELECT 'for you' AS words")
     first.execute("SELECT pg_advisory_lock(1)")
-    with psycopg.connect(databases.give(fenced=False)) as conn:
+    with psycopg.connect(given_by(databases)) as conn:
         assert conn.execute("SELECT to_regclass('letter')").fetchone() == (None,)
         assert conn.execute("SELECT pg_try_advisory_lock(1)").fetchone() == (True,)
+        name = conn.info.dbname
     with pytest.raises(psycopg.OperationalError):
         first.execute("SELECT 1")
-    databases.take_back()
-    with psycopg.connect(cluster) as conn:
-        left = conn.execute("SELECT count(*) FROM pg_database WHERE datname LIKE 'grade%'")
-        assert left.fetchone() == (0,)
+    every = "SELECT datname FROM pg_database WHERE datname <> 'postgres' AND NOT datistemplate"
+    with psycopg.connect(databases.admin_url) as conn:
+        assert conn.execute(every).fetchall() == [(name,)]
+        databases.take_back()
+        assert conn.execute(every).fetchall() == []
 
 
 def test_connections_are_counted(databases) -> None:
-    url = databases.give(fenced=False)
-    opened = []
-    with pytest.raises(psycopg.OperationalError):
-        for _ in range(CONNECTIONS + 1):
-            opened.append(psycopg.connect(url))
-    assert len(opened) == CONNECTIONS
-    for conn in opened:
-        conn.close()
+    url = given_by(databases)
+    with ExitStack() as opened:
+        for _ in range(CONNECTIONS):
+            opened.enter_context(psycopg.connect(url))
+        with pytest.raises(psycopg.OperationalError, match="too many connections"):
+            psycopg.connect(url)
 
 
-@pytest.mark.long
-def test_a_database_that_fills_the_disk_loses_its_connections_and_no_other_does(
-    cluster, databases
-) -> None:
-    other = Databases(cluster)
+def test_who_takes_all_places_of_a_server_takes_nobody_elses(databases, others) -> None:
+    mine, theirs = given_by(databases), given_by(others)
+    (path,) = (one for one in databases.folder.iterdir() if one.is_socket())
+    with ExitStack() as opened:
+        with suppress(OSError):
+            for _ in range(400):  # nobody logs in, so that no role's limit counts them
+                one = opened.enter_context(socket.socket(socket.AF_UNIX))
+                one.settimeout(1)
+                one.connect(str(path))
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(mine)
+        psycopg.connect(theirs).close()
+    psycopg.connect(given_by(databases)).close()
+
+
+FULL = re.compile("No space left|server closed the connection")
+"""What a server says whose disk is full: it ends where it cannot write its log."""
+
+
+def fill(url: str) -> str:
+    """Write into a table until the server refuses, and return what it says."""
+    import psycopg
+
     try:
-        neighbour = psycopg.connect(other.give(fenced=False), autocommit=True)
-        with psycopg.connect(databases.give(fenced=False), autocommit=True) as conn:
+        with psycopg.connect(url, autocommit=True) as conn:
             conn.execute("CREATE TABLE big (words text)")
             conn.execute("ALTER TABLE big ALTER words SET STORAGE PLAIN")
-            with pytest.raises(psycopg.OperationalError):
-                for _ in range(10_000):
-                    conn.execute(
-                        "INSERT INTO big SELECT repeat('x', 7000) FROM generate_series(1, 999)"
-                    )
-        with pytest.raises(psycopg.OperationalError):
-            psycopg.connect(conn.info.dsn, password=conn.info.password)
+            while True:
+                conn.execute(
+                    "INSERT INTO big SELECT repeat('x', 7000) FROM generate_series(1, 9999)"
+                )
+    except psycopg.Error as error:
+        return str(error)
+
+
+@needs_fence
+@pytest.mark.long
+def test_a_table_that_fills_the_disk_is_gone_with_its_database(databases, others) -> None:
+    with psycopg.connect(given_by(others), autocommit=True) as neighbour:
+        assert FULL.search(fill(given_by(databases)))
         neighbour.execute("CREATE TABLE small AS SELECT 1")
-    finally:
-        other.close()
+    with psycopg.connect(given_by(databases), autocommit=True) as conn:
+        conn.execute("CREATE TABLE big AS SELECT repeat('x', 7000) FROM generate_series(1, 9999)")
+
+
+@needs_fence
+@pytest.mark.long
+def test_who_is_graded_after_a_submission_that_filled_the_disk_has_all_points(
+    tmp_path: Path,
+) -> None:
+    """One answer of lab 06 fills its database before it answers well."""
+    (path,) = lab_masters(["06"])
+    master = read_master(path, lab="06")
+    (tmp_path / "in").mkdir()
+    attack = f"{inspect.getsource(fill)}\nprint(fill(lab.database_url))\n"
+    for name, before in {"a-attacks": attack, "b-right": ""}.items():
+        sheet = json.loads((project_root() / "labs" / path.name).read_text(encoding="utf-8"))
+        for cell in sheet["cells"]:
+            grade_id = cell["metadata"].get("nbgrader", {}).get("grade_id")
+            if grade_id in master.solutions:
+                is_first = grade_id == master.answers[0].grade_id
+                cell["source"] = (before if is_first else "") + master.solutions[grade_id]
+        (tmp_path / "in" / f"{name}.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
+    found = handed_in(tmp_path / "in")
+    report = grade_all(
+        found, master, tmp_path / "out", Options(any_fence(), Limits(60, 240), jobs=1)
+    )
+    attacks, right = report.grades
+    assert FULL.search(attacks.outputs[master.answers[0].grade_id]), attacks
+    assert (right.status, right.score) == ("graded", 10.0), right
 
 
 @pytest.mark.long
 def test_temporary_files_are_limited(databases) -> None:
     wide = "SELECT n, repeat(md5(n::text), 20) FROM generate_series(1, 999999) n ORDER BY 2"
-    assert refused(databases.give(fenced=False), wide) == "ConfigurationLimitExceeded"
+    assert refused(given_by(databases), wide) == "ConfigurationLimitExceeded"
 
 
 @pytest.mark.long
-def test_a_process_of_the_server_has_limited_memory(cluster, databases) -> None:
-    url = databases.give(fenced=False)
+def test_a_process_of_the_server_has_limited_memory(databases) -> None:
+    url = given_by(databases)
     with psycopg.connect(url, autocommit=True) as conn:
         conn.execute("SET work_mem = '8GB'")
         with pytest.raises(psycopg.errors.OutOfMemory):
@@ -135,16 +196,16 @@ def test_a_process_of_the_server_has_limited_memory(cluster, databases) -> None:
                 "FROM generate_series(1, 9999999) n"
             )
         assert conn.execute("SELECT 1").fetchone() == (1,)
-    with psycopg.connect(cluster) as conn:
+    with psycopg.connect(databases.admin_url) as conn:
         assert conn.execute("SELECT 1").fetchone() == (1,)
 
 
 @needs_fence
-def test_the_clusters_file_system_has_a_limited_size(cluster) -> None:
-    with psycopg.connect(cluster) as conn:
+def test_the_clusters_file_system_has_a_limited_size(databases) -> None:
+    databases.give()
+    with psycopg.connect(databases.admin_url) as conn:
         (folder,) = conn.execute("SHOW data_directory").fetchone() or ("",)
         (lines,) = conn.execute("SELECT pg_read_file('/proc/self/mountinfo')").fetchone() or ("",)
     mounts = {line.split()[4]: line for line in lines.splitlines()}
     state = folder.rsplit("/", 1)[0]
-    assert "tmpfs" in mounts[state] and f"size={2 * ROOM >> 10}k" in mounts[state]
-    assert LARGEST < ROOM
+    assert "tmpfs" in mounts[state] and f"size={ROOM >> 10}k" in mounts[state]

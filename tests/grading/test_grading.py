@@ -122,7 +122,7 @@ def test_a_run_that_is_stopped_while_a_sandbox_starts_runs_nothing_in_it(
 ) -> None:
     setup = Setup(any_fence(), Limits(), library_for("", tmp_path))
     master = read_master(write_master(tmp_path))
-    grader = Grader(master, setup, 0, "", Audits("", "1"), 0.0, tmp_path)
+    grader = Grader(master, setup, 0, Audits("", "1"), tmp_path)
 
     def start(*given: Any) -> Sandbox:
         sandbox = Sandbox(*given)

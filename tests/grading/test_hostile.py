@@ -11,7 +11,6 @@ import psutil
 import pytest
 
 from course_lib.settings import project_root
-from course_lib.teaching.build.release import released
 from course_lib.teaching.grade import (
     Limits,
     Options,
@@ -20,6 +19,7 @@ from course_lib.teaching.grade import (
     read_master,
 )
 from course_lib.teaching.grade.report import read_grades
+from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import (
     RIGHT,
     hand_in,
@@ -29,7 +29,7 @@ from tests.grading.classroom import (
     write_master,
 )
 from tests.grading.conftest import needs_fence
-from tests.grading.hostile import BURGLARS, CHEATS, DEADLY, ENDLESS, GREEDY
+from tests.grading.hostile import BURGLARS, DEADLY, ENDLESS, FORGERS, GREEDY
 
 pytestmark = pytest.mark.long
 LIMITS = Limits(cell=2.0, budget=15.0, memory=1 << 30)
@@ -93,7 +93,7 @@ class Run:
         return next(m.said for m in self.by_name[name].marks if m.grade_id == check)
 
 
-ATTACKS = {**ENDLESS, **DEADLY, **GREEDY, **CHEATS, **BURGLARS}
+ATTACKS = {**ENDLESS, **DEADLY, **GREEDY, **FORGERS, **BURGLARS}
 NOISY = {"threads-left-behind", "daemons", "output"}
 """Attacks on nobody but time and space, which a limit holds and which cost no points."""
 
@@ -163,7 +163,7 @@ class TestAttacks:
         if name not in ("daemons", "output"):
             assert points["check-longest"] == 5 and points["check-later"] == 2
 
-    @pytest.mark.parametrize("name", sorted(CHEATS))
+    @pytest.mark.parametrize("name", sorted(FORGERS))
     def test_no_points_come_without_a_flag(self, run: Run, name: str) -> None:
         one, earned = run.by_name[name], run.points(name)["check-double"]
         assert one.flags or not earned, one
@@ -175,10 +175,8 @@ class TestAttacks:
         else:  # it destroys or leaves something, and answers well
             assert run.by_name[name].score == 10
 
-    def test_what_was_tried_is_flagged(self, run: Run) -> None:
-        flags = {name: " ".join(one.flags) for name, one in run.by_name.items()}
-        assert "imports socket: import socket" in flags["reaches-for-the-network"]
-        assert "imports os: import os" in flags["daemons"] and flags["kill-everything"]
+    def test_a_process_that_died_is_flagged(self, run: Run) -> None:
+        assert "the process died" in " ".join(run.by_name["kill-everything"].flags)
 
     def test_the_gradebook_and_the_submissions_are_still_there(self, run: Run) -> None:
         told = read_grades(run.out)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from course_lib.settings import project_root
-from course_lib.teaching.build.release import WITHHELD
 from course_lib.teaching.grade import (
     Limits,
     Master,
@@ -15,6 +14,7 @@ from course_lib.teaching.grade import (
     grade_all,
     read_master,
 )
+from course_lib.teaching.notebooks.release import WITHHELD
 from tests.grading.classroom import handed_in
 from tests.grading.conftest import any_fence
 

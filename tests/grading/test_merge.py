@@ -5,11 +5,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course_lib.teaching.build.release import released
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.master import Master, read_master
 from course_lib.teaching.grade.merge import Merged, merge
 from course_lib.teaching.grade.submissions import read_cells, slug
+from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import (
     RIGHT,
     cell,
@@ -174,14 +174,3 @@ def test_a_master_with_a_fault_is_refused(tmp_path) -> None:
         read_master(write_master(tmp_path, plain))
     with pytest.raises(GradeError, match="not there"):
         read_master(tmp_path / "nowhere.ipynb")
-
-
-def test_hidden_checks_belong_to_checks_that_are_there(tmp_path) -> None:
-    hidden = tmp_path / "hidden"
-    hidden.mkdir()
-    (hidden / "check-double.py").write_text("assert double(0) == 0", encoding="utf-8")
-    master = read_master(write_master(tmp_path), hidden=hidden)
-    assert master.checks[0].hidden == "assert double(0) == 0"
-    (hidden / "check-triple.py").write_text("pass", encoding="utf-8")
-    with pytest.raises(GradeError, match="check-triple"):
-        read_master(tmp_path / "words.ipynb", hidden=hidden)

@@ -1,4 +1,4 @@
-"""What is seen in an answer's source without running it: suspicious lines, and copies."""
+"""What is seen in an answer's source without running it: ways to the library, and copies."""
 
 import pytest
 
@@ -14,37 +14,30 @@ HONEST = "def split(text):\n    return [word for word in text.split(' ') if word
     [
         (
             "from course_lib.loader.recursive import split_text",
-            "imports split_text from course_lib",
+            "imports split_text from course_lib.loader.recursive",
         ),
+        ("import course_lib.loader as theirs", "imports course_lib.loader"),
         ("split = lab.use('split')", "takes the course's version"),
-        ("import ctypes", "imports ctypes"),
-        ("from zipfile import sys", "imports sys"),
-        ("import zipfile; m = zipfile.sys", "uses .sys"),
-        ("import sys; frame = sys._getframe(1)", "uses ._getframe"),
-        ("from zipimport import zipimporter", "imports zipimport"),
-        ("words = open('/etc/passwd').read()", "opens '/etc/passwd'"),
-        ("words = Path('solutions').read_text()", "opens 'solutions'"),
-        ("lab.check = print", "sets lab.check"),
-        ("lab = None", "changes lab, which belongs to the notebook"),
-        ("source = inspect.getsource(lab)", "uses .getsource"),
-        ("name = '{0.__globals__}'.format(split)", "names the interpreter's insides in a text"),
-        ("%time split('a b')", "uses a magic"),
-        ("get_ipython().ast_transformers.clear()", "uses get_ipython"),
-        ("class A:\n    def __eq__(self, other):\n        return True", "defines __eq__"),
+        ("use = lab.use; split = use('split')", "takes the course's version"),
+        ("from zipimport import zipimporter", "imports zipimporter from zipimport"),
+        ("import sys, marshal", "imports marshal"),
+        ("theirs = sys.modules['course_lib.loader']", "names course_lib in a text"),
+        ("load = importlib.import_module('marshal').loads", "names marshal in a text"),
     ],
 )
-def test_a_suspicious_line_is_shown_with_what_it_does(line: str, said: str) -> None:
-    found = suspicions({"a": f"{HONEST}\n{line}"}, SOLUTION, {"lab"})
-    assert any(said in one for one in found), found
-    assert all(one.startswith("a, line 3, ") for one in found)
-    assert line.splitlines()[0] in found[0]
+def test_a_way_to_the_courses_functions_is_shown_with_what_it_does(line: str, said: str) -> None:
+    (found,) = suspicions({"a": f"{HONEST}\n{line}"}, SOLUTION)
+    assert found == f"a, line 3, {said}: {line}"
 
 
 def test_an_honest_answer_and_what_the_solution_does_too_are_not_suspicious() -> None:
     assert not suspicions({"a": HONEST}, SOLUTION)
-    uses_os = {"a": "import os\ndef split(text):\n    return text.split(os.sep)"}
-    assert not suspicions(uses_os, uses_os)
-    assert suspicions(uses_os, SOLUTION)
+    imports = {
+        "a": "from course_lib.records import Span\ndef split(text):\n    return [Span(text)]"
+    }
+    assert not suspicions(imports, imports)
+    assert suspicions(imports, SOLUTION)
+    assert not suspicions({"a": "def split(text:\n"}, SOLUTION)
 
 
 LONG = '''def merged(spans, limit=10):

@@ -13,10 +13,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.build.assemble import COMPARED
-from course_lib.teaching.build.execute import WIDGET
-from course_lib.teaching.build.project import LabSource, Project
-from course_lib.teaching.build.source import checked_exercise, code_lines
+from course_lib.teaching.notebooks.cells import checked_exercise
+from course_lib.teaching.notebooks.execute import WIDGET
+from course_lib.teaching.notebooks.project import LabSource, Project
+from infra.course.build.assemble import COMPARED
+from infra.course.build.source import code_lines
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from course_lib.teaching.build import Project, build_labs
 from course_lib.teaching.claims import Claims
+from course_lib.teaching.notebooks.project import Project
+from infra.course.build import build_labs
 
 MATHS = '''
 """A library."""

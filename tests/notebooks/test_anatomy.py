@@ -1,7 +1,7 @@
 import pytest
 
-from course_lib.teaching.build import Project
-from course_lib.teaching.build.source import code_lines
+from course_lib.teaching.notebooks.project import Project
+from infra.course.build.source import code_lines
 from tests.notebooks.anatomy import faults
 
 COURSE = Project()

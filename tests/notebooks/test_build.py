@@ -1,21 +1,38 @@
+import json
 import os
+import subprocess
+import sys
 
 import nbformat
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.teaching.build import (
-    BuildError,
-    StaleError,
+from course_lib.settings import project_root
+from course_lib.teaching.notebooks.execute import tidy_outputs
+from course_lib.teaching.notebooks.project import BuildError, StaleError
+from infra.course.build import (
     build_labs,
     check_labs,
     readme_table,
     stale_notebooks,
 )
-from course_lib.teaching.build.assemble import assemble
-from course_lib.teaching.build.execute import tidy_outputs
+from infra.course.build.assemble import assemble
 
 SOURCE = "solutions/01_doubling.py"
+
+
+def tool(*words: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command of the maintainer, as `make` does."""
+    command = [sys.executable, "-m", "infra.course", *words]
+    return subprocess.run(
+        command, cwd=project_root(), capture_output=True, encoding="utf-8", check=False
+    )
+
+
+def test_the_command_compares_one_lab_and_names_a_lab_that_is_none() -> None:
+    assert tool("build", "--check", "01").stdout == "all notebooks are up to date\n"
+    missing = tool("build", "--check", "77")
+    assert missing.returncode == 1 and missing.stderr.startswith("error: there is no lab '77'")
 
 
 def test_the_solution_shows_the_function_and_the_lab_its_stub(built) -> None:
@@ -136,8 +153,8 @@ def test_the_check_names_every_stale_notebook_and_the_command(built) -> None:
     assert "labs/01_doubling.ipynb is stale" in text
     assert "solutions/02_counting.ipynb is missing" in text
     assert "labs/08_gone.ipynb has no source" in text
-    assert "course build" in raised.value.hint
-    assert "course build 02" in check_hint(built, "02")
+    assert "make build" in raised.value.hint
+    assert 'make build LAB="02"' in check_hint(built, "02")
 
 
 def check_hint(course, lab: str) -> str:
@@ -269,3 +286,10 @@ def test_the_readmes_table_is_written_between_its_markers_and_checked(built) -> 
         "doubled. | 25 min | double a number · say why | `maths.py` |"
     )
     assert stale_of(built) == []
+
+
+def test_what_explains_an_exercise_is_kept_for_who_has_passed_it(built) -> None:
+    (file,) = built.root.rglob("explanations.json")
+    assert json.loads(file.read_text("utf-8")) == {"1.3": "The answer was in the question."}
+    file.write_text("{}", encoding="utf-8")
+    assert any("explanations.json" in one for one in stale_of(built))

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.teaching.build import BuildError, Project
-from course_lib.teaching.build.cut import cut
+from course_lib.teaching.notebooks.project import BuildError, Project
+from infra.course.build.cut import cut
 
 
 def library(tmp_path: Path, **modules: str) -> Project:

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.teaching.build import Project
-from course_lib.teaching.build.drawings import HERE, stale_drawings, write_drawings
-from course_lib.teaching.build.project import BuildError
+from course_lib.teaching.notebooks.project import BuildError, Project
+from infra.course.drawings import HERE, stale_drawings, write_drawings
 
 
 @pytest.fixture

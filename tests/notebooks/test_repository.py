@@ -8,7 +8,7 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
-from course_lib.teaching.build.repository import release_repository, taught_functions
+from course_lib.teaching.notebooks.repository import release_repository, taught_answers
 from tests.needs import needs
 
 ROOT = project_root()
@@ -29,7 +29,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_released_repository_shows_no_answer(copy: Path) -> None:
     assert not (copy / "solutions").exists() and not list((copy / "tests").rglob("*.py"))
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "solutions").glob("*.py")]
-    taught = taught_functions()
+    taught = taught_answers()
     assert sum(map(len, taught.values())) > 40
     for file, names in taught.items():
         text = (copy / file).read_text(encoding="utf-8")

@@ -12,12 +12,13 @@ import psutil
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.teaching.build import BuildError, build_labs
-from course_lib.teaching.build.workers import CELL_TIMEOUT
+from course_lib.teaching.notebooks.project import BuildError
+from course_lib.teaching.notebooks.workers import CELL_TIMEOUT
 from course_lib.teaching.run import run_labs, summary
 from course_lib.teaching.run.one_lab import LabRun, to_html
 from course_lib.teaching.run.report import index_page
 from course_lib.teaching.run.runner import database_in_use
+from infra.course.build import build_labs
 
 SOLUTION_01 = "solutions/01_doubling.ipynb"
 SCORE = (
@@ -148,7 +149,7 @@ def test_a_folder_that_is_not_there_is_refused_before_anything_runs(built) -> No
 def test_a_solution_that_was_never_built_is_named_with_the_command(course) -> None:
     with pytest.raises(BuildError, match="01_doubling.ipynb was never built") as raised:
         run_labs(project=course.project)
-    assert "course build 01" in raised.value.hint
+    assert "make build LAB=01" in raised.value.hint
 
 
 def test_the_database_is_named_without_its_password(monkeypatch) -> None:
@@ -165,7 +166,7 @@ def test_ctrl_c_ends_the_kernels_and_accounts_for_every_lab(built) -> None:
     built.change(SOLUTION_01, "double(21)", f"{code}; time.sleep({CELL_TIMEOUT})")
     program = (
         "import signal, sys\nfrom pathlib import Path\n"
-        "from course_lib.teaching.build import Project\n"
+        "from course_lib.teaching.notebooks.project import Project\n"
         "from course_lib.teaching.run import run_labs\n"
         # A shell starts what runs in its background with Ctrl-C ignored.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"

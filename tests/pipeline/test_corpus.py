@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.errors import InputError
-from course_lib.pipeline.corpus import Corpus, Shard, read_corpus, shard_names, write_corpus
+from course_lib.loader.staged import read_staged
+from course_lib.pipeline.corpus import Corpus, Shard, shard_names, write_corpus
 from course_lib.pipeline.sources import read_folder
-from course_lib.records import Skipped
+from course_lib.records import Document, Skipped
 
 
 @given(st.text(), st.integers(1, 50))
@@ -40,21 +42,16 @@ def test_a_fan_out_over_nothing_or_over_too_much_is_refused() -> None:
             shard_names(count)
 
 
-def test_a_corpus_comes_back_as_it_was_written_and_in_shards(folder: Path, tmp_path: Path) -> None:
+def test_a_corpus_comes_back_as_it_was_written(folder: Path, tmp_path: Path) -> None:
     corpus = read_folder(str(folder), repo="mill")
-    corpus = Corpus(corpus.origin, corpus.documents, [Skipped("sub/", "cannot be read")])
+    origin = replace(corpus.origin, kept=(Skipped("sub/", "cannot be read"),))
     file = tmp_path / "documents.jsonl"
-    assert write_corpus(file, corpus)["documents"] == 6
-    back = read_corpus(file)
-    assert (back.origin, back.unread) == (corpus.origin, corpus.unread)
-    assert [(one.name, one.content, one.metadata) for one in back.documents] == [
+    assert write_corpus(file, Corpus(origin, corpus.documents))["documents"] == 6
+    back, documents = read_staged(file, Document)
+    assert back == origin
+    assert [(one.name, one.content, one.metadata) for one in documents.values()] == [
         (one.name, one.content, one.metadata) for one in corpus.documents
     ]
-    parts = [read_corpus(file, shard) for shard in map(Shard.parse, shard_names(4))]
-    assert sorted(one.name for part in parts for one in part.documents) == sorted(
-        one.name for one in corpus.documents
-    )
-    assert all(part.unread == corpus.unread for part in parts), "no shard takes them for gone"
 
 
 @pytest.mark.parametrize("text", ["", "{}\n", "[1]\n", '{"origin": {"what": 1}}\n', "no\n"])
@@ -62,7 +59,7 @@ def test_a_file_that_is_no_corpus_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "documents.jsonl"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(InputError):
-        read_corpus(file)
+        read_staged(file, Document)
 
 
 def test_the_fingerprint_changes_with_a_text_a_name_and_a_file_and_with_nothing_else(

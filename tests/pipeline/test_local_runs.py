@@ -173,3 +173,12 @@ def is_alive(pid: int) -> bool:
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     return False
+
+
+def test_without_a_docker_engine_containers_are_refused_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody")
+    with pytest.raises(PipelineError, match="the Docker engine does not answer") as raised:
+        run_locally(write_words, {"words": "a"}, root=tmp_path / "runs", runner="docker")
+    assert "--runner subprocess" in str(raised.value) and not (tmp_path / "runs").exists()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from course_lib.pipeline.reporting import Holding, page
+from course_lib.pipeline.reporting import Holding, report_text
 
 
-def test_the_page_tells_how_a_run_ended_and_shows_words_from_outside_as_text() -> None:
-    failed = page("FAILED", "step <x> failed", [])
-    assert "The run ended as FAILED" in failed and "step &lt;x&gt; failed" in failed
+def test_the_report_tells_how_a_run_ended_and_what_the_index_holds() -> None:
+    failed = report_text("FAILED", "step x failed", [])
+    assert failed.startswith("The run ended as FAILED: step x failed\n")
     assert "Run the same pipeline again" in failed and "holds nothing" in failed
-    unknown = page("FAILED", "", [], "the database cannot be reached")
+    unknown = report_text("FAILED", "", [], "the database cannot be reached")
     assert "not known: the database cannot be reached" in unknown and "holds no" not in unknown
-    found = Holding("documentation", "<script>", "main", 1, 2, "abc", "today")
-    assert "<script>" not in page("SUCCEEDED", "", [found])
+    found = Holding("documentation", "mill", "main", 1, 2, "abc", "today")
+    assert report_text("SUCCEEDED", "", [found]) == (
+        "The index is up to date.\n"
+        "mill main, documentation: documents 1, chunks 2, changed today abc\n"
+    )

@@ -20,9 +20,7 @@ from course_lib.errors import InputError
 from course_lib.retriever import search_async
 from course_lib.service import ServiceConfig, create_app, new_key
 from course_lib.service.config import key_digest, read_keys
-from course_lib.service.database import Database
 from course_lib.service.encoding import Encoder
-from course_lib.service.problems import UnavailableError
 from course_lib.service.run import listen
 from course_lib.store import ensure_server, stop_server
 from course_lib.store.server import remove_server
@@ -138,46 +136,6 @@ def test_a_database_that_is_silent_is_told_of_and_no_search_waits_for_it(
                 process.resume()
         until(lambda: service.client.get("/ready").status_code == 200)
         assert service.client.post("/search", json=QUESTION).status_code == 200
-
-
-def test_a_database_that_is_busy_is_not_away(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that waited too long is told so; the others still have their whole time to wait."""
-    monkeypatch.setattr("course_lib.service.database.CONNECTION_TIMEOUT", 1.0)
-    monkeypatch.setattr("course_lib.service.database.CONNECTION_TIMEOUT_AWAY", 0.01)
-
-    async def quick(conn: psycopg.AsyncConnection[Any]) -> str:
-        return "quick"
-
-    async def crowd() -> list[object]:
-        begun, release = asyncio.Event(), asyncio.Event()
-
-        async def slow(conn: psycopg.AsyncConnection[Any]) -> str:
-            begun.set()
-            await release.wait()
-            return "slow"
-
-        database = Database(lambda again: index.url, pool_size=1)
-        database.start()
-        try:
-            while database._pool is None:
-                await asyncio.sleep(0.01)
-            await database.read("t", quick)
-            first = asyncio.create_task(database.read("t", slow))
-            await begun.wait()
-            late = asyncio.create_task(database.read("t", quick))  # gives up after a second
-            await asyncio.sleep(0.7)
-            last = asyncio.create_task(database.read("t", quick))
-            await asyncio.wait([late])
-            again = asyncio.create_task(database.read("t", quick))
-            await asyncio.sleep(0.1)
-            release.set()
-            return await asyncio.gather(first, late, last, again, return_exceptions=True)
-        finally:
-            await database.stop()
-
-    first, late, *rest = asyncio.run(crowd())
-    assert (first, rest) == ("slow", ["quick", "quick"])
-    assert isinstance(late, UnavailableError)
 
 
 def test_questions_that_arrive_together_are_encoded_together_and_others_are_answered_meanwhile(

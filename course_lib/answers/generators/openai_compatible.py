@@ -108,12 +108,10 @@ class OpenAICompatible:
         except openai.OpenAIError as error:
             if has_begun and type(error) is openai.APIConnectionError:
                 self._broken_off(type(error).__name__)
-            from course_lib.embedder.remote import refusal
-
-            setting = "RAG_OPENAI_MODEL or --model"
-            where = shown(self.url)
-            message, hint = refusal(error, where, self.model, setting, self._timeout, self._key)
-            raise GenerationError(message, hint=f"{hint} {OTHER_WAYS}") from None
+            message, hint = self._refusal(error)
+            raise GenerationError(
+                f"{shown(self.url)} {message}", hint=f"{hint} {OTHER_WAYS}"
+            ) from None
         except (GeneratorExit, KeyboardInterrupt, GenerationError):
             raise
         except Exception as error:
@@ -185,6 +183,43 @@ class OpenAICompatible:
             max_retries=self._retries,
             http_client=http_client(trust_env=not is_local(self.url)),
         )
+
+    def _refusal(self, error: openai.OpenAIError) -> tuple[str, str]:
+        """Return what a server did, and what to do; of a refused key, only the code is shown."""
+        import openai
+
+        from course_lib.embedder.remote import error_code, server_said
+
+        status, code = getattr(error, "status_code", 0), error_code(error)
+        sentence = (
+            "" if status in (401, 403) else server_said(getattr(error, "body", None), self._key)
+        )
+        if isinstance(error, openai.APITimeoutError):
+            hint = "Ask again later; for an answer, RAG_GENERATOR_TIMEOUT can be raised."
+            return f"did not answer within {self._timeout:g} s", hint
+        if isinstance(error, openai.APIConnectionError):
+            return "cannot be reached", "Check the connection and OPENAI_BASE_URL."
+        if not status:
+            return f"broke off ({sentence or code})", "Ask again."
+        if status in (401, 403):
+            message, hint = "refuses the key", "Check OPENAI_API_KEY, and what the key may do."
+        elif status == 404:
+            message = f"has no model {self.model!r}"
+            hint = "Correct RAG_OPENAI_MODEL or --model, or OPENAI_BASE_URL."
+        elif code == "insufficient_quota":
+            message, hint = "says that the quota of the key is used up", "Add to the account."
+        elif code == "context_length_exceeded":
+            message = f"says that the prompt is longer than {self.model} takes"
+            hint = "Raise RAG_SAFETY_MARGIN_TOKENS, or lower RAG_CONTEXT_WINDOW or --top-k."
+        elif status == 429:
+            message, hint = "takes no more requests for now", "Wait a minute and ask again."
+        elif status >= 500:
+            message, hint = "has a problem of its own", "Ask again later."
+        else:
+            message = "refuses the request"
+            hint = "Check RAG_OPENAI_MODEL or --model and OPENAI_BASE_URL."
+        said = f"status {status} {code}".rstrip() + (f": {sentence}" if sentence else "")
+        return f"{message} ({said})", hint
 
     def _broken_off(self, reason: str) -> NoReturn:
         raise GenerationError(

@@ -10,19 +10,15 @@ what others call.
 from course_lib.loader.github.download import (
     Download,
     DownloadOptions,
-    GitHubCode,
     Selection,
     cite,
     download_github_code,
 )
-from course_lib.loader.github.issue_records import GitHubIssues
 from course_lib.loader.github.issues import download_github_issues
 
 __all__ = [
     "Download",
     "DownloadOptions",
-    "GitHubCode",
-    "GitHubIssues",
     "Selection",
     "cite",
     "download_github_code",

@@ -189,11 +189,10 @@ class GitHubClient:
         params: Mapping[str, str] | None = None,
         *,
         accept: str = JSON,
-        etag: str = "",
         most_bytes: int = MOST_BYTES,
         unpack: Callable[[Iterator[bytes]], None] | None = None,
     ) -> Answer:
-        """Return the answer to one request, with status 200 (or 304, where `etag` was given).
+        """Return the answer to one request, with status 200.
 
         Parameters
         ----------
@@ -203,8 +202,6 @@ class GitHubClient:
             The query.
         accept
             The form of the answer; with `JSON`, it is checked to be that.
-        etag
-            The entity tag of what we have.
         most_bytes
             A longer answer is none.
         unpack
@@ -224,7 +221,6 @@ class GitHubClient:
         url = path if path.startswith(("http://", "https://")) else f"{self.base}/{path}"
         if params:
             url = str(httpx.URL(url, params=dict(params)))
-        headers = {"Accept": accept} | ({"If-None-Match": etag} if etag else {})
         gate = self._gates[origin(url) == self._origin]
 
         def ask() -> Answer:
@@ -234,7 +230,7 @@ class GitHubClient:
                     f"more than {MOST_REQUESTS:,} requests are needed",
                     hint="Ask for less: fewer files, or issues with --since.",
                 )
-            answer = self._follow(url, headers, most_bytes, unpack)
+            answer = self._follow(url, {"Accept": accept}, most_bytes, unpack)
             if answer.status == 200 and accept == JSON and not unpack:
                 try:
                     answer.value  # noqa: B018 - half of the JSON is worth another attempt
@@ -259,7 +255,7 @@ class GitHubClient:
                 hint="Check the network and GITHUB_API_URL, or look at githubstatus.com, and run "
                 "it again.",
             ) from None
-        if answer.status == 200 or (answer.status == 304 and etag):
+        if answer.status == 200:
             # After the last answer of an hour, whoever comes next waits for the hour to end.
             last = wait_after(403, answer.headers) if origin(answer.url) == self._origin else None
             if last:

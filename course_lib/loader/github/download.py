@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from course_lib.errors import InputError
 from course_lib.loader.documents import read_documents
 from course_lib.loader.github.client import MAX_WAIT_SECONDS, GitHubClient, open_client
 from course_lib.loader.github.errors import IncompleteDownloadError
@@ -25,7 +24,7 @@ from course_lib.loader.github.names import (
     citation_url,
     clean_path,
 )
-from course_lib.loader.github.sync import CodeRun
+from course_lib.loader.github.sync import CodeRun, listed
 from course_lib.records import Chunk, Document, Skipped
 from course_lib.settings import state_dir
 
@@ -149,8 +148,8 @@ class Download:
 def download_github_code(selection: Selection, options: DownloadOptions | None = None) -> Download:
     """Bring a folder up to date with one revision of a repository.
 
-    Files that the folder holds already cost no download, whichever commit they came with. Where
-    most of a version is missing, it comes as one archive, and otherwise file by file. A second run
+    Files that the folder holds already at their paths cost no download. Where most of a version is
+    missing, it comes as one archive, and otherwise file by file. A second run
     into the same folder waits until the first is done. What was stopped is completed by running it
     again.
 
@@ -180,26 +179,25 @@ def download_github_code(selection: Selection, options: DownloadOptions | None =
     repo, ref, dest = selection.repo, selection.ref, options.dest
     check_repository(repo)
     check_ref(ref)
-    wanted = (
-        check_endings(selection.extensions),
-        tuple(sorted(set(map(clean_path, selection.paths)) - {""})),
-    )
+    endings = check_endings(selection.extensions)
+    paths = tuple(sorted(set(map(clean_path, selection.paths)) - {""}))
     folder = Path(dest) if dest is not None else default_folder(repo, ref)
     with (
         closing(options.client()) as api,
-        Destination(folder, repo).open(options.say) as (destination, before),
+        Destination(folder, repo).open(options.say) as destination,
     ):
-        run = CodeRun(api, destination, before, ref, wanted, options.progress)
-        note = run.bring_up_to_date()
+        run = CodeRun(api, destination, repo, ref, endings, paths)
+        revision = run.bring_up_to_date(options.progress)
+        note = destination.note
     download = Download(
         repo=repo,
         ref=ref,
-        commit=note.commit,
-        web=note.web,
+        commit=revision.commit,
+        web=revision.web,
         folder=folder,
-        files=dict(note.files),
-        skipped=note.skipped,
-        failed=note.failed,
+        files={path: sha for path, sha in note.files.items() if path not in run.skipped},
+        skipped=listed(run.skipped),
+        failed=listed(run.failed),
         fetched=run.fetched,
     )
     if download.failed and not options.partial:
@@ -225,40 +223,6 @@ def cite(chunk: Chunk, web: str, commit: str) -> Chunk:
 def default_folder(repo: str, ref: str) -> Path:
     """Return where a revision is kept unless one says otherwise."""
     return state_dir().joinpath("github", *repo.lower().split("/"), quote(ref, safe=""))
-
-
-class GitHubCode:
-    """The source ``github``: ``OWNER/NAME@REF``, or ``OWNER/NAME@REF:PATH`` for a folder of it."""
-
-    id = "github"
-
-    def read(
-        self,
-        location: str,
-        *,
-        extensions: Sequence[str],
-        on_skip: Callable[[Skipped], None] | None = None,
-    ) -> list[Document]:
-        """Return the files of exactly one commit; the address and the token are the settings'.
-
-        Raises
-        ------
-        InputError
-            If the location says no ref.
-        GitHubError
-            As `download_github_code`.
-        """
-        repo, at, version = location.partition("@")
-        ref, _, path = version.partition(":")
-        if not at:
-            raise InputError(
-                f"{location!r} says no version", hint="Give OWNER/NAME@REF, as in heron/platform@v1"
-            )
-        download = download_github_code(Selection(repo, ref, extensions, (path,) if path else ()))
-        report = on_skip or (lambda skipped: None)
-        for file in download.skipped:
-            report(file)
-        return download.documents(report)
 
 
 def _incomplete(download: Download) -> IncompleteDownloadError:

@@ -50,19 +50,15 @@ class Revision:
         Hashes of the commit and of its tree.
     web
         The repository's page.
-    etag
-        The answer's label: sent with the same question, it makes the server say 304, which costs
-        nothing, as long as the answer is the same.
     """
 
     commit: str
     tree: str
     web: str
-    etag: str = ""
 
 
-def resolve_ref(client: GitHubClient, repo: str, ref: str, etag: str = "") -> Revision | None:
-    """Return the commit that a ref stands for; None if it is the one that `etag` came with.
+def resolve_ref(client: GitHubClient, repo: str, ref: str) -> Revision:
+    """Return the commit that a ref stands for.
 
     Raises
     ------
@@ -74,7 +70,7 @@ def resolve_ref(client: GitHubClient, repo: str, ref: str, etag: str = "") -> Re
     place = f"repos/{repo}/commits/{quote(ref, safe='/')}"
     try:
         # A commit lists the files that it changes, up to 300 a page; one is enough.
-        answer = client.get(place, {"per_page": "1"}, etag=etag)
+        value = _object(client.json(place, {"per_page": "1"}), "a commit")
     except NotFoundError:
         try:
             known = client.json(f"repos/{repo}")
@@ -84,16 +80,13 @@ def resolve_ref(client: GitHubClient, repo: str, ref: str, etag: str = "") -> Re
             f"{repo} has no branch, tag or commit {ref}",
             hint=f"Its default branch is {_text(known, 'default_branch') or 'not told'}.",
         ) from None
-    if answer.status == 304:
-        return None
-    value = _object(answer.value, "a commit")
     commit, tree = _text(value, "sha"), _text(value, "commit", "tree", "sha")
     if not is_sha(commit) or not is_sha(tree):
         raise AnswerError(f"{repo} gave no commit for {ref}", hint="Check GITHUB_API_URL.")
     page, _, _ = _text(value, "html_url").partition("/commit/")
     is_page = page.isascii() and page.startswith(("https://", "http://"))
     web = page if is_page else f"https://github.com/{repo}"
-    return Revision(commit, tree, web, answer.headers.get("etag", ""))
+    return Revision(commit, tree, web)
 
 
 def tree_reader(client: GitHubClient, repo: str) -> ReadTree:

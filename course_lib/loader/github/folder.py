@@ -1,65 +1,31 @@
-"""The destination: files of a repository below a folder, and a note of what they are.
+"""The destination: files of a repository below a folder, and a note of which of them are ours.
 
-The note says which commit the folder holds and which files in it are ours, so that the next
-download takes only what changed, and removes nothing that it did not write.
+The note keeps the next download from removing what no download wrote.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel
 
 from course_lib.errors import InputError
 from course_lib.loader.github.names import OWN_FILES, is_inside, why_refused
-from course_lib.loader.github.tree import blob_sha
-from course_lib.records import Skipped
 from course_lib.settings import make_folder
 
 NOTE, LOCK = OWN_FILES
 _PART = ".github-download-part-"
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What a folder holds.
-
-    Attributes
-    ----------
-    version
-        Of the note's own form.
-    repo, ref, commit, web, etag
-        Where it is from; see `Revision`.
-    selection
-        What was asked for: extensions and paths.
-    files
-        Path → hash, of all files in the folder that are ours.
-    skipped, failed
-        What was left out, and what could not be had.
-    is_complete
-        Whether the folder holds all that was asked for.
-    """
+class Note(BaseModel):
+    """What a folder holds: path → hash, of all files in it that are the repository's."""
 
     repo: str
-    version: Literal[1] = 1
-    ref: str = ""
-    commit: str = ""
-    web: str = ""
-    etag: str = ""
-    selection: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    files: Mapping[str, str] = field(default_factory=dict)
-    skipped: tuple[Skipped, ...] = ()
-    failed: tuple[Skipped, ...] = ()
-    is_complete: bool = False
-
-
-_NOTE = TypeAdapter(Note)
+    files: dict[str, str] = {}
 
 
 class Destination:
@@ -75,11 +41,11 @@ class Destination:
 
     def __init__(self, folder: Path, repo: str) -> None:
         self.folder = folder
-        self.repo = repo
+        self.note = Note(repo=repo)
 
     @contextmanager
-    def open(self, say: Callable[[str], None]) -> Iterator[tuple[Destination, Note]]:
-        """Hold the folder alone; give it, and the note of what is in it.
+    def open(self, say: Callable[[str], None]) -> Iterator[Destination]:
+        """Hold the folder alone; give it, with the note of what is in it.
 
         Raises
         ------
@@ -102,84 +68,75 @@ class Destination:
                 hint="Choose another destination; without one, COURSE_STATE says where it is.",
             ) from error
         try:
-            note = self._read_note()
-            self._sweep()
-            yield self, note
+            self._read_note()
+            yield self
         finally:
-            self._sweep()
+            # What this run, or an earlier one, left half-written.
+            for part in self.folder.glob(f"{_PART}*"):
+                with suppress(OSError):
+                    part.unlink()
             lock.release()
 
-    def has(self, path: str, sha: str) -> bool:
-        """Return whether the folder holds this very content at a path."""
+    def read(self, path: str) -> bytes | None:
+        """Return what the folder holds at a path; None where it has no file."""
         try:
-            return blob_sha(self.read(path)) == sha
+            return (self.folder / path).read_bytes()
         except OSError:
-            return False
-
-    def read(self, path: str) -> bytes:
-        """Return the content of a file."""
-        return self._place(path).read_bytes()
+            return None
 
     def write(self, path: str, content: bytes) -> None:
         """Put a file in its place, whole or not at all."""
-        target = self._place(path)
+        target = self.folder / path
         if not is_inside(self.folder, target.parent):
             raise OSError(None, "a link on the way leads out of the destination")
         target.parent.mkdir(parents=True, exist_ok=True)
-        self._put(target, content)
+        part = self.folder / f"{_PART}{secrets.token_hex(8)}"
+        part.write_bytes(content)
+        os.replace(part, target)
 
     def remove(self, path: str) -> None:
         """Delete a file that we wrote, and the folders that it leaves empty."""
-        place = self._place(path)
+        place = self.folder / path
         if not is_inside(self.folder, place.parent):
             return
         with suppress(OSError):
             place.unlink(missing_ok=True)
-        for folder in place.parents:
-            if folder == self.folder:
-                break
-            try:
+            for folder in place.parents:
+                if folder == self.folder:
+                    break
                 folder.rmdir()
-            except OSError:
-                break
 
-    def save(self, note: Note) -> None:
-        """Write the note.
+    def save(self, files: dict[str, str]) -> None:
+        """Note which files are ours.
 
         Raises
         ------
         InputError
             If it cannot be written.
         """
+        self.note = Note(repo=self.note.repo, files=files)
         try:
-            self._put(self.folder / NOTE, _NOTE.dump_json(note, indent=1) + b"\n")
+            self.write(NOTE, self.note.model_dump_json(indent=1).encode())
         except OSError as error:
             raise InputError(
                 f"{self.folder} cannot be written: {error.strerror or error}",
                 hint="Check the permissions and the free space.",
             ) from error
 
-    def _put(self, target: Path, content: bytes) -> None:
-        part = self.folder / f"{_PART}{secrets.token_hex(8)}"
-        part.write_bytes(content)
-        os.replace(part, target)
-
-    def _place(self, path: str) -> Path:
-        return self.folder.joinpath(*path.split("/"))
-
-    def _read_note(self) -> Note:
+    def _read_note(self) -> None:
         try:
             text = (self.folder / NOTE).read_bytes()
         except FileNotFoundError:
-            others = sorted(one.name for one in self.folder.iterdir() if not _is_own(one.name))
+            names = sorted(one.name for one in self.folder.iterdir())
+            others = [one for one in names if one != LOCK and not one.startswith(_PART)]
             if others:
                 raise InputError(
                     f"{self.folder} holds files that no download wrote, such as {others[0]}",
                     hint="Choose an empty folder, or one that does not exist yet.",
                 ) from None
-            return Note(self.repo)
+            return
         try:
-            note = _NOTE.validate_json(text)
+            note = Note.model_validate_json(text)
             if any(map(why_refused, note.files)):
                 raise ValueError("it names a file that we would not have written")
         except ValueError as error:
@@ -187,19 +144,9 @@ class Destination:
                 f"{self.folder / NOTE} cannot be read: {error}",
                 hint=f"Remove {self.folder} and download again.",
             ) from error
-        if note.repo.lower() != self.repo.lower():
+        if note.repo.lower() != self.note.repo.lower():
             raise InputError(
-                f"{self.folder} holds {note.repo}, not {self.repo}",
+                f"{self.folder} holds {note.repo}, not {self.note.repo}",
                 hint="Give each repository a destination of its own.",
             )
-        return note
-
-    def _sweep(self) -> None:
-        """Remove what an earlier run left half-written."""
-        for part in self.folder.glob(f"{_PART}*"):
-            with suppress(OSError):
-                part.unlink()
-
-
-def _is_own(name: str) -> bool:
-    return name in OWN_FILES or name.startswith(_PART)
+        self.note = note

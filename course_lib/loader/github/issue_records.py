@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from course_lib.loader.github.issues import Comment, Issue, download_github_issues
+from course_lib.loader.github.issues import Comment, Issue
 from course_lib.loader.markdown import BETWEEN, Section, find_sections, join_small
 from course_lib.loader.pieces import ParserInfo, Piece, make_chunks, shortened
 from course_lib.loader.recursive import split_prose
@@ -19,6 +19,8 @@ from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 PARSER = ParserInfo("github-issue", "2.0.0", ("kind", "name"))
 EXTENSION = ".issue.md"
+PARTITION = "issues"
+"""Where issues belong in the index, whichever repository they are of."""
 
 
 def issue_document(issue: Issue) -> Document:
@@ -141,21 +143,3 @@ def _comment_text(comment: Comment) -> str:
 
 def _by(author: str, when: str) -> str:
     return f"{author or 'somebody'} on {when[:10]}"
-
-
-class GitHubIssues:
-    """The source ``github-issues``: ``OWNER/NAME``, or ``OWNER/NAME@TIME`` for what is newer."""
-
-    id = "github-issues"
-
-    def read(self, location: str, **options: object) -> list[Document]:
-        """Return the issues, a document each; they all are of one kind, whatever the extensions.
-
-        Raises
-        ------
-        GitHubError
-            As `download_github_issues`.
-        """
-        repo, _, since = location.partition("@")
-        found = download_github_issues(repo, since or None)
-        return [issue_document(issue) for issue in found.issues]

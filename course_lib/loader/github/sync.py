@@ -1,15 +1,14 @@
-"""One download: what the folder holds is compared with what a commit lists, and the rest fetched.
+"""One download: a folder is brought to what a commit lists.
 
-The steps are those of every sync: resolve, list, choose, keep what is the same, fetch what is not,
-remove what is gone, and write down what is there now.
+What is not wanted goes; what is wanted is fetched, unless the file that is there has its hash.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
 
 from tqdm import tqdm
 
@@ -25,8 +24,8 @@ from course_lib.loader.github.files import (
     resolve_ref,
     tree_reader,
 )
-from course_lib.loader.github.folder import Destination, Note
-from course_lib.loader.github.names import collisions, is_sha, tells_cases_apart, why_refused
+from course_lib.loader.github.folder import Destination
+from course_lib.loader.github.names import collisions, tells_cases_apart, why_refused
 from course_lib.loader.github.tree import (
     LFS_MARK,
     LINK,
@@ -52,43 +51,30 @@ class CodeRun:
     ----------
     api
         Whom to ask.
-    destination, before
-        The folder, and what it held.
-    ref
+    destination
+        The folder.
+    repo, ref
         What was asked for.
-    selection
-        Endings of names, and paths.
-    progress
-        Whether to show a bar on a terminal.
-    entries
-        Path → entry, of the whole tree.
+    extensions, paths
+        Which files of it.
     fetched
         How many files came over the network.
     skipped, failed
         Path → why it is left out, or could not be had.
-    texts
-        Hash → where a link of that content points.
     """
 
     api: GitHubClient
     destination: Destination
-    before: Note
+    repo: str
     ref: str
-    selection: tuple[tuple[str, ...], tuple[str, ...]]
-    progress: bool
-    entries: dict[str, TreeEntry] = field(default_factory=dict)
+    extensions: tuple[str, ...]
+    paths: tuple[str, ...]
     fetched: int = 0
     skipped: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def repo(self) -> str:
-        """``OWNER/NAME``."""
-        return self.destination.repo
-
-    def bring_up_to_date(self) -> Note:
-        """Make the folder hold the revision, and return the note of what it holds.
+    def bring_up_to_date(self, progress: bool) -> Revision:
+        """Make the folder hold the revision, note what it holds, and return the revision.
 
         Raises
         ------
@@ -97,199 +83,125 @@ class CodeRun:
         GitHubError
             If something else went wrong that ends it all.
         """
-        revision = self._resolve()
-        if self._is_up_to_date(revision):
-            note = replace(self.before, ref=self.ref, etag=revision.etag)
-        else:
-            self.entries = self._list(revision.tree)
-            reader = FileReader(self.api, self.repo, revision.commit)
-            wanted = self._choose(reader)
-            # Killed from here on, the next run still knows which files are ours.
-            files = {path: entry.sha for path, entry in wanted.items()}
-            self.destination.save(
-                replace(self.before, files={**files, **self.before.files}, is_complete=False)
-            )
-            self._bring(wanted, reader)
-            note = self._note(revision, wanted)
-        self.destination.save(note)
-        return note
+        revision = resolve_ref(self.api, self.repo, self.ref)
+        reader = FileReader(self.api, self.repo, revision.commit)
+        listed = list_tree(tree_reader(self.api, self.repo), revision.tree, within=self.paths)
+        entries = {entry.path: entry for entry in sorted(listed, key=lambda one: one.path)}
+        wanted = self._choose(entries, reader)
+        before = self.destination.note.files
+        # Killed from here on, the next run still knows which files are ours.
+        files = {path: entry.sha for path, entry in wanted.items()}
+        self.destination.save(before | files)
+        # First: a folder may become a file, and some file systems take readme.md for README.md.
+        for path in before.keys() - files.keys():
+            self.destination.remove(path)
+        self._fetch(wanted, entries, reader, progress)
+        self.destination.save({path: sha for path, sha in files.items() if path not in self.failed})
+        return revision
 
-    def _resolve(self) -> Revision:
-        before = self.before
-        known = Revision(before.commit, before.commit, before.web, before.etag)
-        if is_sha(self.ref) and self.ref == before.commit:
-            return known
-        etag = before.etag if before.ref == self.ref else ""
-        return resolve_ref(self.api, self.repo, self.ref, etag) or known
-
-    def _is_up_to_date(self, revision: Revision) -> bool:
-        before = self.before
-        return (
-            before.is_complete
-            and (before.commit, before.selection) == (revision.commit, self.selection)
-            and all(self.destination.has(path, sha) for path, sha in before.files.items())
-        )
-
-    # --- what is wanted ---
-
-    def _list(self, tree: str) -> dict[str, TreeEntry]:
-        """Return path → entry, of all files, links and submodules, in order of the paths."""
-        _, paths = self.selection
-        listed = list_tree(tree_reader(self.api, self.repo), tree, within=paths)
-        return {entry.path: entry for entry in sorted(listed, key=lambda one: one.path)}
-
-    def _choose(self, reader: FileReader) -> dict[str, TreeEntry]:
-        """Return path → the entry whose content belongs there."""
-        endings, paths = self.selection
-        for path in paths:
-            if not is_folder(path, self.entries) and path not in self.entries:
-                raise self._no_such_path(path)
+    def _choose(self, entries: Mapping[str, TreeEntry], reader: FileReader) -> dict[str, TreeEntry]:
+        """Return path → the entry whose content belongs there: the file's, or its link's target."""
+        for path in self.paths:
+            if not is_folder(path, entries) and path not in entries:
+                tops = sorted({one.split("/", 1)[0] for one in entries})
+                raise NotFoundError(
+                    f"{self.repo} has no {path} at {self.ref}",
+                    hint=f"At the top there are: {', '.join(tops[:20]) or 'nothing we looked at'}.",
+                )
+        text_of = cache(lambda link: reader.read(link).decode("utf-8", "replace"))
         wanted: dict[str, TreeEntry] = {}
-        for path, entry in self.entries.items():
+        for path, entry in entries.items():
             if entry.mode == SUBMODULE:
-                if not paths or any(is_within(path, folder) for folder in paths):
+                if not self.paths or any(is_within(path, folder) for folder in self.paths):
                     self.skipped[path] = f"is a submodule: another repository at {entry.sha[:12]}"
-            elif is_wanted(path, endings, paths):
-                if reason := why_refused(path):
-                    self.failed[path] = reason
-                elif content := self._target(entry, reader):
-                    wanted[path] = content
+            elif not is_wanted(path, self.extensions, self.paths):
+                continue
+            elif reason := why_refused(path):
+                self.failed[path] = reason
+            else:
+                try:
+                    is_link = entry.mode == LINK
+                    wanted[path] = follow_link(path, entries, text_of) if is_link else entry
+                except ValueError as error:
+                    self.skipped[path] = str(error)
+                except UnavailableError as error:
+                    self.failed[path] = str(error)
         if not tells_cases_apart(self.destination.folder):
             for path, other in collisions(wanted).items():
                 self.failed[path] = f"has the same name as {other} on this file system"
                 del wanted[path]
         if not wanted and not self.failed:
-            raise self._nothing()
+            raise self._nothing(entries)
         return wanted
 
-    def _target(self, entry: TreeEntry, reader: FileReader) -> TreeEntry | None:
-        """Return the file itself, or the one that a link leads to; None if there is none."""
-        path = entry.path
-        if entry.mode == LINK:
-            try:
-                return follow_link(path, self.entries, partial(self._text_of, reader))
-            except ValueError as error:
-                self.skipped[path] = str(error)
-                return None
-            except UnavailableError as error:
-                self.failed[path] = str(error)
-                return None
-        return entry
-
-    def _text_of(self, reader: FileReader, link: TreeEntry) -> str:
-        if link.sha not in self.texts:
-            self.texts[link.sha] = reader.read(link).decode("utf-8", "replace")
-        return self.texts[link.sha]
-
-    def _no_such_path(self, path: str) -> NotFoundError:
-        tops = sorted({path.split("/", 1)[0] for path in self.entries})
-        return NotFoundError(
-            f"{self.repo} has no {path} at {self.ref}",
-            hint=f"At the top there are: {', '.join(tops[:20]) or 'nothing we looked at'}.",
-        )
-
-    def _nothing(self) -> NotFoundError:
-        endings, paths = self.selection
-        below = f" below {', '.join(paths)}" if paths else ""
-        left_out = [path for path in self.skipped if self.entries[path].mode != SUBMODULE]
+    def _nothing(self, entries: Mapping[str, TreeEntry]) -> NotFoundError:
+        below = f" below {', '.join(self.paths)}" if self.paths else ""
+        left_out = [path for path in self.skipped if entries[path].mode != SUBMODULE]
         if left_out:
             return NotFoundError(
                 f"all files of {self.repo} at {self.ref} that were asked for are left out:"
                 + "".join(f"\n  {path} {self.skipped[path]}" for path in left_out[:10]),
                 hint="Nothing was changed.",
             )
-        names = [path.rsplit("/", 1)[-1] for path in self.entries]
+        names = [path.rsplit("/", 1)[-1] for path in entries]
         kinds = Counter(f".{name.rsplit('.', 1)[1]}" for name in names if "." in name)
         found = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(8))
         return NotFoundError(
-            f"no file of {self.repo} at {self.ref}{below} ends in {', '.join(endings)}",
+            f"no file of {self.repo} at {self.ref}{below} ends in {', '.join(self.extensions)}",
             hint=f"Nothing was changed. There are: {found or 'no files'}.",
         )
 
-    # --- what is brought ---
-
-    def _bring(self, wanted: Mapping[str, TreeEntry], reader: FileReader) -> None:
-        """Keep, copy and fetch files until the folder holds what is wanted."""
-        destination = self.destination
-        shas = {entry.sha for entry in wanted.values()}
-        moved = {EMPTY: b""}
-        for path, sha in self.before.files.items():
-            if path not in wanted:
-                if sha in shas and destination.has(path, sha):
-                    moved[sha] = destination.read(path)
-                destination.remove(path)
-        # Looked at only now: a file system may take README.md for the readme.md that is wanted.
-        missing = [path for path, entry in wanted.items() if not destination.has(path, entry.sha)]
-        here = {wanted[path].sha: path for path in wanted.keys() - missing}
-        awaited: dict[str, list[str]] = {}
-        for path in missing:
-            sha = wanted[path].sha
-            if sha in here:
-                self._write([path], destination.read(here[sha]))
-            elif sha in moved:
-                self._write([path], moved[sha])
-            else:
-                awaited.setdefault(sha, []).append(path)
-        self._fetch(awaited, wanted, reader)
-
     def _fetch(
         self,
-        awaited: dict[str, list[str]],
         wanted: Mapping[str, TreeEntry],
+        entries: Mapping[str, TreeEntry],
         reader: FileReader,
+        progress: bool,
     ) -> None:
-        """Bring contents, by their hashes, to their paths: in an archive, or else one by one."""
+        """Bring the contents that are not there: in an archive, or else one by one."""
+        missing: dict[str, list[str]] = {}  # hash → paths: one request for equal files
+        for path, entry in wanted.items():
+            content = self.destination.read(path)
+            if content is None or blob_sha(content) != entry.sha:
+                missing.setdefault(entry.sha, []).append(path)
+            else:
+                self._skip_pointers([path], content)
+        self._write(missing.pop(EMPTY, []), b"")
 
         def arrive(entry: TreeEntry, content: bytes) -> None:
-            self._arrive(awaited.pop(entry.sha), content)
+            self.fetched += 1
+            self._write(missing.pop(entry.sha), content)
             bar.update()
 
-        missing = {sha for sha, paths in awaited.items() if not is_too_large(wanted[paths[0]])}
+        given = {sha for sha, paths in missing.items() if not is_too_large(wanted[paths[0]])}
         # None shows a bar on a terminal alone.
-        is_hidden = None if self.progress and awaited else True
-        with tqdm(total=len(awaited), desc="download", unit="file", disable=is_hidden) as bar:
-            if needs_archive(missing, self.entries.values()):
-                read_archive(reader, self.entries, missing, arrive)
-            left = [wanted[paths[0]] for paths in awaited.values()]
+        is_hidden = None if progress and missing else True
+        with tqdm(total=len(missing), desc="download", unit="file", disable=is_hidden) as bar:
+            if needs_archive(given, entries.values()):
+                read_archive(reader, entries, given, arrive)
+            left = [wanted[paths[0]] for paths in missing.values()]
             for entry, found in fetch_all(reader.read, left):
                 if isinstance(found, bytes):
                     arrive(entry, found)
                 else:
-                    self.failed |= dict.fromkeys(awaited[entry.sha], str(found.args[0]))
+                    self.failed |= dict.fromkeys(missing[entry.sha], str(found.args[0]))
                     bar.update()
 
-    def _arrive(self, paths: Sequence[str], content: bytes) -> None:
-        self.fetched += 1
+    def _skip_pointers(self, paths: list[str], content: bytes) -> None:
         if content.startswith(LFS_MARK) and len(content) < 1024:
             reason = "is a pointer to Git LFS, where the file itself is"
             self.skipped |= dict.fromkeys(paths, reason)
-        else:
-            self._write(paths, content)
 
-    def _write(self, paths: Sequence[str], content: bytes) -> None:
+    def _write(self, paths: list[str], content: bytes) -> None:
+        self._skip_pointers(paths, content)
         for path in paths:
             try:
                 self.destination.write(path, content)
             except OSError as error:
                 self.failed[path] = f"cannot be written: {error.strerror or error}"
 
-    def _note(self, revision: Revision, wanted: Mapping[str, TreeEntry]) -> Note:
-        left = self.skipped.keys() | self.failed.keys()
-        return Note(
-            repo=self.repo,
-            ref=self.ref,
-            commit=revision.commit,
-            web=revision.web,
-            etag=revision.etag,
-            selection=self.selection,
-            files={path: entry.sha for path, entry in wanted.items() if path not in left},
-            skipped=_listed(self.skipped),
-            failed=_listed(self.failed),
-            is_complete=not self.failed,
-        )
 
-
-def _listed(reasons: Mapping[str, str]) -> tuple[Skipped, ...]:
+def listed(reasons: Mapping[str, str]) -> tuple[Skipped, ...]:
     """Return names and reasons in order; hostile ones must not harm who prints them."""
     return tuple(
         Skipped(_printable(path), _printable(reason)) for path, reason in sorted(reasons.items())

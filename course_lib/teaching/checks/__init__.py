@@ -1,4 +1,4 @@
-"""The exercises of the labs: points and check of each in `lab01.py`, its hints in `lab01.md`.
+"""The exercises of the labs: points, check and draws in `lab01.py`, hints in `lab01.md`.
 
 `load("01")` gives a lab's exercises by id. Whoever writes one needs `probe.exercise` and reads
 `lab01.py` as the example; whoever runs one calls `course_lib.teaching.lab.checking.run_check`.
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from course_lib.errors import InputError
 
 if TYPE_CHECKING:
+    from course_lib.teaching.checks.drawn import Drawn
     from course_lib.teaching.checks.probe import Probe
 
 __all__ = ["Exercise", "lab_module", "lab_number", "load"]
@@ -32,7 +33,7 @@ class Exercise:
     id
         Lab and number, as in ``"1.2"``.
     name
-        The name of the function (or class, or ``Class.method``) that the learner writes.
+        The name of what the learner writes: a function, a constant with a text of SQL, a pipeline.
     points
         What it counts.
     check
@@ -46,6 +47,8 @@ class Exercise:
     library
         Where the library has the final version, as in ``"course_lib.loader.recursive:find_cut"``;
         None for a sketch, which only the lab's solution has.
+    draws
+        Random arguments for the grader and `course mine`; None for a sketch.
     """
 
     id: str
@@ -56,6 +59,7 @@ class Exercise:
     waits_for: tuple[str, ...] = ()
     time_limit: float = 5.0
     library: str | None = None
+    draws: Drawn | None = None
 
     @property
     def room(self) -> str:

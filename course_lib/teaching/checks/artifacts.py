@@ -1,7 +1,7 @@
-"""Checks of a component's function: artifacts to call it with, and whether it works alone.
+"""Checks of a component's function and of a pipeline.
 
 A component is a plain function until it is decorated, so it is called with files in a temporary
-folder.
+folder. A pipeline is judged on what kfp compiles it to.
 """
 
 from __future__ import annotations
@@ -17,13 +17,21 @@ from tempfile import TemporaryDirectory
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.checks.probe import Case, Probe
+from course_lib.teaching.checks.origin import named, stub_in, where_in_given
+from course_lib.teaching.checks.probe import Case, Probe, StubReached
 from course_lib.teaching.checks.values import shown, written
 
 if TYPE_CHECKING:
     from kfp.dsl import Dataset
 
-__all__ = ["counts_of", "dataset", "lines_of", "stands_alone", "written_dataset"]
+__all__ = [
+    "compiled",
+    "counts_of",
+    "dataset",
+    "lines_of",
+    "stands_alone",
+    "written_dataset",
+]
 
 KNOWN = {"Input", "Output", "Dataset", "dsl", "kfp", "List", "Dict"}
 """Names that kfp puts above a component's text."""
@@ -110,6 +118,33 @@ def stands_alone(call: Probe) -> None:
             expected="a function that imports or defines inside everything that it needs",
             because="kfp takes only the text of the function, without the rest of the notebook",
         )
+
+
+def compiled(call: Probe) -> dict[str, Any]:
+    """Return what kfp compiles the learner's pipeline to; fail where it does not compile.
+
+    Parameters
+    ----------
+    call
+        Around the pipeline: its function, decorated or not.
+    """
+    from google.protobuf import json_format
+    from kfp import dsl
+
+    function = getattr(call.given, "pipeline_func", call.given)
+    label = f"dsl.pipeline({call.exercise.name})"
+    if not inspect.isfunction(function):
+        got = f"{shown(function)} ({type(function).__name__})"
+        call.fail(label, got=got, expected="the function of a pipeline")
+    try:
+        spec = dsl.pipeline(function).pipeline_spec
+    except Exception as error:
+        if stub := stub_in(error):
+            raise StubReached(stub) from None
+        got = f"{named(error)}{where_in_given(error, function)}"
+        call.fail(label, got=got, expected="a pipeline that compiles")
+    found: dict[str, Any] = json_format.MessageToDict(spec)
+    return found
 
 
 def _globals_of(code: CodeType) -> set[str]:

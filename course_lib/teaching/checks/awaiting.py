@@ -54,6 +54,14 @@ def run_awaitable(coroutine: Coroutine[Any, Any, Any]) -> Any:
     return results[0]
 
 
+async def settled(coroutine: Coroutine[Any, Any, Any]) -> tuple[Any, int]:
+    """Return what a coroutine gives, and how many tasks are still running a moment later."""
+    found = await coroutine
+    for _ in range(5):  # what was cancelled ends as soon as the loop comes to it
+        await asyncio.sleep(0)
+    return found, len(asyncio.all_tasks()) - 1
+
+
 def _end(ident: int | None, loops: list[asyncio.AbstractEventLoop], done: threading.Event) -> None:
     """End what is still at work when the time is up: what waits, and what never waits."""
     for loop in loops:

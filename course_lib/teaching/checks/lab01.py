@@ -8,6 +8,7 @@ from typing import Any
 
 from course_lib.loader.recursive import split_text
 from course_lib.records import Span
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 
 PROSE = (
@@ -16,12 +17,22 @@ PROSE = (
 )
 
 
-@exercise(
-    "1.1",
-    function="course_lib.loader.recursive:find_cut",
-    points=3,
-    time_limit=2,
-)
+SEPARATORS = (";", ",", "--", " ", ". ", "", "\n")
+
+
+@drawn(250)
+def any_window(random: Draws) -> Call:
+    """Draw a window of a text, and at times a floor and other separators."""
+    written = random.text() + "ab" if random.chance(0.3) else random.sparse()
+    start = random.choice((0, random.randrange(len(written) - 1)))
+    limit = min(start + random.randint(1, random.choice((4, 8, 20))), len(written))
+    floor = random.choice((0, random.randrange(start, limit), max(limit - 3, start)))
+    if random.chance(0.4):
+        return given(written, start, limit, floor, tuple(random.some(SEPARATORS)))
+    return given(written, start, limit, floor) if floor else given(written, start, limit)
+
+
+@exercise("1.1", "loader.recursive:find_cut", 3, time_limit=2, draws=any_window)
 def check_find_cut(call: Probe) -> None:
     """Test each rule once: strongest first, last of its kind, in reach, after the floor."""
     call.cases(
@@ -61,12 +72,17 @@ def check_find_cut(call: Probe) -> None:
     )  # fmt: skip
 
 
-@exercise(
-    "1.2",
-    function="course_lib.loader.recursive:next_start",
-    points=2,
-    time_limit=2,
-)
+@drawn(250)
+def any_end(random: Draws) -> Call:
+    """Draw where a chunk ended and an overlap that does not reach the beginning of the text."""
+    written = random.text() + random.choice(("(b", "\t\n"))
+    end = random.randint(1, len(written))
+    overlap = random.choice((0, random.randrange(end), random.randrange(min(end, 8))))
+    snaps = {"snap_to_words": True} if random.chance(0.5) else {}
+    return given(written, end, overlap, **snaps)
+
+
+@exercise("1.2", "loader.recursive:next_start", 2, time_limit=2, draws=any_end)
 def check_next_start(call: Probe) -> None:
     """Look at the plain overlap and at the start of a word."""
     quick = "the quick brown fox"
@@ -89,12 +105,24 @@ def check_next_start(call: Probe) -> None:
     )  # fmt: skip
 
 
+@drawn(150)
+def any_split(random: Draws) -> Call:
+    """Draw sizes, the wrong ones among them."""
+    written = random.text(random.choice((2, 12, 60))) * random.choice((1, 1, 1, 0))
+    size = random.randint(1, random.choice((6, 20, 100)))
+    if random.chance(0.1):
+        return given(written, *random.choice(((0, 0), (-size, 0), (size, size), (size, -1))))
+    if random.chance(0.03):
+        return given(random.choice((None, size)))
+    overlap = random.randrange(size)
+    snaps = {"snap_to_words": True} if random.chance(0.4) else {}
+    if random.chance(0.4):
+        return given(written, size, overlap, tuple(random.some(SEPARATORS)[:3]), **snaps)
+    return given(written, size, overlap, **snaps)
+
+
 @exercise(
-    "1.3",
-    function="course_lib.loader.recursive:split_text",
-    points=3,
-    waits_for=("1.1", "1.2"),
-    time_limit=3,
+    "1.3", "loader.recursive:split_text", 3, waits_for=("1.1", "1.2"), time_limit=3, draws=any_split
 )
 def check_split_text(call: Probe) -> None:
     """Test each rule on a small text, then many texts, a long one, and wrong arguments."""
@@ -185,12 +213,7 @@ SNAPPED = (
 """Text, sizes, spans with `snap_to_words`, and why."""
 
 
-@exercise(
-    "1.4",
-    function="lossless",
-    points=2,
-    time_limit=2,
-)
+@exercise("1.4", "lossless", 2, time_limit=2)
 def check_lossless(call: Probe) -> None:
     """Expect True if the spans cover the text, and False for each way to lose some of it."""
     text = "ab cd. ef gh"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from course_lib.loader.kind_words import KIND_WORDS
 from course_lib.loader.resource_identity import Identity
 from course_lib.loader.yaml_lines import Line, lines_of
 from course_lib.records import Span
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Probe, exercise
 
 SMALL = """\
@@ -22,12 +26,16 @@ spec:
 LINES = lines_of(SMALL, 0, len(SMALL))
 
 
-@exercise(
-    "2.1",
-    function="course_lib.loader.kubernetes:split_stream",
-    points=2,
-    time_limit=2,
-)
+@drawn(200)
+def any_stream(random: Draws) -> Call:
+    """Draw lines of the named cases, of which many separate."""
+    known = [line for text, *_ in STREAMS for line in text.replace("\r", "").split("\n")]
+    lines = random.choices([*known, *["---"] * len(known)], k=random.randrange(9))
+    end = random.choice(("\n", "\n", "\r\n"))
+    return given(end.join(lines) + random.choice(("", end)))
+
+
+@exercise("2.1", "loader.kubernetes:split_stream", 2, time_limit=2, draws=any_stream)
 def check_split_stream(call: Probe) -> None:
     """Test each rule with one stream: separators, lines, and documents that hold nothing."""
     for text, places, because in STREAMS:
@@ -69,12 +77,19 @@ STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
 """A stream, where its documents begin and end, and why."""
 
 
-@exercise(
-    "2.2",
-    function="course_lib.loader.resource_identity:read_identity",
-    points=3,
-    time_limit=2,
-)
+@drawn(200)
+def any_document(random: Draws) -> Call:
+    """Draw blocks of the named cases in any order, `metadata` at most once."""
+    text = "".join(text for text, *_ in DOCUMENTS).replace("\r", "")
+    known = re.split(r"(?m)^(?=[^\s-])", text)
+    blocks = random.choices([one for one in known if not one.startswith("metadata")], k=4)
+    if random.chance(0.85):
+        metadata = random.choice([one for one in known if one.startswith("metadata")])
+        blocks.insert(random.randrange(5), metadata)
+    return given("".join(blocks).replace("\n", random.choice(("\n", "\n", "\r\n"))))
+
+
+@exercise("2.2", "loader.resource_identity:read_identity", 3, time_limit=2, draws=any_document)
 def check_read_identity(call: Probe) -> None:
     """Begin with plain documents, then names that belong to something else."""
     for document, identity, because in DOCUMENTS:
@@ -147,12 +162,22 @@ DOCUMENTS = (
 """A document, who it is, and why."""
 
 
-@exercise(
-    "2.3",
-    function="course_lib.loader.yaml_lines:next_cut",
-    points=3,
-    time_limit=2,
-)
+@drawn(400)
+def any_lines(random: Draws) -> Call:
+    """Draw the lines of a resource, where a piece begins, and a limit that is often a line's."""
+    lines, start, depth = [], random.randrange(5), 2 * random.randrange(3)
+    for place in range(random.randint(1, 9)):
+        deeper = place > 0 and random.chance(0.4)
+        depth = depth + random.choice((1, 3, 4)) if deeper else random.randint(0, depth)
+        lines.append(Line(start, depth, deeper, f"spec[{place}]"))
+        start += random.randint(3, 20)
+    lines.append(Line(start, -1, False, ""))
+    at = random.randrange(len(lines) - 1)
+    limit = random.choice(lines[at:]).start + random.choice((0, 0, 2, -1))
+    return given(lines, at, max(limit, lines[at].start))
+
+
+@exercise("2.3", "loader.yaml_lines:next_cut", 3, time_limit=2, draws=any_lines)
 def check_next_cut(call: Probe) -> None:
     """Follow the lab's small example, then test each rule."""
     for lines, at, limit, number, because in CUTS:
@@ -193,12 +218,29 @@ CUTS: tuple[tuple[list[Line], int, int, int, str], ...] = (
 """Lines, where a piece of them begins, the limit, the line before which it ends, and why."""
 
 
-@exercise(
-    "2.4",
-    function="course_lib.loader.resource_chunks:make_header",
-    points=2,
-    time_limit=2,
-)
+@drawn(100)
+def any_identity(random: Draws) -> Call:
+    """Draw who a resource is, with gaps, at times a file and a place in it, and how much fits."""
+    from course_lib.loader import resource_chunks
+
+    kinds = (random.choice(sorted(KIND_WORDS)), "Recipe", None)
+    names = ("web", "two\n\tlines", "", None, "a  b")
+    who = Identity(
+        random.choice(kinds),
+        random.choice(names),
+        random.choice(names),
+        random.choice(("v1", None)),
+    )
+    paths = ("", "base/web.yaml", "a/b/c.yaml", "a  b.yaml")
+    where: list[Any] = [random.choice(paths), "spec.ports[2]"][: random.randrange(3)]
+    if random.chance(0.4):
+        return given(who, *where)
+    length = len(resource_chunks.make_header(who, *where))
+    most = max(length - random.choice((0, 1, 5, 9, random.randrange(length + 1))), 4)
+    return given(who, *where, most=most)
+
+
+@exercise("2.4", "loader.resource_chunks:make_header", 2, time_limit=2, draws=any_identity)
 def check_make_header(call: Probe) -> None:
     """Leave out one part after the other, then make the header shorter."""
     web = Identity("Secret", "web", "shop", "v1")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from course_lib.loader.contract import Rejection, read_object, reason_of
 from course_lib.records import Chunk, Document, Scope
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.values import shown
 
@@ -33,12 +34,30 @@ RECORD: dict[str, Any] = {
 """A record that keeps the contract; the cases change one field of it."""
 
 
-@exercise(
-    "4.1",
-    function="course_lib.loader.contract:check_record",
-    points=4,
-    time_limit=2,
-)
+def _verdict(function: Callable[..., Any], record: Any, where: str) -> Any:
+    """Return a chunk as it is, and of a rejection what the check looks at."""
+    found = function(record, where)
+    if type(found).__name__ != "Rejection":
+        return found
+    return [found.code, found.record, [problem.field for problem in found.problems]]
+
+
+@drawn(120, apply=_verdict)
+def any_record(random: Draws) -> Call:
+    """Draw a record with up to three changes, as text, bytes or values, or what is no record."""
+    where = f"line {random.randrange(99)}"
+    first, *others = JUDGED[random.turn(len(JUDGED))], *random.choices(JUDGED, k=2)
+    if isinstance(first[0], str):
+        return given(first[0], where)
+    values: dict[str, Any] = {**RECORD, "content": random.text(3), "name": random.text(1)}
+    for change, *_ in (first, *others[: random.choice((0, 0, 1, 2))]):
+        values.update(change if isinstance(change, dict) else {})
+    record = {key: value for key, value in values.items() if value is not ...}
+    written = json.dumps(record)
+    return given(random.choice((written, written.encode(), record)), where)
+
+
+@exercise("4.1", "loader.contract:check_record", 4, time_limit=2, draws=any_record)
 def check_check_record(call: Probe) -> None:
     """Break a record in each way."""
     for record, code, fields, because in JUDGED:
@@ -89,12 +108,17 @@ rejection, empty for none; the fields with problems, and why.
 """
 
 
-@exercise(
-    "4.2",
-    function="course_lib.records:content_hash",
-    points=3,
-    time_limit=2,
-)
+@drawn(80)
+def any_chunk(random: Draws) -> Call:
+    """Draw what differs in the named cases together, and which fields are hashed."""
+    change = {key: to for one, *_ in random.choices(HASHED, k=5) for key, to in one.items()}
+    names = random.some(["name", "sourcePath", "tenantId", "className", "line_start", "customMeta"])
+    if random.chance(0.8):
+        change["hashInputs"] = random.sample(["content", *names], len(names) + 1)
+    return given(Chunk.model_validate(RECORD | {"className": random.choice((None, "Ä"))} | change))
+
+
+@exercise("4.2", "records:content_hash", 3, time_limit=2, draws=any_chunk)
 def check_content_hash(call: Probe) -> None:
     """Compare with the SHA-256 of bytes written by hand, from one string to nested values."""
     for change, hashed, because in HASHED:
@@ -136,12 +160,7 @@ HASHED: tuple[tuple[dict[str, Any], bytes, str], ...] = (
 """What differs from the record, the bytes that are hashed, and why."""
 
 
-@exercise(
-    "4.3",
-    function="parse_proto",
-    points=3,
-    time_limit=3,
-)
+@exercise("4.3", "parse_proto", 3, time_limit=3)
 def check_parse_proto(call: Probe) -> None:
     """Compare whole records: one definition, then two, then the text around them."""
     ask, level = ("Ask", "message Ask {\n}\n", (1, 2)), "enum Level {\n}\n"

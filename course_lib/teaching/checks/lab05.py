@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import pairwise
 from typing import Any
 
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Probe, exercise
 
 # Arrays are made inside the checks: `import numpy` would slow down the start of the lab.
 
 
-@exercise(
-    "5.1",
-    function="course_lib.embedder.vectors:cosine_similarity",
-    points=3,
-)
+@drawn(80)
+def any_vectors(random: Draws) -> Call:
+    """Draw single vectors and matrices; some vectors are zeros, very short, or whole numbers."""
+    width = random.randint(2, 5)
+    sides = []
+    for _ in range(2):
+        rows = random.matrix(random.randint(1, 4), width)
+        if random.chance(0.3):
+            rows *= random.choice((1e-6, 0.0, 7.0))
+        if random.chance(0.3):
+            rows[random.randrange(len(rows))] = 0
+        if random.chance(0.2):
+            rows = (rows * 10).astype(int)
+        sides.append(rows[0] if random.chance(0.4) else rows)
+    return given(*sides)
+
+
+@exercise("5.1", "embedder.vectors:cosine_similarity", 3, draws=any_vectors)
 def check_cosine_similarity(call: Probe) -> None:
     """Go from two vectors by hand to matrices, and end with a vector that has no direction."""
     import numpy as np
@@ -48,11 +62,18 @@ def check_cosine_similarity(call: Probe) -> None:
     )  # fmt: skip
 
 
-@exercise(
-    "5.2",
-    function="course_lib.embedder.vectors:mean_pool",
-    points=2,
-)
+@drawn()
+def any_mask(random: Draws) -> Call:
+    """Draw token vectors with zeros among them, and padding anywhere."""
+    texts, length, width = (random.randint(1, 4) for _ in range(3))
+    vectors = random.matrix(texts * length, width, random.choice(("float32", "float64")))
+    vectors[random.randrange(len(vectors))] = random.choice((0, 90))
+    mask = random.matrix(texts, length, low=0.0).round().astype(int)
+    mask[range(texts), [random.randrange(length) for _ in range(texts)]] = 1
+    return given(vectors.reshape(texts, length, width), mask)
+
+
+@exercise("5.2", "embedder.vectors:mean_pool", 2, draws=any_mask)
 def check_mean_pool(call: Probe) -> None:
     """Look at padding at the end, at the beginning, and at two texts of unlike length."""
     import numpy as np
@@ -80,11 +101,33 @@ def check_mean_pool(call: Probe) -> None:
     )  # fmt: skip
 
 
-@exercise(
-    "5.3",
-    function="course_lib.embedder.vectors:encode_in_batches",
-    points=3,
-)
+def _encoded(function: Callable[..., Any], texts: list[Any], *size: int) -> dict[str, Any]:
+    """Return the vectors, and what can be said of the batches in which the texts were encoded."""
+    encode_batch, given = Encoder(), list(texts)
+    vectors = function(encode_batch, texts, *size)
+    batches = encode_batch.batches
+    return {
+        "vectors": vectors,
+        "sizes": [len(batch) for batch in batches],
+        "lists": all(type(batch) is list for batch in batches),
+        "of like length": encode_batch.got_like_lengths(),
+        "texts as they were": texts == given,
+    }
+
+
+@drawn(apply=_encoded, paste="encode_in_batches(encode_batch, {0}, {1})")
+def any_texts(random: Draws) -> Call:
+    """Draw texts of all lengths, blank and equal ones among them, or lists of word pieces."""
+    texts: list[Any] = [random.text(1) for _ in range(random.randint(1, 9))]
+    texts += random.choices((*texts, "", " \n", " a\n"), k=random.randrange(4))
+    if random.chance(0.15):
+        return given(random.choices(texts, k=random.randint(33, 70)))
+    if random.chance(0.2):
+        texts = [list(one) for one in texts]
+    return given(texts, random.randint(1, 6))
+
+
+@exercise("5.3", "embedder.vectors:encode_in_batches", 3, draws=any_texts)
 def check_encode_in_batches(call: Probe) -> None:
     """Encode with a function that notes what it is given; expect order, sizes and like lengths."""
     import numpy as np
@@ -124,9 +167,8 @@ def _encodes(call: Probe, texts: list[str], size: int | None, because: str) -> N
         "encode_batch gets lists of strings",
         got=f"it got {', '.join(sorted({type(batch).__name__ for batch in noted.batches}))}",
     )
-    spans = sorted((min(map(len, batch)), max(map(len, batch))) for batch in noted.batches)
     case.holds(
-        all(left[1] <= right[0] for left, right in pairwise(spans)),
+        noted.got_like_lengths(),
         "batches of like length: every text of one is at least as long as all of the one before",
         got=f"the batches {', '.join(str(list(batch)) for batch in noted.batches)}",
         because="a batch is padded to its longest text",
@@ -147,6 +189,11 @@ class Encoder:
     def __repr__(self) -> str:
         return "lambda batch: np.array([[len(t), sum(map(ord, t))] for t in batch], dtype='f4')"
 
+    def got_like_lengths(self) -> bool:
+        """Tell whether every text of a batch is at least as long as all of the one before."""
+        spans = sorted((min(map(len, batch)), max(map(len, batch))) for batch in self.batches)
+        return all(left[1] <= right[0] for left, right in pairwise(spans))
+
     @staticmethod
     def vectors(texts: Sequence[str]) -> Any:
         """Return a row for each text."""
@@ -155,11 +202,23 @@ class Encoder:
         return np.array([[len(text), sum(map(ord, "".join(text)))] for text in texts], dtype="f4")
 
 
-@exercise(
-    "5.4",
-    function="course_lib.embedder.vectors:unread",
-    points=2,
-)
+@drawn(100)
+def any_pieces(random: Draws) -> Call:
+    """Draw word pieces of one to three characters in a text, and a limit near their number."""
+    written = random.text(12) + random.choice(("", " ", ".\n"))
+    offsets, at = [], 0
+    while at < len(written):
+        end = min(at + random.randint(1, 3), len(written))
+        if written[at:end].strip() == written[at:end]:
+            offsets.append((at, end))
+        at = end
+    if random.chance(0.1):
+        offsets = [(place, place + 1) for place in range(random.randint(250, 260))]
+        return given("a" * (len(offsets) - 1) + "bc", offsets)
+    return given(written, offsets, max(2, len(offsets) + random.randint(-4, 4)))
+
+
+@exercise("5.4", "embedder.vectors:unread", 2, draws=any_pieces)
 def check_unread(call: Probe) -> None:
     """Go to both sides of the limit, and to texts in which pieces, words and characters differ."""
     text = "one two three four"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from inspect import iscoroutine
@@ -13,7 +14,8 @@ import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from course_lib.records import SearchResult
-from course_lib.teaching.checks.awaiting import run_awaitable
+from course_lib.teaching.checks.awaiting import run_awaitable, settled
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.origin import stub_in
 from course_lib.teaching.checks.probe import Case, Probe, StubReached, exercise
 from course_lib.teaching.checks.values import written
@@ -70,11 +72,29 @@ REFUSED: list[tuple[Body, str, str]] = [
 ]  # fmt: skip
 
 
-@exercise(
-    "8.1",
-    function="course_lib.service.models:request_model",
-    points=3,
-)
+BODIES: list[Body] = [body for body, _ in ALLOWED] + [body for body, *_ in REFUSED]
+VALUES = [pair for body in BODIES for pair in body.items() if pair != ("query", "drift")]
+
+
+def _validated_drawn(function: Callable[..., Any], body: Any) -> Any:
+    """Return what the model makes of a request, or which fields it refuses."""
+    model = function()
+    if not isinstance(model, type):
+        raise TypeError("no class")
+    try:
+        return model.model_validate(body).model_dump()  # type: ignore[attr-defined]
+    except ValidationError as error:
+        return sorted({str(one["loc"][0]) if one["loc"] else "" for one in error.errors()})
+
+
+@drawn(90, apply=_validated_drawn, paste="request_model().model_validate({0})")
+def any_body(random: Draws) -> Call:
+    """Draw a request in which each value comes up, alone or with another."""
+    body = {} if random.chance(0.1) else {"query": random.text()}
+    return given(dict([*body.items(), random.choice(VALUES), VALUES[random.turn(len(VALUES))]]))
+
+
+@exercise("8.1", "service.models:request_model", 3, draws=any_body)
 def check_request_model(call: Probe) -> None:
     """Give it what is allowed, then one mistake at a time, then look at what it holds."""
     model = call().value
@@ -172,11 +192,36 @@ ADDRESSES = [
 """Addresses that go out, which have capital letters here, and others, which do not."""
 
 
-@exercise(
-    "8.2",
-    function="course_lib.service.models:search_response",
-    points=2,
-)
+def _answered(function: Callable[..., Any], query: str, results: Any, *times: Any) -> Any:
+    """Return what goes out, if JSON can hold it; the scores are numbers of NumPy's."""
+    import numpy as np
+
+    found = [
+        replace(one, score=np.float32(one.score), similarity_score=np.float32(one.similarity_score))
+        for one in results
+    ]
+    answer = function(query, found, *times)
+    json.dumps(answer)
+    return answer
+
+
+@drawn(apply=_answered)
+def any_results(random: Draws) -> Call:
+    """Draw results, some with metadata that bears the names of a result's own fields."""
+    results = []
+    for place in range(random.randrange(4)):
+        forged = dict.fromkeys(random.some([*NAMED]), "forged")
+        names = ("document_name", "content", "partition", "repo_slug", "branch", "kind")
+        fields: dict[str, Any] = {name: f"{name}{random.randrange(99)}" for name in names}
+        fields |= {name: random.uniform(-1, 1) for name in ("score", "similarity_score")}
+        fields |= {"name": random.text(1), "namespace": random.choice((None, "web"))}
+        fields["citation_url"] = random.choice((None, *[address for address, _ in ADDRESSES]))
+        fields["metadata"] = {**forged, "lineStart": random.randrange(99)}
+        results.append(replace(FOUND, chunk_id=f"c{place}", chunk_index=place + 3, **fields))
+    return given(random.text(), results, random.random(), random.random() / 10)
+
+
+@exercise("8.2", "service.models:search_response", 2, draws=any_results)
 def check_search_response(call: Probe) -> None:
     """Begin with the statement's result, then what JSON cannot hold and what was forged."""
     call.cases(
@@ -221,9 +266,9 @@ def check_search_response(call: Probe) -> None:
             expected="Python's own texts, numbers, lists, dictionaries and None",
             because="an answer is sent as JSON, and a score may be a NumPy number",
         )
-    for given, because in ADDRESSES:
-        sent = {**RESULT, "citation_url": given if given[0:1] == "H" else None}
-        _responds(call, [replace(FOUND, citation_url=given)], [sent], because)
+    for address, because in ADDRESSES:
+        sent = {**RESULT, "citation_url": address if address[0:1] == "H" else None}
+        _responds(call, [replace(FOUND, citation_url=address)], [sent], because)
     forged: Body = {"repo": "elsewhere", "score": 1.0, "lineStart": 4}
     own: Body = {**dict.fromkeys(NAMED, "forged"), "lineStart": 4}
     better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
@@ -304,11 +349,14 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
 ]  # fmt: skip
 
 
-@exercise(
-    "8.3",
-    function="course_lib.service.problems:validation_problem",
-    points=2,
-)
+@drawn()
+def any_errors(random: Draws) -> Call:
+    """Draw up to six errors of the named cases."""
+    known = [error for errors, *_ in PROBLEMS for error in errors]
+    return given(random.choices(known, k=random.randint(1, 6)))
+
+
+@exercise("8.3", "service.problems:validation_problem", 2, draws=any_errors)
 def check_validation_problem(call: Probe) -> None:
     """Take one error, several of one field, each shape of a location, and more than three."""
     for errors, fields, because in PROBLEMS:
@@ -365,12 +413,34 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
 ]  # fmt: skip
 
 
-@exercise(
-    "8.4",
-    function="course_lib.service.probes:readiness",
-    points=3,
-    time_limit=5,
-)
+STATES: dict[str, Callable[[], Awaitable[str]]] = {
+    **{one.__name__: one for one in (works, loads, raises, hangs)},
+    "late": lambda: asyncio.sleep(0.02, "ready"),
+    "odd": lambda: asyncio.sleep("a"),  # type: ignore[call-overload]
+}
+
+
+def _asked(function: Callable[..., Any], parts: Mapping[str, str], timeout: float) -> Any:
+    """Return the answer, and how many tasks are left a moment later."""
+    meets = iter(meeting())
+    checks = {name: STATES.get(state) or next(meets) for name, state in parts.items()}
+    return run_awaitable(settled(function(checks, timeout)))
+
+
+@drawn(14, apply=_asked)
+def any_parts(random: Draws) -> Call:
+    """Draw parts: ready, late, loading, failing, hanging, or waiting until all have been asked."""
+    names = random.some(("database", "model", "cache", "disk"))
+    parts = {name: random.choice(("works", "loads", "late", "raises", "odd")) for name in names}
+    sort = random.turn(4)
+    if sort == 0 and names:
+        return given({**parts, names[0]: "hangs"}, 0.1)
+    if sort == 1:
+        return given(dict.fromkeys(("database", "model"), "meets"), 1.0)
+    return given(parts if sort == 2 else dict.fromkeys(names, "works"), 1.0)
+
+
+@exercise("8.4", "service.probes:readiness", 3, time_limit=5, draws=any_parts)
 def check_readiness(call: Probe) -> None:
     """Let parts be there, be away, hang, and wait for each other."""
     for checks, timeout, answer, because in PARTS:
@@ -386,21 +456,14 @@ def _answers(
     known = (works, loads, raises, hangs, meeting)
     parts = eval(checks, {"asyncio": asyncio} | {one.__name__: one for one in known})
     body = {"status": overall, **dict(zip(parts, states, strict=True))}
-    left: list[Any] = []
-
-    async def ask(learners: Any) -> Any:
-        found = await learners
-        for _ in range(5):  # what was cancelled ends as soon as the loop comes to it
-            await asyncio.sleep(0)
-        left.extend(asyncio.all_tasks() - {asyncio.current_task()})
-        return found
-
+    left = 0
     learners = call(parts, timeout=timeout).value
     if not iscoroutine(learners):
         call.fail(label, got=repr(learners), expected="something to await: `async def`")
     call.calling = label
     try:
-        case = Case(call, label, value=run_awaitable(ask(learners)))
+        found, left = run_awaitable(settled(learners))
+        case = Case(call, label, value=found)
     except Exception as error:
         if stub := stub_in(error):
             raise StubReached(stub) from None
@@ -410,6 +473,6 @@ def _answers(
     case.holds(
         not left,
         "none of them is running after the answer",
-        got=f"{len(left)} of the functions are still running",
+        got=f"{left} of the functions are still running",
         because="a function that takes too long has to be cancelled, or it goes on running",
     )

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from email.utils import formatdate
+from typing import Any
 
 from course_lib.errors import InputError
 from course_lib.loader.github.errors import AnswerError
 from course_lib.loader.github.tree import LINK, SUBMODULE, TREE, TreeEntry
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 
+MESSAGES = ("", "Must have admin rights", "The size limit is 100 MB", "a secondary Rate Limit.")
 
-@exercise(
-    "9.1",
-    function="course_lib.loader.github.tree:blob_sha",
-    points=2,
-)
+
+@drawn(40)
+def any_bytes(random: Draws) -> Call:
+    """Draw bytes: of a text, of any kind, or none."""
+    return given(
+        random.choice((random.text().encode(), random.randbytes(random.randrange(300)), b""))
+    )
+
+
+@exercise("9.1", "loader.github.tree:blob_sha", 2, draws=any_bytes)
 def check_blob_sha(call: Probe) -> None:
     """Begin with git's own examples, then contents that are not plain text."""
     call.cases(
@@ -91,11 +101,35 @@ class Trees:
         return sorted(files, key=lambda entry: entry.path)
 
 
-@exercise(
-    "9.2",
-    function="course_lib.loader.github.tree:list_tree",
-    points=3,
-)
+def _listed(
+    function: Callable[..., Any], most: int, files: Sequence[str], *prefix: str, **within: Any
+) -> dict[str, Any]:
+    """Return what is listed of a tree (in any order), and what was asked for."""
+    read = Trees(most, *files)
+    wanted = within.get("within", ())
+    found = function(read, "root", *prefix, **within)
+    entries = [[one.path, one.mode, one.sha, one.size] for one in found]
+    below = tuple(f"{path}/" for path in wanted) or ("",)
+    listed = [one for one in entries if one[0] in wanted or one[0].startswith(below)]
+    return {"entries": sorted(listed), "asked": sorted(read.asked)}
+
+
+@drawn(120, apply=_listed, paste='list_tree(Trees({0}, *{1}), "root", {2})')
+def any_trees(random: Draws) -> Call:
+    """Draw files in folders whose names are alike, and how many entries one answer holds."""
+    folders = ("", "", "app/", "apps/", "apps/kfp/", "apps/kfp/base/", "apps/web/", "web/apps/")
+    found = {random.choice(folders) + name for name in random.names(random.randint(1, 7))}
+    files = [one + random.choice(("", "", "*", "@", ":")) for one in sorted(found)]
+    most = random.choice((99, 3, 4, 5, 2))
+    if random.chance(0.3):
+        return given(most, files, "in/here/")
+    if random.chance(0.5):
+        paths = ("app", "apps", "apps/kfp", "web/apps", "apps/kfp/base")
+        return given(most, files, within=random.some(paths, 1)[: random.randint(1, 2)])
+    return given(most, files)
+
+
+@exercise("9.2", "loader.github.tree:list_tree", 3, draws=any_trees)
 def check_list_tree(call: Probe) -> None:
     """List a tree that fits, then trees that do not, then a part of one."""
     fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
@@ -168,11 +202,24 @@ NOW = 1_772_359_200
 """The time of `DATE`, which is far from the time of any clock on which this runs."""
 
 
-@exercise(
-    "9.3",
-    function="course_lib.loader.github.waiting:wait_time",
-    points=3,
-)
+@drawn(250)
+def any_answer(random: Draws) -> Call:
+    """Draw an answer: its status, what its headers say of limits, and how often it was asked."""
+    status = random.choice((403, 429, 403, 429, 500, 502, 599, 200, 404, 401, 499))
+    headers = {}
+    if random.chance(0.25):
+        headers["retry-after"] = random.choice(("0", str(random.randrange(90))))
+    if random.chance(0.5):
+        now = random.randint(1_600_000_000, 1_900_000_000)
+        headers["date"] = formatdate(now, usegmt=True)
+        headers["x-ratelimit-remaining"] = random.choice(("0", "0", "10", "41"))
+        headers["x-ratelimit-reset"] = str(
+            now + random.choice((-20, -2, 0, 60, random.randint(1, 3600)))
+        )
+    return given(status, headers, random.choice(MESSAGES), random.randrange(5))
+
+
+@exercise("9.3", "loader.github.waiting:wait_time", 3, draws=any_answer)
 def check_wait_time(call: Probe) -> None:
     """Go through the table: each row, and answers that look like it."""
     for status in (403, 429):
@@ -250,11 +297,21 @@ NO_COMMITS = [
 ]
 
 
-@exercise(
-    "9.4",
-    function="course_lib.loader.github.names:citation_url",
-    points=2,
-)
+@drawn(200)
+def any_lines(random: Draws) -> Call:
+    """Draw a file with signs in its name and one of many endings, and at times its lines."""
+    stem = random.choice(("docs/x y#1", "é?", "a.mdx", "README", "src/100%+", "a.rst.b", "md"))
+    ending = random.choice((".md", ".MD", ".rst", ".org", ".adoc", ".py", ".yaml", "", ".Markdown"))
+    web = f"https://github.com/{random.choice('abc')}/{random.choice('xyz')}"
+    first = random.choice((None, random.randint(1, 99)))
+    last = random.choice((None, (first or 1) + random.choice((0, 0, 7))))
+    commit = "".join(random.choices("0123456789abcdef", k=40))
+    if random.chance(0.2):
+        commit = random.choice(("main", commit[:12], commit + "0", commit[:-1] + "g"))
+    return given(web, commit, stem + ending, *random.choice(((), (first,), (first, last))))
+
+
+@exercise("9.4", "loader.github.names:citation_url", 2, draws=any_lines)
 def check_citation_url(call: Probe) -> None:
     """Cite a file, one line, several, what is shown rendered, and what is not a commit."""
     page = f"{WEB}/blob/{SHA}"

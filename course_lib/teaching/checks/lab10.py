@@ -16,6 +16,7 @@ from course_lib.teaching.checks.artifacts import (
     stands_alone,
     written_dataset,
 )
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.values import shown
 
@@ -29,11 +30,14 @@ WHOLE = 2**64
 """So many shards that the remainder is the number itself."""
 
 
-@exercise(
-    "10.1",
-    function="course_lib.pipeline.corpus:shard_of",
-    points=1,
-)
+@drawn()
+def any_shard(random: Draws) -> Call:
+    """Draw a name, and few shards, very many, or none."""
+    name = random.choice((random.text(), *random.names(2)))
+    return given(name, random.choice((1, random.randint(2, 9), 2**64, 1000, 0, -2)))
+
+
+@exercise("10.1", "pipeline.corpus:shard_of", 1, draws=any_shard)
 def check_shard_of(call: Probe) -> None:
     """Take one shard, then as many as there are numbers, then few, then none."""
     call.cases(
@@ -58,12 +62,7 @@ def check_shard_of(call: Probe) -> None:
     call("a.md", -2).raises(ValueError, because="there has to be at least 1 shard")
 
 
-@exercise(
-    "10.2",
-    function="split_part",
-    points=3,
-    time_limit=10,
-)
+@exercise("10.2", "split_part", 3, time_limit=10)
 def check_split_part(call: Probe) -> None:
     """Split one document, three, a long one, none, an empty one, and write over a file."""
     stands_alone(call)
@@ -119,11 +118,7 @@ def _chunks(name: str, text: str) -> list[str]:
     return [one.to_json() for one in split_document(Document(Path(name), name, text))]
 
 
-@exercise(
-    "10.3",
-    function="collect",
-    points=3,
-)
+@exercise("10.3", "collect", 3)
 def check_collect(call: Probe) -> None:
     """Collect complete parts, with one difficulty at a time, then incomplete parts."""
     stands_alone(call)
@@ -197,12 +192,7 @@ def _collect(
     return case, chunks
 
 
-@exercise(
-    "10.4",
-    function="build_pipeline",
-    points=3,
-    time_limit=30,
-)
+@exercise("10.4", "build_pipeline", 3, time_limit=30)
 def check_build_pipeline(call: Probe) -> None:
     """Compile what it returns, and read the wiring."""
     from kfp.dsl.graph_component import GraphComponent

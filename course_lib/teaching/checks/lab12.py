@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Probe, exercise
 
+CLAIMED = ("cats", "Cat", "purring", "purrs", "it", "is", "rows", "5", "50", "0.5", "1,544")
 
-@exercise(
-    "12.1",
-    function="course_lib.answers.hints:find_hinted",
-    points=2,
-)
+
+@drawn(150)
+def any_hint(random: Draws) -> Call:
+    """Draw an index whose paths are alike, and a name that some of them end in, or end."""
+    bases = random.sample(("main.go", "Main.go", "README.md", "readme.md"), random.randint(1, 3))
+    folders = ("", "cmd/", "tools/cmd/", "xcmd/", "Cmd/", "a/tools/cmd/", "old/")
+    manifest = {base: [folder + base for folder in random.some(folders, 1)] for base in bases}
+    paths = [path for each in manifest.values() for path in each]
+    path = random.choice((*paths, "cmd/b.py"))
+    hint = random.choice(
+        (
+            *(path, path, f"home/{path}", f"home/x{path}", f"a/tools/{path}"),
+            *(path.partition("/")[2] or path, path[1:], path.split("/")[-1]),
+        )
+    )
+    return given(random.choice((hint, hint, hint.upper(), hint.lower())), manifest)
+
+
+@exercise("12.1", "answers.hints:find_hinted", 2, draws=any_hint)
 def check_find_hinted(call: Probe) -> None:
     """Ask for names that one file has, or many, in other capitals, and from other folders."""
     three = {"main.go": ["cmd/main.go", "tools/cmd/main.go", "main.go"]}
@@ -59,11 +76,33 @@ def check_find_hinted(call: Probe) -> None:
     )  # fmt: skip
 
 
-@exercise(
-    "12.2",
-    function="course_lib.answers.selection:maximal_marginal_relevance",
-    points=2,
-)
+@drawn()
+def any_candidates(random: Draws) -> Call:
+    """Draw candidates of which none adds nearly as much as another one, at any step."""
+    import numpy as np
+
+    from course_lib.answers.selection import maximal_marginal_relevance as choose
+
+    while True:
+        count = random.randrange(7)
+        rows = random.matrix(count + 3, 3)
+        rows /= (rows**2).sum(axis=1, keepdims=True) ** 0.5
+        few = [random.choice((1, 1, -1)) * rows[random.randrange(len(rows))] for _ in rows]
+        vectors = np.array(few, dtype="float32")
+        relevance = random.numbers(count)
+        named: dict[str, Any] = {}
+        if random.chance(0.6):
+            named["diversity"] = random.choice((0.0, 0.5, 0.8, 1.0))
+        if random.chance(0.5):
+            named["taken"] = vectors[count : count + random.randint(1, 3)]
+        drawn = given(relevance, vectors[:count], random.randrange(8), **named)
+        near = [[one + random.uniform(-1e-4, 1e-4) for one in relevance] for _ in range(4)]
+        orders = [choose(each, *drawn.args[1:], **named) for each in (relevance, *near)]
+        if all(order == orders[0] for order in orders):
+            return drawn
+
+
+@exercise("12.2", "answers.selection:maximal_marginal_relevance", 2, draws=any_candidates)
 def check_mmr(call: Probe) -> None:
     """Choose among copies, opposites and what the context has already."""
     import numpy as np
@@ -124,11 +163,18 @@ def check_mmr(call: Probe) -> None:
     )
 
 
-@exercise(
-    "12.3",
-    function="course_lib.answers.budget:fit_passages",
-    points=2,
-)
+@drawn(150)
+def any_costs(random: Draws) -> Call:
+    """Draw costs and scores, equal ones among them, and a room that is at times just enough."""
+    count = random.randrange(7)
+    costs = [random.choice((10, 50, 60, 150, 400)) for _ in range(count)]
+    scores = [random.choice((1, 2, 3, 0.5, -1)) for _ in range(count)]
+    fixed = random.choice((0, 100, 250))
+    room = fixed + random.choice((sum(costs), sum(costs) - 1, sum(costs[1:]), 0, 100, -1))
+    return given(fixed, costs, scores, room)
+
+
+@exercise("12.3", "answers.budget:fit_passages", 2, draws=any_costs)
 def check_fit(call: Probe) -> None:
     """Drop nothing, the weakest, several, all; and refuse what cannot fit."""
     call.cases(
@@ -151,11 +197,25 @@ def check_fit(call: Probe) -> None:
     )
 
 
-@exercise(
-    "12.4",
-    function="course_lib.answers.citations:check_citations",
-    points=2,
-)
+@drawn(120)
+def any_citations(random: Draws) -> Call:
+    """Draw paths that are alike, and sentences that cite some, right and wrong, or none."""
+    paths = [name.replace("0", " v2") for name in random.names(random.choice((0, 1, 3, 12)))]
+    sentences = []
+    for _ in range(random.randrange(5)):
+        parts = ["So items[0]"]
+        for _ in range(random.randrange(4)):
+            number = random.randrange(len(paths) + 3)
+            path = random.choice((*paths, "b.py"))
+            if paths and random.chance(0.6):
+                number = random.randint(1, len(paths))
+                path = random.choice(("{}", "{}", "{}i", "docs/{}")).format(paths[number - 1])
+            parts.append(f"{random.choice(('and ', ''))}[{number}: {path}]")
+        sentences.append(" ".join(parts) + ".")
+    return given(sentences, paths)
+
+
+@exercise("12.4", "answers.citations:check_citations", 2, draws=any_citations)
 def check_citation_check(call: Probe) -> None:
     """Look at right citations, wrong numbers, wrong paths, repetitions, and sentences without."""
     paths = ["docs/a.md", "b.py"]
@@ -202,11 +262,27 @@ def check_citation_check(call: Probe) -> None:
     )  # fmt: skip
 
 
-@exercise(
-    "12.5",
-    function="course_lib.answers.faithfulness:support",
-    points=2,
-)
+def _supported(
+    function: Callable[..., Any], sentence: str, lines: list[str], cosines: list[float]
+) -> Any:
+    """Call the function with an encoder that makes each line as similar as it is said to be."""
+    encode = Encoder(dict(zip(lines, cosines, strict=True)))
+    return round(float(function(sentence, lines, encode)), 6)
+
+
+@drawn(150, apply=_supported, paste="support({0}, {1}, encode)")
+def any_sentence(random: Draws) -> Call:
+    """Draw a sentence and lines of few words and numbers, and how similar each line is to it."""
+
+    def phrase(most: int) -> str:
+        return " ".join(random.choices(CLAIMED, k=random.randint(1, most))) + "."
+
+    lines = list(dict.fromkeys(phrase(5) for _ in range(random.choice((0, 1, 2, 4)))))
+    sentence = f"So {phrase(4)}"
+    return given(sentence, lines, [random.choice((-0.3, 0.2, 0.6, 0.9)) for _ in lines])
+
+
+@exercise("12.5", "answers.faithfulness:support", 2, draws=any_sentence)
 def check_support(call: Probe) -> None:
     """Compare sentences with lines: similarity, words, numbers, and no lines at all."""
     purr = "Cats purr loudly."

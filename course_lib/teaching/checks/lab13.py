@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
+from course_lib.teaching.checks.encoded import alike
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 
 COIN = [0.0, 1.0] * 8
@@ -15,11 +18,29 @@ ONCE = (
 UNEVEN = [0.13, 0.29, 0.37, 0.48, 0.61, 0.72, 0.88, 0.94]
 
 
-@exercise(
-    "13.1",
-    function="course_lib.evaluation.metrics:recall_at",
-    points=2,
-)
+SPREAD = 0.12
+
+
+"""How far the end of an interval may be off, in widths: the random numbers may be others."""
+
+
+def _found(random: Draws) -> tuple[list[str], Any, dict[str, int]]:
+    """Return names, what was found of them (at times as an iterator), and at times `k`."""
+    files = random.names(random.choice((2, 5, 16)))
+    found = random.ranking(files, random.choice((0, 2, 6, 30)))
+    limit = {} if random.chance(0.3) else {"k": random.randint(1, 12)}
+    return files, iter(found) if random.chance(0.2) else found, limit
+
+
+@drawn(150)
+def any_ranking(random: Draws) -> Call:
+    """Draw a ranking, and what is wanted as a set or a list."""
+    files, found, limit = _found(random)
+    gold = random.some([*files, "missing.md"])
+    return given(found, random.choice((set(gold), [*gold, *gold[:1]])), **limit)
+
+
+@exercise("13.1", "evaluation.metrics:recall_at", 2, draws=any_ranking)
 def check_recall_at(call: Probe) -> None:
     """Go from the example by hand to repeated items, lists of gold, and nothing at all."""
     call.cases(
@@ -52,11 +73,17 @@ def check_recall_at(call: Probe) -> None:
     )  # fmt: skip
 
 
-@exercise(
-    "13.2",
-    function="course_lib.evaluation.metrics:reciprocal_rank",
-    points=2,
-)
+@drawn(150)
+def any_first(random: Draws) -> Call:
+    """Draw few wanted names, so that the first one comes late, at times after a part of one."""
+    files, found, limit = _found(random)
+    gold = random.some(files[:3])
+    if gold and random.chance(0.2):
+        found = [gold[0][1:], *found]
+    return given(found, random.choice((set(gold), gold)), **limit)
+
+
+@exercise("13.2", "evaluation.metrics:reciprocal_rank", 2, draws=any_first)
 def check_reciprocal_rank(call: Probe) -> None:
     """Look at first, later, last and no place, and at items that come again."""
     call.cases(
@@ -83,11 +110,15 @@ def check_reciprocal_rank(call: Probe) -> None:
     )  # fmt: skip
 
 
-@exercise(
-    "13.3",
-    function="course_lib.evaluation.metrics:ndcg_at",
-    points=2,
-)
+@drawn(150)
+def any_gains(random: Draws) -> Call:
+    """Draw a ranking and the gains of some names, 0 among them."""
+    files, found, limit = _found(random)
+    gains = {name: random.choice((0, 1, 2, 3, 0.5)) for name in random.some(files)}
+    return given(found, gains, **limit)
+
+
+@exercise("13.3", "evaluation.metrics:ndcg_at", 2, draws=any_gains)
 def check_ndcg_at(call: Probe) -> None:
     """Check discount, best order, cut, gains that differ, and the cases without any gain."""
     second = 1 / math.log2(3)
@@ -116,12 +147,61 @@ def check_ndcg_at(call: Probe) -> None:
     )  # fmt: skip
 
 
-@exercise(
-    "13.4",
-    function="course_lib.evaluation.statistics:bootstrap_interval",
-    points=2,
-    time_limit=20.0,
-)
+def _interval(function: Callable[..., Any], *args: Any, seed: int, **named: Any) -> list[Any]:
+    """Return an interval, whether its seed gives it again, and whether another seed does."""
+
+    def ends(seed: int, **named: Any) -> list[float]:
+        found = function(*args, seed=seed, **named)
+        return [float(found.mean), float(found.low), float(found.high)]
+
+    few = {**named, "resamples": 40}
+    first = ends(seed, **few)
+    return [*ends(seed, **named), first == ends(seed, **few), first == ends(seed + 1, **few)]
+
+
+def _as_wide(expected: Any, got: Any) -> bool:
+    """Compare what `_interval` returned."""
+    if not isinstance(expected, list) or not isinstance(got, list) or len(got) != len(expected):
+        return alike(expected, got)
+    mean, low, high, *rest = expected
+    if not alike([mean, *rest], [got[0], *got[3:]]) or any(
+        type(end) is not float for end in got[:3]
+    ):
+        return False
+    if low == high:  # of equal values, or of one redrawn set: that may be any
+        return bool(got[1] == got[2]) and (low != mean or alike(low, got[1]))
+    far = SPREAD * (high - low)
+    return bool(abs(got[1] - low) <= far and abs(got[2] - high) <= far)
+
+
+def _values(random: Draws) -> tuple[list[float], dict[str, Any]]:
+    """Return values of any, of equal and of very unequal size, and how to draw from them."""
+    named: dict[str, Any] = {"seed": random.randrange(1000)}
+    sort = random.turn(8)
+    if sort == 0:
+        return [], named
+    if sort == 1:
+        return [random.choice((0.25, 0.5, 0.75))] * random.randint(1, 9), named
+    if sort == 2:
+        return random.numbers(20), {**named, "resamples": 1}
+    if sort < 5:
+        return [*random.numbers(9, 0, 0.05), random.choice((1.0, 1.1))], {
+            **named,
+            "resamples": 4000,
+        }
+    if random.chance(0.7):
+        named["confidence"] = random.choice((0.6, 0.7, 0.8))
+    return random.numbers(random.randint(24, 40)), named
+
+
+@drawn(8, apply=_interval, agrees=_as_wide)
+def any_values(random: Draws) -> Call:
+    """Draw values, none and equal ones among them."""
+    values, named = _values(random)
+    return given(values, **named)
+
+
+@exercise("13.4", "evaluation.statistics:bootstrap_interval", 2, time_limit=20.0, draws=any_values)
 def check_bootstrap_interval(call: Probe) -> None:
     """Compare with what can be calculated: how often a coin that is thrown 16 times shows 1."""
     _near(call([0.5, 0.5, 0.5]), 0.5, 0.0, "every redrawn set of equal values has the same mean")
@@ -161,12 +241,23 @@ def check_bootstrap_interval(call: Probe) -> None:
     call([]).raises(ValueError, because="without values there is no mean and no interval")
 
 
+@drawn(8, apply=_interval, agrees=_as_wide)
+def any_changes(random: Draws) -> Call:
+    """Draw values before and after, at times of unlike length."""
+    changes, named = _values(random)
+    before = random.numbers(len(changes), 0.0, 4.0)
+    after = [round(old + change, 3) for old, change in zip(before, changes, strict=True)]
+    extra = [0.5] if random.chance(0.15) else []
+    return given([*before, *extra], after, **named)
+
+
 @exercise(
     "13.5",
-    function="course_lib.evaluation.statistics:paired_interval",
-    points=2,
+    "evaluation.statistics:paired_interval",
+    2,
     time_limit=20.0,
     waits_for=("13.4",),
+    draws=any_changes,
 )
 def check_paired_interval(call: Probe) -> None:
     """Use hard and easy questions, a loss, another confidence, and lists of unlike length."""

@@ -2,7 +2,7 @@
 
 A check reads like a specification: every case says what is called, what is expected, and why::
 
-    @exercise("1.1", function="find_cut", points=4)
+    @exercise("1.1", "loader.recursive:find_cut", 4)
     def find_cut(call: Probe) -> None:
         call.cases(
             (("ab cd. ef gh", 0, 8), 7, "'. ' is the strongest boundary within reach"),
@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from course_lib.errors import InputError
@@ -36,6 +37,7 @@ from course_lib.teaching.checks.values import (
 if TYPE_CHECKING:
     import psycopg
 
+    from course_lib.teaching.checks.drawn import Drawn
     from course_lib.teaching.checks.scratch import Scratch
 
 __all__ = ["Case", "Probe", "StubReached", "exercise"]
@@ -45,11 +47,12 @@ WRONG = "is not right yet"
 
 def exercise(
     id: str,
-    *,
     function: str,
     points: int,
+    *,
     waits_for: Iterable[str] = (),
     time_limit: float = 5.0,
+    draws: Drawn | None = None,
 ) -> Callable[[Callable[[Probe], None]], Exercise]:
     """Declare the decorated check as an exercise; see `Exercise` for the parameters.
 
@@ -58,16 +61,18 @@ def exercise(
     id, points, waits_for, time_limit
         The exercise's.
     function
-        What the learner writes: where the library has it, as in
-        ``"course_lib.loader.recursive:find_cut"``, or the name alone of a sketch, which only the
-        lab's solution has.
+        What the learner writes: where `course_lib` has it, as in ``"loader.recursive:find_cut"``,
+        or the name alone of a sketch, which only the lab's solution has. It may also be a constant
+        with a text of SQL, or a pipeline.
+    draws
+        Random arguments for it.
     """
 
     def declare(check: Callable[[Probe], None]) -> Exercise:
-        name, library = function.rpartition(":")[2], function if ":" in function else None
+        name, library = function.rpartition(":")[2], f"course_lib.{function}"
         return Exercise(
-            id, name, points, check,
-            waits_for=tuple(waits_for), time_limit=time_limit, library=library,
+            id, name, points, check, (), tuple(waits_for), time_limit,
+            library if ":" in library else None, draws and replace(draws, id=id, name=name),
         )  # fmt: skip
 
     return declare
@@ -149,6 +154,17 @@ class Probe:
             case.error = error
         self.calling = ""
         return case
+
+    @property
+    def sql(self) -> str:
+        """The learner's text of SQL; anything else fails the check."""
+        if not isinstance(self.given, str):
+            self.fail(
+                f'lab.check("{self.exercise.id}", {self.exercise.name})',
+                got=f"{shown(self.given)} ({type(self.given).__name__})",
+                expected="a text of SQL",
+            )
+        return self.given
 
     def cases(self, *rows: tuple[tuple[Any, ...], Any, str], **named: Any) -> None:
         """Go through a table: with these arguments it gives this value, for this reason.

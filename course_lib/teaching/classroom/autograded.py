@@ -13,9 +13,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.classroom.comments import shown, without_hidden
 from course_lib.teaching.grade import Grade, Master
+from course_lib.teaching.notebooks.project import write_atomically
 
 _MATHJAX = re.compile(r"\\((?:href|class|style|cssId|data|require|html)\b)")
 """Commands of MathJax that write attributes of the page."""
@@ -35,7 +35,7 @@ def autograded(master: Master, grade: Grade) -> dict[str, Any]:
         if cell.kind != "code":
             continue
         text = grade.outputs.get(cell.grade_id, "")
-        if cell.hidden or (cell.role == "check" and cell.source != cell.stub):
+        if cell.role == "check" and cell.source != cell.stub:
             text = without_hidden(marks[cell.grade_id], cell)
         output = {"output_type": "stream", "name": "stdout", "text": shown(text)}
         made["outputs"] = [output] if text else []

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
 from course_lib.files import told_if_not_written
-from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.classroom.folder import Classroom
 from course_lib.teaching.classroom.roster import Roster, is_login
 from course_lib.teaching.grade.submissions import LARGEST, SKIPPED, is_plain_file, shown
+from course_lib.teaching.notebooks.project import write_atomically
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook

@@ -102,10 +102,8 @@ def _line(note: str) -> str:
 
 def without_hidden(mark: Mark, cell: MasterCell) -> str:
     """Return what a check said, unless the words are those of a hidden one."""
-    visible = cell.stub
-    hidden = cell.hidden or cell.source != cell.stub
     said = mark.said.removeprefix("AssertionError: ")
-    if hidden and mark.state == "failed" and said and said not in visible:
+    if cell.source != cell.stub and mark.state == "failed" and said and said not in cell.stub:
         if mark.said.startswith("AssertionError"):
             return "a check that is not in your notebook failed"
     return mark.said

@@ -22,9 +22,9 @@ from traitlets import Bool
 
 from course_lib.errors import CourseError
 from course_lib.files import told_if_not_written
-from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.classroom.folder import Classroom, told_if_unusable
 from course_lib.teaching.classroom.record import RELEASE, assign_penalty
+from course_lib.teaching.notebooks.project import write_atomically
 
 
 class LmsExporter(ExportPlugin):  # type: ignore[misc]

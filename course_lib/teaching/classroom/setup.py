@@ -9,9 +9,9 @@ from pathlib import Path
 
 from course_lib.files import told_if_not_written
 from course_lib.settings import with_variables
-from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.classroom.folder import CONFIG, MEND, Classroom, find_class, refuse_path
 from course_lib.teaching.grade import GradeError, Master
+from course_lib.teaching.notebooks.project import write_atomically
 
 CONFIGURATION = """\
 # The class's configuration, for nbgrader and for `course grade`. It is yours to change:

@@ -42,10 +42,6 @@ class PrimaryLimit:
         self._used[token] += has_left
         return has_left
 
-    def give_back(self, token: str) -> None:
-        """Take a request back that cost nothing, such as one that is answered by 304."""
-        self._used[token] -= 1
-
     def headers(self, token: str, offset: float) -> dict[str, str]:
         """Return what every answer says about it, by a clock that is `offset` seconds ahead."""
         return {

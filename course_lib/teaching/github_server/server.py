@@ -7,7 +7,6 @@ came along; never the token.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import threading
 import time
@@ -218,8 +217,6 @@ class GitHubServer:
             answer = endpoint(self._repository(request, token), request)
         except HTTPException as error:
             answer = JSONResponse({"message": error.detail}, error.status_code)
-        if answer.status_code == 200:
-            answer = self._tag(request, token, answer)
         with self._lock:
             chosen = next((one for one in self._planned if one.takes(host + path)), None)
         if chosen:
@@ -257,17 +254,6 @@ class GitHubServer:
         if is_api and found.denied:
             raise HTTPException(403, "Resource not accessible by personal access token")
         return found
-
-    def _tag(self, request: Request, token: str, answer: Response) -> Response:
-        """Give an answer its entity tag, or 304, which costs nothing, where the client has it."""
-        tag = f'W/"{hashlib.sha256(answer.body).hexdigest()}"'
-        if request.headers.get("if-none-match") != tag:
-            answer.headers["ETag"] = tag
-            return answer
-        if request.state.host == "api":
-            with self._lock:
-                self.primary.give_back(token)
-        return Response(status_code=304, headers={"ETag": tag})
 
 
 def _token_of(request: Request) -> str:

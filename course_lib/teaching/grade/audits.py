@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.audits import Audit, load_audits
-from course_lib.teaching.audits.values import text_of
+from course_lib.teaching.checks import load
+from course_lib.teaching.checks.drawn import Drawn
+from course_lib.teaching.checks.encoded import text_of
+from course_lib.teaching.grade.database import Databases
 
 if TYPE_CHECKING:
     import psycopg
@@ -27,18 +29,16 @@ class Audits:
         Two digits; empty where the master is none of the course's, and there are none.
     seed
         What the calls are drawn with.
-    database
-        The administrator's URL of the run's cluster; empty where the lab needs none.
     """
 
-    def __init__(self, lab: str, seed: str, database: str = "") -> None:
-        self.audits: Mapping[str, Audit] = load_audits(lab) if lab else {}
-        self.calls = {name: one.draw(seed, one.count) for name, one in self.audits.items()}
-        self._database = database
+    def __init__(self, lab: str, seed: str) -> None:
+        known = load(lab) if lab else {}
+        self.audits: Mapping[str, Drawn] = {n: one.draws for n, one in known.items() if one.draws}
+        self.calls = {name: one.draw(seed) for name, one in self.audits.items()}
         self._expected: dict[str, Sequence[Any]] = {}
         self._lock = threading.Lock()
 
-    def fault(self, exercise: str, told: Mapping[str, Any], url: str) -> str:
+    def fault(self, exercise: str, told: Mapping[str, Any], databases: Databases | None) -> str:
         """Return what is wrong with the values of a learner's function; empty if nothing is.
 
         Parameters
@@ -47,15 +47,16 @@ class Audits:
             Its id.
         told
             What came out of the fence.
-        url
-            Of the submission's own database, if it has one.
+        databases
+            What gave the submission its own database, if it has one.
         """
         audit, calls, values = self.audits[exercise], self.calls[exercise], told.get("values")
         if not isinstance(values, list) or len(values) != len(calls):
             return str(told.get("error") or "it gave no values")
-        with _connected(url if audit.needs else "") as connection:
+        with _connected(databases.url if databases and audit.needs_database else "") as connection:
             got = audit.state(calls, values, connection)
-        for call, wanted, one in zip(calls, self._wanted(exercise), got, strict=True):
+        expected = self._wanted(exercise, databases.admin_url if databases else "")
+        for call, wanted, one in zip(calls, expected, got, strict=True):
             try:
                 agrees = audit.agrees(wanted, one)
             except Exception:  # what came is of any shape
@@ -64,15 +65,15 @@ class Audits:
                 return f"{audit.call_text(call)} gives {text_of(one)}, not {text_of(wanted)}"
         return ""
 
-    def _wanted(self, exercise: str) -> Sequence[Any]:
+    def _wanted(self, exercise: str, admin_url: str) -> Sequence[Any]:
         audit, calls = self.audits[exercise], self.calls[exercise]
         with self._lock, ExitStack() as stack:
             if exercise not in self._expected:
                 url = ""
-                if audit.needs:
+                if audit.needs_database:
                     from course_lib.store import fresh_database
 
-                    url = stack.enter_context(fresh_database("audit", url=self._database)).url
+                    url = stack.enter_context(fresh_database("audit", url=admin_url)).url
                 connection = stack.enter_context(_connected(url))
                 self._expected[exercise] = audit.expected(calls, connection)
         return self._expected[exercise]

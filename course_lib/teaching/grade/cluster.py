@@ -1,4 +1,4 @@
-"""The PostgreSQL cluster of one grading run: on a file system of limited size, gone afterwards.
+"""The PostgreSQL cluster of one grader: on a file system of limited size, gone afterwards.
 
 What a server uses escapes the limits of its clients. So it is started, where bubblewrap is there,
 by a process that sees a file system in memory in the place of the cluster's folder, and whose own
@@ -20,7 +20,7 @@ from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import MEGABYTE, Fence
 
 ROOM = 1024 * MEGABYTE
-"""Bytes of the file system: for the cluster itself, and as much again for each job."""
+"""Bytes of the file system."""
 
 MEMORY = 1024 * MEGABYTE
 """Bytes of address space of each of the server's processes, what they share included."""
@@ -30,19 +30,20 @@ SETTINGS = {
     "fsync": "off",  # nothing in it outlives the run
     "synchronous_commit": "off",
     "full_page_writes": "off",
+    "authentication_timeout": "5s",
 }
 
 
 @contextlib.contextmanager
-def grading_cluster(fence: Fence, jobs: int = 1) -> Iterator[str]:
+def grading_cluster(fence: Fence, sockets: Path | None = None) -> Iterator[str]:
     """Start a cluster, yield its administrator's URL, and remove it with all that is in it.
 
     Parameters
     ----------
     fence
         Whose bubblewrap limits the size; without it the size is not limited.
-    jobs
-        How many submissions at a time have a database in it.
+    sockets
+        A folder for its unix socket, if it is to have one.
 
     Raises
     ------
@@ -51,8 +52,9 @@ def grading_cluster(fence: Fence, jobs: int = 1) -> Iterator[str]:
     """
     state = Path(tempfile.mkdtemp(prefix="course-grade-"))
     command = [sys.executable, "-m", "course_lib.teaching.grade.cluster", str(state)]
+    command += [str(sockets)] if sockets else []
     if fence.kind != "none":
-        size = ["--perms", "0711", "--size", str(ROOM * (1 + jobs)), "--tmpfs", str(state)]
+        size = ["--perms", "0711", "--size", str(ROOM), "--tmpfs", str(state)]
         command = [fence.program, "--dev-bind", "/", "/", *size, "--", *command]
     environment = {**os.environ, "PYTHONPATH": str(fence.root), "COURSE_ROOT": str(fence.root)}
     environment.pop("COURSE_DB_PORT", None)  # that is the course's own
@@ -85,7 +87,7 @@ def grading_cluster(fence: Fence, jobs: int = 1) -> Iterator[str]:
             shutil.rmtree(state, ignore_errors=True)
 
 
-def main(state: Path) -> None:
+def main(state: Path, sockets: Path | None) -> None:
     """Start the cluster in a folder, print its URL, and remove it when standard input ends."""
     import psycopg
     from psycopg import sql
@@ -94,7 +96,7 @@ def main(state: Path) -> None:
 
     _limit_memory()
     try:
-        url = ensure_server(state).url()
+        url = ensure_server(state, sockets=sockets).url()
         with psycopg.connect(url, autocommit=True) as conn:
             for name, value in SETTINGS.items():
                 conn.execute(
@@ -120,4 +122,4 @@ def _limit_memory() -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*[Path(one) for one in sys.argv[1:]], *[None] * (3 - len(sys.argv)))

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from course_lib.teaching.build.source import as_python
+from course_lib.teaching.notebooks.cells import as_python
 
 GRAM = 8
 WINDOW = 5

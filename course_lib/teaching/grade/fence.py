@@ -18,8 +18,8 @@ from pathlib import Path
 
 from course_lib.embedder.weights import models_dir
 from course_lib.settings import project_root
-from course_lib.teaching.build.workers import ENVIRONMENT
 from course_lib.teaching.grade.errors import GradeError
+from course_lib.teaching.notebooks.workers import ENVIRONMENT
 
 MEGABYTE = 1 << 20
 USERS = 61_400
@@ -95,7 +95,6 @@ class Fence:
         slot: int = 0,
         limits: Limits | None = None,
         library: Path | None = None,
-        files: Path | None = None,
         sockets: Path | None = None,
     ) -> list[str]:
         """Return the command that runs Python with these arguments inside the fence.
@@ -110,8 +109,6 @@ class Fence:
             For the size of the private folders.
         library
             What is shown in the place of `course_lib`.
-        files
-            A folder that notebooks may read, at `/files`.
         sockets
             A folder with the database's unix socket.
         """
@@ -143,8 +140,6 @@ class Fence:
             shown = library if library and path.name == "course_lib" else path
             command += ["--ro-bind", str(shown), str(path)]
         command += ["--ro-bind-try", str(models_dir()), "/models"]
-        if files is not None:
-            command += ["--ro-bind", str(files), "/files"]
         if sockets is not None:
             command += ["--ro-bind", str(sockets), "/postgres"]
         command += ["--remount-ro", "/", "--hostname", "grading", "--clearenv"]

@@ -7,8 +7,6 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from course_lib.teaching.build.project import write_atomically
-from course_lib.teaching.build.source import parse_code
 from course_lib.teaching.grade.audits import Audits
 from course_lib.teaching.grade.copies import copies_of_the_course
 from course_lib.teaching.grade.database import Databases
@@ -25,7 +23,6 @@ from course_lib.teaching.grade.marking import (
     status_of,
     undecided_checks,
     ungraded,
-    with_audit,
 )
 from course_lib.teaching.grade.master import Master
 from course_lib.teaching.grade.merge import Merged, merge, solved
@@ -34,6 +31,8 @@ from course_lib.teaching.grade.rules import suspicions
 from course_lib.teaching.grade.running import SAYS, Conversation
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
 from course_lib.teaching.grade.submissions import Submission, newer_python, read_cells
+from course_lib.teaching.notebooks.cells import parse_code
+from course_lib.teaching.notebooks.project import write_atomically
 
 
 @dataclass(eq=False)
@@ -48,10 +47,8 @@ class Grader:
         What each starts from.
     slot
         Which of the run's graders it is.
-    database
-        The administrator's URL of the run's cluster; empty where the master needs none.
-    audits, audit_share
-        What is asked of the learner's functions, and what part of the points it earns.
+    audits
+        What is asked of the learner's functions.
     junit
         The folder for nbval's reports.
     """
@@ -59,14 +56,13 @@ class Grader:
     master: Master
     setup: Setup
     slot: int
-    database: str
     audits: Audits
-    audit_share: float
     junit: Path
 
     def __post_init__(self) -> None:
         self.sandbox: Sandbox | None = None
-        self.databases = Databases(self.database) if self.database else None
+        needs = self.master.needs_database
+        self.databases = Databases(self.setup.fence) if needs else None
         self._stopped = False
 
     def prove(self) -> tuple[str, ...]:
@@ -111,7 +107,7 @@ class Grader:
         own = {k: v for k, v in merged.answers.items() if k not in merged.untouched}
         helpers = [one for some in merged.helpers.values() for one in some]
         added = {"an added cell": "\n".join(helpers)} if helpers else {}
-        flags += suspicions(own | added, self.master.solutions, self.master.fixed_names)
+        flags += suspicions(own | added, self.master.solutions)
         flags += copies_of_the_course(own, self.master.solutions, self.master.stubs)
         return Grade(
             learner,
@@ -170,7 +166,7 @@ class Grader:
             if self._stopped or sandbox is None:  # `stop` does not see a sandbox that is starting
                 raise GradeError("the run was stopped")
             if self.databases is not None:
-                url = self.databases.give(fenced=self.setup.fence.kind != "none")
+                url = self.databases.give()
             begun = time.monotonic()
             try:
                 talk = Conversation(sandbox.open(), sandbox.answers, limits, left, steps, bad)
@@ -199,7 +195,6 @@ class Grader:
             if run.state in ("garbled", "died", "memory", "budget")
         ]
         for place, fault in faults.items():
-            marks[place] = with_audit(marks[place], fault, self.audit_share)
             flags.append(f"{marks[place].grade_id}: {AUDIT_FAILED}: {fault}")
         return marks, flags, talk, modules
 
@@ -212,8 +207,7 @@ class Grader:
                 continue
             after = places[marks[place].grade_id]
             told = talk.audit(exercise, self.audits.calls[exercise], after)
-            own = self.databases.url if self.databases else ""
-            if fault := self.audits.fault(exercise, told, own):
+            if fault := self.audits.fault(exercise, told, self.databases):
                 faults[place] = fault
             if talk.ended:  # the others' audits cannot be run, and nothing speaks for them
                 break

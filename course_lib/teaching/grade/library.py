@@ -1,16 +1,19 @@
 """The course's library as submissions see it: without the grader, compiled where it is taught.
 
 A module that holds the answer to one of the lab's exercises is there for `lab.use` and for the
-cells that need its other functions, as bytecode alone.
+cells that need its other functions, as bytecode alone. Bytecode shows a text of SQL, and kfp wants
+the source of a module with components: there, texts and pipelines are packed.
 """
 
 from __future__ import annotations
 
+import ast
 import py_compile
 import shutil
 from pathlib import Path
 
 from course_lib.settings import project_root
+from course_lib.teaching.taught import find_answer, kfp_decorators, pack_answers, sql_of
 
 LEFT_OUT = ("classroom", "grade")
 """Rooms of `teaching` that no notebook needs."""
@@ -34,26 +37,38 @@ def library_for(lab: str, folder: Path) -> Path:
     inside = target / "teaching" / "grade" / "inside"
     shutil.copytree(source / "teaching" / "grade" / "inside", inside)
     (inside.parent / "__init__.py").touch()
-    for module in taught_modules(lab):
+    for module, answers in taught_answers(lab).items():
         path = target.parent / f"{module.replace('.', '/')}.py"
-        if "@dsl." in path.read_text(encoding="utf-8"):
+        text = path.read_text(encoding="utf-8")
+        pack_answers(path, [one for one in answers if is_shown_in_bytecode(text, one, path.parent)])
+        for cached in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+            cached.unlink()
+        if "@dsl." in text:
             continue  # kfp makes a component of its source, and takes nothing else
         py_compile.compile(str(path), cfile=f"{path}c", dfile=path.name, doraise=True)
         path.unlink()
     return target
 
 
-def taught_modules(lab: str) -> set[str]:
-    """Return the modules that hold answers to a lab's exercises.
+def taught_answers(lab: str) -> dict[str, list[str]]:
+    """Return the names of the answers to a lab's exercises, by the modules that hold them.
 
     Examples
     --------
-    >>> taught_modules("01")
-    {'course_lib.loader.recursive'}
+    >>> taught_answers("01")
+    {'course_lib.loader.recursive': ['find_cut', 'next_start', 'split_text']}
     """
-    if not lab:
-        return set()
     from course_lib.teaching.checks import load
 
-    named = (one.library for one in load(lab).values() if one.library is not None)
-    return {library.partition(":")[0] for library in named}
+    found: dict[str, list[str]] = {}
+    for one in load(lab).values() if lab else ():
+        if one.library is not None:
+            found.setdefault(one.library.partition(":")[0], []).append(one.name)
+    return found
+
+
+def is_shown_in_bytecode(source: str, name: str, folder: Path) -> bool:
+    """Tell whether an answer is a text of SQL, or a pipeline whose source kfp does not need."""
+    node = find_answer(source, name)
+    made = [ast.unparse(one) for one in kfp_decorators(node)] if node else []
+    return bool(node and sql_of(node, folder)[0]) or any(".pipeline" in one for one in made)

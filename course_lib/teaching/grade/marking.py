@@ -1,7 +1,7 @@
 """From what each cell did to points, and to what a person has to look at.
 
-A check has its points where its item passed under nbval. Where the exercise is audited, the audit
-earns a share of them that the instructor sets. What is not clear is never counted as nothing.
+A check has its points where its item passed under nbval. What is not clear is never counted as
+nothing.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Grade:
 
 
 def mark(master: Master, merged: Merged, runs: Sequence[CellRun]) -> list[Mark]:
-    """Return the marks of a submission, before its audits.
+    """Return the marks of a submission.
 
     Parameters
     ----------
@@ -114,20 +114,6 @@ def mark(master: Master, merged: Merged, runs: Sequence[CellRun]) -> list[Mark]:
                 given = replace(given, state="not attempted")
             marks.append(given)
     return marks
-
-
-def with_audit(mark: Mark, fault: str, share: float) -> Mark:
-    """Return a mark after an audit that failed: its share of the points is not earned.
-
-    Examples
-    --------
-    >>> with_audit(Mark("check-1-1", 3.0, 3.0, "passed"), "find_cut(…) gives 3, not 7", 0.5).points
-    1.5
-    """
-    if not share or not mark.points:
-        return mark
-    earned = tidy(mark.points * (1 - share))
-    return replace(mark, points=earned, state="partly", said=f"{AUDIT_FAILED}: {fault}")
 
 
 def outputs_of(runs: Sequence[CellRun]) -> dict[str, str]:

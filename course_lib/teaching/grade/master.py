@@ -16,11 +16,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from course_lib.teaching.build.release import learners_cells, released
-from course_lib.teaching.build.source import checked_exercise
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.notebooks import read_notebook
-from course_lib.teaching.names import bound_names, read_names
+from course_lib.teaching.names import bound_names
+from course_lib.teaching.notebooks.cells import checked_exercise
+from course_lib.teaching.notebooks.release import learners_cells, released
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -54,7 +54,6 @@ class MasterCell:
     points: float = 0.0
     exercise: str = ""
     tags: tuple[str, ...] = ()
-    hidden: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,12 +106,6 @@ class Master:
         return {cell.grade_id: cell.stub for cell in self.answers}
 
     @cached_property
-    def fixed_names(self) -> frozenset[str]:
-        """Names that checks read and only the master's other cells define, such as `lab`."""
-        checks = (cell.source for cell in self.cells if cell.role == "check")
-        return self.given_names & frozenset().union(*map(read_names, checks))
-
-    @cached_property
     def given_names(self) -> frozenset[str]:
         """Names that the master's cells define and no answer does."""
         given = (cell.source for cell in self.cells if cell.role == "code")
@@ -126,13 +119,13 @@ class Master:
 
     @property
     def digest(self) -> str:
-        """The hash of all that a grade depends on in it, hidden checks included."""
-        parts = [[c.role, c.grade_id, c.source, c.stub, c.points, c.hidden] for c in self.cells]
+        """The hash of all that a grade depends on in it."""
+        parts = [[c.role, c.grade_id, c.source, c.stub, c.points] for c in self.cells]
         text = json.dumps([self.lab, parts])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def read_master(path: Path, *, lab: str = "", hidden: Path | None = None) -> Master:
+def read_master(path: Path, *, lab: str = "") -> Master:
     """Read a master notebook.
 
     Parameters
@@ -141,9 +134,6 @@ def read_master(path: Path, *, lab: str = "", hidden: Path | None = None) -> Mas
         The notebook.
     lab
         Two digits, where it is a lab of this course.
-    hidden
-        A folder with further checks: `<grade_id>.py` is run after the check of that id, in the same
-        names, and has to pass as well.
 
     Raises
     ------
@@ -155,19 +145,16 @@ def read_master(path: Path, *, lab: str = "", hidden: Path | None = None) -> Mas
     # Before nbgrader, whose words for both are "may be corrupted".
     _refuse_doubles([cell.metadata.get("nbgrader", {}) for cell in notebook.cells], path.name)
     release = released(notebook, path.name)
-    extra = _hidden_checks(hidden)
     cells = [
-        _cell(cell, stub, path.name, extra)
+        _cell(cell, stub, path.name)
         for cell, stub in zip(notebook.cells, release.cells, strict=True)
     ]
-    _refuse(cells, path.name, extra)
+    _refuse(cells, path.name)
     plain = json.loads(json.dumps(notebook))
     return Master(path.stem, lab, path.resolve(), tuple(cells), plain)
 
 
-def _cell(
-    cell: NotebookNode, stub: NotebookNode, name: str, extra: Mapping[str, str]
-) -> MasterCell:
+def _cell(cell: NotebookNode, stub: NotebookNode, name: str) -> MasterCell:
     nbgrader = cell.metadata.get("nbgrader", {})
     grade_id = str(nbgrader.get("grade_id", ""))
     grade, solution = bool(nbgrader.get("grade")), bool(nbgrader.get("solution"))
@@ -195,7 +182,6 @@ def _cell(
         _points(nbgrader, name) if role in ("check", "manual") else 0.0,
         (checked_exercise(cell.source) or "") if role == "check" else "",
         tuple(cell.metadata.get("tags", [])),
-        extra.get(grade_id, "") if role == "check" else "",
     )
 
 
@@ -206,16 +192,6 @@ def _points(nbgrader: Mapping[str, Any], name: str) -> float:
     return float(points)
 
 
-def _hidden_checks(folder: Path | None) -> dict[str, str]:
-    if folder is None:
-        return {}
-    if not folder.is_dir():
-        raise GradeError(
-            f"{folder} is not a folder", hint="It holds a file `<grade_id>.py` for each check."
-        )
-    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
-
-
 def _refuse_doubles(marked: list[Mapping[str, Any]], name: str) -> None:
     for nbgrader in marked:
         _points(nbgrader, name)
@@ -224,7 +200,7 @@ def _refuse_doubles(marked: list[Mapping[str, Any]], name: str) -> None:
         raise GradeError(f"{name}: two cells bear the grade id {doubles[0]}")
 
 
-def _refuse(cells: list[MasterCell], name: str, extra: Mapping[str, str]) -> None:
+def _refuse(cells: list[MasterCell], name: str) -> None:
     checks = [cell for cell in cells if cell.role in ("check", "manual")]
     if not checks:
         raise GradeError(
@@ -233,9 +209,3 @@ def _refuse(cells: list[MasterCell], name: str, extra: Mapping[str, str]) -> Non
         )
     if not sum(cell.points for cell in checks):
         raise GradeError(f"{name}: no check counts any points")
-    known = {cell.grade_id for cell in cells if cell.role == "check"}
-    if unknown := sorted(set(extra) - known):
-        raise GradeError(
-            f"{name} has no check {unknown[0]}, for which there are hidden checks",
-            hint=f"Its checks are {', '.join(sorted(known))}.",
-        )

@@ -13,10 +13,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from course_lib.teaching.build.source import defined_names, parse_code
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.submissions import LONGEST_SOURCE, SentCell
 from course_lib.teaching.names import bound_names
+from course_lib.teaching.notebooks.cells import defined_names, parse_code
 
 
 @dataclass(frozen=True)

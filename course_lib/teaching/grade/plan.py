@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from course_lib.teaching.build.source import parse_code
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.merge import Merged
 from course_lib.teaching.names import bound_names, read_names
+from course_lib.teaching.notebooks.cells import parse_code
 
 COMPARED = "nbval-check-output"
 """The tag by which nbval compares a cell's output, the only one that counts on graded cells."""
@@ -33,11 +33,6 @@ class Step:
     def is_whole(self) -> bool:
         """Whether the text is the master's own."""
         return self.source == self.cell.source
-
-    @property
-    def sources(self) -> list[str]:
-        """What runs: the cell, and after a check what else has to pass."""
-        return [self.source, self.cell.hidden] if self.cell.hidden else [self.source]
 
 
 def make_plan(master: Master, merged: Merged, *, everything: bool) -> list[Step]:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from course_lib.files import told_if_not_written
-from course_lib.teaching.build.builder import dump
-from course_lib.teaching.build.project import Project, write_atomically
-from course_lib.teaching.build.release import released
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.notebooks import read_notebook
+from course_lib.teaching.notebooks.project import Project, write_atomically
+from course_lib.teaching.notebooks.release import dump, released
 
 
 def release_masters(masters: Sequence[Path], folder: Path) -> list[Path]:

@@ -17,16 +17,14 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing, nullcontext, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course_lib.files import told_if_not_written
 from course_lib.progress import progress_bar
 from course_lib.settings import project_root, state_dir
-from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.grade.audits import Audits
-from course_lib.teaching.grade.cluster import grading_cluster
 from course_lib.teaching.grade.copies import find_copies
 from course_lib.teaching.grade.errors import CONTINUE, GradeError
 from course_lib.teaching.grade.fence import Fence, Limits
@@ -38,6 +36,7 @@ from course_lib.teaching.grade.overview import overview_page
 from course_lib.teaching.grade.report import Report, read_grades, write_grade
 from course_lib.teaching.grade.sandbox import Setup
 from course_lib.teaching.grade.submissions import Submission
+from course_lib.teaching.notebooks.project import write_atomically
 
 
 @dataclass(frozen=True)
@@ -52,21 +51,15 @@ class Options:
         How many at a time.
     resume
         Keep the grades of an earlier run whose submission, master and library are the same.
-    files
-        A folder that the notebooks may read.
     seed
         What the audits' arguments are drawn with; itself drawn when left out.
-    audit_share
-        What part of a check's points its audit earns; a failed one holds the grade back anyhow.
     """
 
     fence: Fence
     limits: Limits = Limits()
     jobs: int = 2
     resume: bool = False
-    files: Path | None = None
     seed: str = ""
-    audit_share: float = 0.0
 
 
 def grade_all(
@@ -159,23 +152,21 @@ def _graded(
         )
     jobs = max(1, min(options.jobs, len(clear)))
     with ExitStack() as stack:
-        database = stack.enter_context(
-            grading_cluster(options.fence, jobs) if master.needs_database else nullcontext("")
-        )
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="course-grade-")))
         setup = Setup(
             options.fence, options.limits, library_for(master.lab, folder), master.lab,
-            _solution(master), options.files,
+            _solution(master),
         )  # fmt: skip
-        audits = Audits(master.lab, options.seed, database)
+        audits = Audits(master.lab, options.seed)
 
         def new_grader(slot: int) -> Grader:
-            share, junit = options.audit_share, out / "junit"
-            return Grader(master, setup, slot, database, audits, share, junit)
+            return Grader(master, setup, slot, audits, out / "junit")
 
-        with closing(new_grader(0)) as prover:
-            setup = replace(setup, modules=_proven(prover, library, options))
-        known = [stack.enter_context(closing(new_grader(slot))) for slot in range(jobs)]
+        prover = stack.enter_context(closing(new_grader(0)))
+        prover.setup = setup = replace(setup, modules=_proven(prover, library, options))
+        prover.restart()
+        others = [stack.enter_context(closing(new_grader(slot))) for slot in range(1, jobs)]
+        known = [prover, *others]
         graders: queue.SimpleQueue[Grader] = queue.SimpleQueue()
         for free in known:
             graders.put(free)
@@ -218,18 +209,16 @@ def _without_faults(grader: Grader, submission: Submission) -> Grade:
 def _proven(grader: Grader, library: str, options: Options) -> tuple[str, ...]:
     """Return what to import ahead, once the master has passed its own checks.
 
-    It is remembered under a hash of all that it depends on, unless there are files that may change.
+    It is remembered under a hash of all that it depends on.
     """
     key = json.dumps([grader.master.digest, library, options.fence.kind, str(options.limits)])
     name = hashlib.sha256(key.encode("utf-8")).hexdigest()[:32]
     place = state_dir() / "grade" / f"{name}.json"
-    if options.files is None:
-        with suppress(OSError, ValueError, TypeError):
-            return tuple(map(str, json.loads(place.read_text(encoding="utf-8"))["modules"]))
+    with suppress(OSError, ValueError, TypeError):
+        return tuple(map(str, json.loads(place.read_text(encoding="utf-8"))["modules"]))
     modules = grader.prove()
-    if options.files is None:
-        with suppress(OSError):
-            write_atomically(place, json.dumps({"modules": modules}))
+    with suppress(OSError):
+        write_atomically(place, json.dumps({"modules": modules}))
     return modules
 
 
@@ -242,9 +231,7 @@ def _digests(
     submissions: Sequence[Submission], master: Master, options: Options, library: str
 ) -> dict[str, str]:
     """Return by learner the hash of all that a grade depends on."""
-    paths = sorted(options.files.rglob("*")) if options.files else []
-    files = [(str(one), one.stat().st_size, one.stat().st_mtime_ns) for one in paths]
-    ground = [master.digest, library, str(options.limits), options.audit_share, files]
+    ground = [master.digest, library, str(options.limits)]
     digests = {}
     for one in submissions:
         digest = hashlib.sha256(json.dumps([*ground, one.problem]).encode("utf-8"))

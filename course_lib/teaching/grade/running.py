@@ -165,10 +165,8 @@ class Conversation:
             self.ended = "garbled"
         elif "begin" in told:
             self.begun = place
-            left_out = ["raise RuntimeError('it is left out')"]
-            self._send(
-                {"sources": left_out if place in self.bad else self.runs[place].step.sources}
-            )
+            left_out = "raise RuntimeError('it is left out')"
+            self._send({"source": left_out if place in self.bad else self.steps[place].source})
         elif place not in self.bad:
             run = self.runs[place]
             run.passed = told.get("passed") is True

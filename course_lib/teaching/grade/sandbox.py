@@ -43,8 +43,6 @@ class Setup:
         The library as submissions see it.
     lab, solution
         The lab's number and the text of its source, for `lab.use`; empty for other masters.
-    files
-        A folder that the notebooks may read, which is then the current one.
     modules
         What is imported ahead.
     """
@@ -54,7 +52,6 @@ class Setup:
     library: Path
     lab: str = ""
     solution: str = ""
-    files: Path | None = None
     modules: tuple[str, ...] = ()
 
 
@@ -81,19 +78,15 @@ class Sandbox:
         self.over_memory = False
         fence, limits = setup.fence, setup.limits
         ours, theirs = socket.socketpair()
-        folder = str(setup.files or fence.root)
-        if fence.kind != "none":
-            folder = "/files" if setup.files else "/tmp"
         about = {
             "fd": theirs.fileno(), "user": fence.user(slot), "namespace": process_namespace(),
-            "folder": folder,
+            "folder": str(fence.root) if fence.kind == "none" else "/tmp",
         }  # fmt: skip
         arguments = ["-m", "course_lib.teaching.grade.inside.worker", json.dumps(about)]
         self._errors = tempfile.TemporaryFile()  # closed when the object goes
         self.process = subprocess.Popen(
             fence.command(
-                arguments, slot=slot, limits=limits, library=setup.library, files=setup.files,
-                sockets=sockets,
+                arguments, slot=slot, limits=limits, library=setup.library, sockets=sockets
             ),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._errors,
             env=fence.environment(setup.library) if fence.kind == "none" else {},

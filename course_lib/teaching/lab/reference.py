@@ -7,17 +7,16 @@ compiled from there, so that the reference exists once.
 from __future__ import annotations
 
 import ast
-import base64
 import importlib
 import linecache
 import re
-import zlib
 from pathlib import Path
 from typing import Any
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
 from course_lib.teaching.checks import Exercise
+from course_lib.teaching.taught import unpacked_text
 
 PACKED = "course_lib/teaching/lab/packed"
 """Where the solutions' sources are in a copy for learners, which has no folder `solutions/`."""
@@ -48,7 +47,7 @@ def reference(lab_id: str, exercise: Exercise) -> Any:
     path = solution_path(lab_id)
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".packed":
-        text = zlib.decompress(base64.b85decode(text)).decode()
+        text = unpacked_text(text)
     return from_solution(text, exercise, str(path))
 
 

@@ -132,15 +132,14 @@ def measure_yours() -> tuple[Figures, str]:
     from course_lib.teaching.copies import is_learners
     from course_lib.teaching.mine.keep import kept, system_folder
     from course_lib.teaching.mine.measure import METRICS
-    from course_lib.teaching.mine.system import environment, measure_own
-    from course_lib.teaching.mine.takeover import TIMEOUT_SECONDS
+    from course_lib.teaching.mine.system import measure_own
 
     folder = system_folder()
     if not is_learners(Path.cwd()) or not (own := kept(folder)):
         return {}, NO_SYSTEM
     print(f"Measuring the system with your functions ({len(own)}) …", flush=True)
     try:
-        run = measure_own(environment(folder, fallback=False, timeout=TIMEOUT_SECONDS))
+        run = measure_own()
     except CourseError:
         return {}, FAILED
     reached = {

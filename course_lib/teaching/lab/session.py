@@ -24,6 +24,7 @@ from course_lib.teaching.checks import Exercise, lab_number, load
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
 from course_lib.teaching.copies import is_learners
 from course_lib.teaching.lab.checking import run_check
+from course_lib.teaching.lab.explaining import show_explanation
 from course_lib.teaching.lab.hints import Hint, offer
 from course_lib.teaching.lab.notebook import help_with_missing_names, show_whole_call
 from course_lib.teaching.lab.own import MISSING, hand_out, not_the_learners, watch
@@ -164,12 +165,12 @@ class Lab:
         self._passed[exercise.name] = given
         points = "1 point" if exercise.points == 1 else f"{exercise.points} points"
         print(f"✓ {exercise.id} passed ({points})")
-        self._keep(exercise, given)
+        if is_learners(Path.cwd()):
+            self._keep(exercise, given)
+            show_explanation(exercise.id)
 
     def _keep(self, exercise: Exercise, given: Any) -> None:
-        """Keep what passed in the learner's own system, where this is a learner's notebook."""
-        if not is_learners(Path.cwd()):
-            return
+        """Keep what passed in the learner's own system."""
         from course_lib.teaching.mine.keep import keep, system_folder
 
         def check(kept: Any) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 from course_lib.settings import project_root
 from course_lib.teaching.checks import Exercise, load
 from course_lib.teaching.copies import MINE
+from course_lib.teaching.mine.sections import Section, read_sections, sections_of
 from course_lib.teaching.mine.source import NoSourceError, source_of
-from course_lib.teaching.mine.takeover import Section, read_sections, sections_of
 
 FOLDER = "system"
 """Beside the learner's notebooks: where the functions are kept."""
@@ -22,8 +22,7 @@ HEADING = '''"""What you wrote for the stage `{room}`, kept when its check passe
 
 Each section can be used alone: `course mine` runs it in the place of the library's function. When
 its check passes again, it is written again.
-"""
-'''
+"""'''
 
 
 def system_folder() -> Path:
@@ -61,12 +60,26 @@ def keep(
     check
         Raises where a function is not right: what is kept has to pass by itself, too.
     """
+    from filelock import FileLock
+
     if not exercise.library:
         return ""
+    path = folder / f"{exercise.room}.py"
+    new = path.with_suffix(".new")
     try:
-        section = _section(exercise, given, folder)
-        check(section.load())
-        _write(section, Path(section.file))
+        text = _section(exercise, given)
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / ".lock"):
+            others = [one for one in sections_of(path) if one.place != exercise.library]
+            texts = {_order(one.exercise): one.text.strip() for one in others}
+            texts[_order(exercise.id)] = text
+            parts = [HEADING.format(room=exercise.room), *(texts[at] for at in sorted(texts))]
+            new.write_text("\n\n\n".join(parts) + "\n", encoding="utf-8")
+            try:
+                check(next(one for one in sections_of(new) if one.place == exercise.library).load())
+                os.replace(new, path)
+            finally:
+                new.unlink(missing_ok=True)
     except NoSourceError as why:
         return f"not kept in my/{FOLDER}: {why}"
     except OSError as error:
@@ -75,40 +88,20 @@ def keep(
         first = str(error).strip().split("\n")[0]
         return f"not kept in my/{FOLDER}: outside of this notebook it does not pass ({first})"
     return (
-        f"kept in my/{FOLDER}/{section.room}.py: "
+        f"kept in my/{FOLDER}/{path.name}: "
         f"{len(kept(folder))} of {len(all_exercises())} functions are yours"
     )
 
 
-def _section(exercise: Exercise, given: Any, folder: Path) -> Section:
+def _section(exercise: Exercise, given: Any) -> str:
     module, _, name = str(exercise.library).partition(":")
     lab = f"{int(exercise.id.split('.')[0]):02d}"
     places = {one.name: str(one.library) for one in load(lab).values() if one.library}
-    heading = (
+    return (
         f"# %% {exercise.id} {name} · lab {lab} · {datetime.date.today()}\n"
-        f"# in the place of {module}.{name}\n\n"
-    )
-    file = folder / f"{module.split('.')[1]}.py"
-    (section,) = sections_of(heading + source_of(given, name, places), str(file))
-    return section
+        f"# in the place of {module}.{name}\n\n{source_of(given, name, places)}"
+    ).strip()
 
 
-def _write(section: Section, path: Path) -> None:
-    """Put a section into its module, in the order of the exercises; the others stay as they are."""
-    from filelock import FileLock
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.parent / ".lock"):
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        there = {one.place: one for one in sections_of(text, str(path))}
-        begin = min((text.index(one.text) for one in there.values()), default=len(text))
-        head = text[:begin].strip() or HEADING.format(room=section.room).strip()
-        sections = {**there, section.place: section}.values()
-        parts = [one.text.strip() for one in sorted(sections, key=_order)]
-        new = path.with_suffix(".new")
-        new.write_text("\n\n\n".join([head, *parts]) + "\n", encoding="utf-8")
-        os.replace(new, path)
-
-
-def _order(section: Section) -> tuple[int, ...]:
-    return tuple(map(int, section.exercise.split(".")))
+def _order(exercise_id: str) -> tuple[int, ...]:
+    return tuple(map(int, exercise_id.split(".")))

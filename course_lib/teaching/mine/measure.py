@@ -12,7 +12,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from course_lib.errors import CourseError
 from course_lib.evaluation.corpora import Corpus, indexed, questions_about, searcher
 from course_lib.evaluation.kept import write_run
 from course_lib.evaluation.questions import read_questions
@@ -49,16 +48,7 @@ def find_all(name: str, questions: Path | None, corpora: Sequence[str]) -> Run:
         return evaluate(search, questions_about(asked, folders), name=name, progress=True)
 
 
-def main(words: Sequence[str]) -> int:
-    """Write what this process's system finds; return the exit code."""
-    kept, questions, *corpora = words
-    try:
-        write_run(find_all("yours", Path(questions) if questions else None, corpora), Path(kept))
-    except CourseError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    _kept, _questions, *_corpora = sys.argv[1:]
+    _file = Path(_questions) if _questions else None
+    write_run(find_all("yours", _file, _corpora), Path(_kept))

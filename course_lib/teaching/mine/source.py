@@ -1,4 +1,4 @@
-"""The source of a learner's function with all that it needs: a function in, a text out.
+"""The source of a learner's answer with all that it needs: a function or SQL in, a text out.
 
 What it needs is found by name. What another module defines is imported from there; helper
 functions and classes are copied with their source; a value is written as a literal, or, where it
@@ -19,6 +19,7 @@ from typing import Any
 
 from course_lib.teaching.lab.own import notebook_shell
 from course_lib.teaching.names import bound_names, read_names
+from course_lib.teaching.taught import first_line, kfp_decorators, sql_literal
 
 LONGEST_VALUE = 2_000
 """Characters of a value that is written as a literal, at most."""
@@ -29,12 +30,12 @@ class NoSourceError(Exception):
 
 
 def source_of(given: Any, name: str, places: Mapping[str, str]) -> str:
-    """Return a text that defines a function by itself.
+    """Return a text that defines a function, a text of SQL or a pipeline by itself.
 
     Parameters
     ----------
     given
-        The function.
+        What the learner wrote; the decorator of a pipeline is left out.
     name
         What it is to be called.
     places
@@ -45,7 +46,9 @@ def source_of(given: Any, name: str, places: Mapping[str, str]) -> str:
     NoSourceError
         If something that it needs cannot be written down.
     """
-    function = inspect.unwrap(given)
+    if isinstance(given, str):
+        return f"{name} = {sql_literal(given)}\n"
+    function = inspect.unwrap(getattr(given, "pipeline_func", given))
     if not isinstance(function, types.FunctionType):
         raise NoSourceError(f"{name} is a {type(given).__name__} and no function")
     if function.__code__.co_freevars:
@@ -70,17 +73,16 @@ class _Source:
         self._cells = list(_cells(namespace))
 
     def add_function(self, function: types.FunctionType, name: str) -> None:
-        file = function.__code__.co_filename
-        text = "".join(linecache.getlines(file))
-        found = _statement(text, function.__name__) if text else None
-        if found is None or function.__name__ == "<lambda>":
-            found = self._bound(name)
+        found = self._bound(function.__name__) or self._bound(name)  # a lambda has the second
         if found is None:
             raise NoSourceError(f"the source of {name} is not there")
+        node, text = found
+        if kfp_decorators(node):  # the library's own decorate it
+            text = "\n".join(text.split("\n")[node.lineno - first_line(node) :])
         self._seen |= {name, function.__name__}
-        self._add(*found)
-        if isinstance(found[0], _DEFINITIONS) and found[0].name != name:
-            self.definitions.append(f"{name} = {found[0].name}")
+        self._add(node, text)
+        if isinstance(node, _DEFINITIONS) and node.name != name:
+            self.definitions.append(f"{name} = {node.name}")
 
     def _add(self, node: ast.stmt, text: str) -> None:
         """Add a statement after all that it needs."""
@@ -152,9 +154,7 @@ def _statement(text: str, name: str) -> tuple[ast.stmt, str] | None:
                 kept = [one for one in node.names if (one.asname or one.name.split(".")[0]) == name]
                 node.names = kept
                 return node, ast.unparse(node)
-            decorators = getattr(node, "decorator_list", [])
-            first = min([node.lineno, *(one.lineno for one in decorators)])
-            lines = text.split("\n")[first - 1 : node.end_lineno]
+            lines = text.split("\n")[first_line(node) - 1 : node.end_lineno]
             return node, "\n".join(lines)
     return None
 

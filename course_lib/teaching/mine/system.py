@@ -7,47 +7,23 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.errors import CourseError, InputError
-from course_lib.settings import settings
 from course_lib.teaching.lab.time_limit import OutOfTime, within
-from course_lib.teaching.mine import takeover
-from course_lib.teaching.mine.keep import all_exercises, kept
-from course_lib.teaching.mine.takeover import Section
+from course_lib.teaching.mine.keep import all_exercises, kept, system_folder
+from course_lib.teaching.mine.overlay import environment
+from course_lib.teaching.mine.sections import Section
 
 if TYPE_CHECKING:
     from course_lib.evaluation.runs import Run
 
 AUDIT_SECONDS = 20.0
 """How long a function may take for all random calls together; two seconds are usual."""
-
-
-def environment(folder: Path, *, fallback: bool, timeout: float) -> dict[str, str]:
-    """Return the variables under which a process, and what it starts, runs the learner's functions.
-
-    Parameters
-    ----------
-    folder
-        Where they are kept.
-    fallback
-        Whether the library's take over where they fail.
-    timeout
-        Seconds that one may take by itself.
-    """
-    paths = [str(Path(takeover.__file__).with_name("path")), os.environ.get("PYTHONPATH", "")]
-    collection = settings().collection
-    return {
-        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        "RAG_COLLECTION": f"{collection}-mine" if collection else "mine",
-        takeover.FOLDER: str(folder),
-        takeover.FALLBACK: "1" if fallback else "",
-        takeover.TIMEOUT: f"{timeout:g}",
-    }
 
 
 def rooms(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
@@ -69,19 +45,19 @@ def differences(sections: Sequence[Section], seed: int) -> Iterator[str]:
     seed
         Of the random arguments.
     """
-    from course_lib.teaching.audits import load_audits
-    from course_lib.teaching.audits.values import text_of
+    from course_lib.teaching.checks import load
+    from course_lib.teaching.checks.encoded import text_of
 
     with ExitStack() as stack:
         connections: list[Any] = []
         for one in sections:
-            audit = load_audits(one.lab).get(one.exercise)
+            audit = load(one.exercise.split(".")[0])[one.exercise].draws
             if audit is None:
                 continue
-            if audit.needs == "database" and not connections:
+            if audit.needs_database and not connections:
                 connections += [_connection(stack), _connection(stack)]
             calls = audit.draw(seed)
-            theirs, ours = connections if audit.needs == "database" else (None, None)
+            theirs, ours = connections if audit.needs_database else (None, None)
             expected = audit.expected(calls, ours)
             try:
                 got = within(AUDIT_SECONDS, partial(_values, audit, one, calls, theirs))
@@ -114,9 +90,7 @@ def _connection(stack: ExitStack) -> Any:
     return stack.enter_context(connect(database.url))
 
 
-def measure_both(
-    variables: Mapping[str, str], questions: Path | None, corpora: Sequence[str]
-) -> tuple[Run, Run]:
+def measure_both(questions: Path | None, corpora: Sequence[str]) -> tuple[Run, Run]:
     """Return what the course's system finds, and what the learner's does, as `measure_own` says.
 
     Raises
@@ -131,19 +105,14 @@ def measure_both(
             "--questions and --corpus go together",
             hint="Such as --questions questions.jsonl --corpus docs=DIRECTORY",
         )
-    courses = find_all("the course's", questions, corpora)
-    return courses, measure_own(variables, questions, corpora)
+    return find_all("the course's", questions, corpora), measure_own(questions, corpora)
 
 
-def measure_own(
-    variables: Mapping[str, str], questions: Path | None = None, corpora: Sequence[str] = ()
-) -> Run:
+def measure_own(questions: Path | None = None, corpora: Sequence[str] = ()) -> Run:
     """Return what the learner's system finds, in a process of its own.
 
     Parameters
     ----------
-    variables
-        From `environment`.
     questions, corpora
         As in `find_all`.
 
@@ -158,10 +127,9 @@ def measure_own(
         file = Path(temporary) / "run.json"
         words = [file, questions or "", *corpora]
         command = [sys.executable, "-m", "course_lib.teaching.mine.measure", *map(str, words)]
-        done = subprocess.run(command, env={**os.environ, **variables}, check=False)
-        if done.returncode != 0:
+        variables = {**os.environ, **environment(system_folder())}
+        if subprocess.run(command, env=variables, check=False).returncode:
             raise CourseError(
-                "your system did not get through the questions",
-                hint="What is above says why; `course mine --fallback` goes on with the course's.",
+                "your system did not get through the questions", hint="What is above says why."
             )
         return read_run(file)

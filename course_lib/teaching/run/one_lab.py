@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from course_lib.store.urls import hide_password
-from course_lib.teaching.build.execute import last_line, tidy_outputs
-from course_lib.teaching.build.project import LabSource, Project
-from course_lib.teaching.build.source import first_line
-from course_lib.teaching.build.workers import CELL_TIMEOUT, KERNEL, OnCell
 from course_lib.teaching.claims import broken
 from course_lib.teaching.lab.scorecard import MIME
+from course_lib.teaching.notebooks.cells import first_line
+from course_lib.teaching.notebooks.execute import last_line, tidy_outputs
+from course_lib.teaching.notebooks.project import LabSource, Project
+from course_lib.teaching.notebooks.workers import CELL_TIMEOUT, KERNEL, OnCell
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

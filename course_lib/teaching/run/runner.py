@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from course_lib.errors import InputError
 from course_lib.settings import settings
-from course_lib.teaching.build.project import BuildError, LabSource, Project, write_atomically
-from course_lib.teaching.build.workers import Job, run_jobs
+from course_lib.teaching.notebooks.project import BuildError, LabSource, Project, write_atomically
+from course_lib.teaching.notebooks.workers import Job, run_jobs
 from course_lib.teaching.run.one_lab import LabRun, run_lab
 from course_lib.teaching.run.report import index_page
 
@@ -106,7 +106,7 @@ def _not_run(source: LabSource, project: Project) -> LabRun:
     path = project.solution_notebook(source)
     if not path.is_file():
         raise BuildError(
-            f"{project.relative(path)} was never built", hint=f"Run `course build {source.lab}`."
+            f"{project.relative(path)} was never built", hint=f"Run `make build LAB={source.lab}`."
         )
     notebook = json.loads(path.read_text(encoding="utf-8"))
     title = notebook["metadata"].get("course", {}).get("title", source.stem)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Run once by the image's entry point, when the volume is new: the role that owns the index, and its
 # database. It is no superuser, so that row-level security holds for it; it may make roles, because
-# the service's reader and writer are made by it.
+# the service's reader and writer, roles without login, are made by it.
 set -euo pipefail
 
 psql --no-psqlrc --username "${POSTGRES_USER:-postgres}" --dbname postgres --set ON_ERROR_STOP=1 <<'SQL'

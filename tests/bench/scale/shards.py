@@ -92,7 +92,7 @@ def refuse_without_image() -> None:
 
 def make_corpus(folder: Path, source: str) -> Path:
     """Put the documents and a shard's program into a folder that a container's user can read."""
-    write_corpus(folder / "documents.jsonl", read_folder(source, repo="shards", partition=""))
+    write_corpus(folder / "documents.jsonl", read_folder(source, repo="shards"))
     shutil.copy(Path(__file__).with_name("shard.py"), folder)
     folder.chmod(0o755)
     return folder

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import psutil
@@ -14,7 +13,7 @@ import psycopg
 import pytest
 
 from course_lib.store.binaries import PACKAGE, find_binaries
-from course_lib.store.server import ensure_server, remove_server, server_status, stop_server
+from course_lib.store.server import ensure_server, remove_server, stop_server
 from tests.e2e.server.acts import (
     START,
     answers,
@@ -87,54 +86,6 @@ def test_a_checkout_that_moves_behind_a_closed_door_takes_its_data_along(
     stop_server(closed / "state")
     (closed / "state").rename(closed / "elsewhere")
     assert has_the_row(ensure_server(closed / "elsewhere"))
-
-
-def test_a_copied_checkout_does_not_share_the_data_of_its_original(closed: Path) -> None:
-    original = ensure_server(closed / "state")
-    shutil.copytree(closed / "state", closed / "copy", symlinks=True)
-    assert server_status(closed / "copy") is None
-    assert not stop_server(closed / "copy")
-    copy = ensure_server(closed / "copy")
-    assert copy.pgdata != original.pgdata and copy.port != original.port
-    assert answers(original) and answers(copy)
-    remove_server(closed / "copy")
-    assert answers(original)
-
-
-BECOME_DAEMON = """
-    import encodings.idna, os, psutil, psycopg, pwd, shlex, filelock, course_lib.store.databases
-    psycopg.errors
-    os.setgroups([]); os.setgid(1); os.setuid(1)
-    os.environ["HOME"] = str(Path(sys.argv[1]).parent); os.chdir("/")
-"""
-
-
-def test_a_normal_user_starts_it_and_root_finds_it_and_they_take_turns(
-    root: None, open_folder: Path
-) -> None:
-    site = copy_of_the_wheel(open_folder / "site")
-    environment = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
-    home = open_folder / "home"
-    home.mkdir(mode=0o700)
-    os.chown(home, 1, 1)
-    state = home / "state"
-    port = run_start(state, before=BECOME_DAEMON, env=environment)
-    server = server_status(state)
-    assert server is not None and str(server.port) == port
-    assert psutil.Process(postmaster_pid(server)).uids().effective == 1
-    assert run_start(state, env=environment) == port
-    stop_server(state)
-    assert run_start(state, env=environment) == port
-    again = server_status(state)
-    assert again is not None
-    assert psutil.Process(postmaster_pid(again)).uids().effective == 1
-    assert run_start(state, before=BECOME_DAEMON, env=environment) == port
-    # What root made is not the user's, which is told.
-    ensure_server(open_folder / "roots")
-    script = START + textwrap.dedent(BECOME_DAEMON) + "ensure_server(Path(sys.argv[1]))"
-    command = [sys.executable, "-c", script, str(open_folder / "roots")]
-    ended = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert "belongs to another account" in ended.stderr and "COURSE_STATE" in ended.stderr
 
 
 def without(capabilities: str, state: Path) -> subprocess.CompletedProcess[str]:

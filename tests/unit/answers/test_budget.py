@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers
 
 from course_lib.answers import (
     Passage,
@@ -32,24 +33,34 @@ def test_without_any_data_there_is_an_estimate_that_says_so(model: str) -> None:
     assert count_tokens("\ud800", model) == 1
 
 
-def test_a_models_own_tokenizer_counts_where_it_is(tmp_path: Path) -> None:
-    tokenizer = Tokenizer(models.WordLevel({"drift": 0, "?": 1}, unk_token="?"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.enable_truncation(2)
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
-    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    assert tokenizer_name(str(tmp_path)) == f"the tokenizer of {tmp_path}"
-    assert count_tokens("drift is slow drift", str(tmp_path)) == 4
+def test_tiktoken_counts_where_its_encoding_is_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package in its place, which splits at blanks: the real one would ask the network."""
 
+    class Encoding:
+        def encode(self, text: str, *, disallowed_special: tuple[str, ...]) -> list[str]:
+            return text.split()
 
-def test_a_damaged_tokenizer_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    assert tokenizer_name(str(tmp_path)).startswith("an estimate")
-    (tmp_path / "tokenizer.json").write_text("{", encoding="utf-8")
-    assert not caplog.text
+    asked: list[str] = []
+
+    def get_encoding(name: str) -> Encoding:
+        asked.append(name)
+        return Encoding()
+
+    names = {"gpt-4o": "o200k_base"}
+    package = SimpleNamespace(encoding_name_for_model=names.__getitem__, get_encoding=get_encoding)
+    monkeypatch.setitem(sys.modules, "tiktoken", package)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     tokens_module._counter.cache_clear()
-    assert tokenizer_name(str(tmp_path)).startswith("an estimate")
-    assert "tokenizer.json is not used to count tokens" in caplog.text
+    for model in ("gpt-4o", "llama3"):
+        assert tokenizer_name(model).startswith("an estimate") and not asked
+    # As tiktoken itself names the file of this encoding.
+    (tmp_path / "fb374d419588a4632f3f557e76b4b70aebbca790").write_bytes(b"")
+    tokens_module._counter.cache_clear()
+    assert tokenizer_name("openai/gpt-4o") == "tiktoken, o200k_base"
+    assert count_tokens("drift is slow <|endoftext|>", "gpt-4o") == 4
+    tokens_module._counter.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,6 @@ def test_token_vectors_belong_to_the_word_pieces_of_the_text(
         assert mine.dtype == np.float32
         np.testing.assert_allclose(np.linalg.norm(mine, axis=1), 1, atol=1e-5)
         assert cosines(mine, theirs).min() > 0.999
-    assert [len(client.rarity(text)) for text in texts] == [3, 1, 254, 3]
 
 
 def test_token_vectors_read_last_are_kept_as_far_as_there_is_room() -> None:
@@ -157,13 +156,6 @@ def test_token_vectors_read_last_are_kept_as_far_as_there_is_room() -> None:
     assert client.encode_tokens(["drift"])[0] is second
     np.testing.assert_allclose(client.encode_tokens(["a feature store"])[0], first, atol=1e-6)
     assert client.encode_tokens(["drift"])[0] is not second
-
-
-def test_rare_word_pieces_weigh_more_and_signs_nothing(client: EmbeddingClient) -> None:
-    the, page, of, kubernetes = client.rarity("the page of kubernetes")[[0, 1, 2, 3]]
-    assert 0 == the < of < page < kubernetes
-    assert client.rarity("a, the?").tolist() == [1, 1, 1, 1]
-    assert len(client.rarity("")) == 0
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""A repository in the index: one revision, spread by kind, cited, and nothing that is gone."""
+"""A repository in the index: one revision, cited, and nothing that is gone."""
 
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ def test_where_all_rows_get_a_new_commit_the_vector_index_is_built_anew_once(
 ) -> None:
     monkeypatch.setattr("course_lib.store.vector_indexes.FEWEST_ROWS", 1)
     run(conn, client, dest)
-    built = "SELECT oid::bigint FROM pg_class WHERE relname LIKE '%manifests_embedding_hnsw'"
+    built = "SELECT oid::bigint FROM pg_class WHERE relname LIKE '%documentation_embedding_hnsw'"
     before = conn.execute(built).fetchall()
     repository.commit({**FILES, "docs/d.md": b"# Title\n\nOther words.\n"})
     new = run(conn, client, dest).commit

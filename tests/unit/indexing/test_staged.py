@@ -22,13 +22,13 @@ def loaded(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("file", "old", "new", "says"),
     [
-        ("documents.jsonl", '"name": "b.md", ', "", "documents.jsonl, line 2 .* name: "),
-        ("documents.jsonl", '"tenant": "local", ', "", "documents.jsonl, line 1 .* tenant: "),
-        ("documents.jsonl", '"content": "# B', '"content": 7, "x": "# B', "line 2 .* content: "),
-        ("documents.jsonl", '{"name": "b.md"', '[{"name": "b.md"', "line 2 is not a document"),
-        ("documents.jsonl", '"name": "b.md"', '"name": "c.md"', "a chunk of b.md"),
-        ("documents.jsonl", '"name": "b.md"', '"name": "a.md"', "line 2 .* a.md is there already"),
-        ("documents.jsonl", '"tenant": "local"', '"tenant": "A; B"', "line 1 .* tenant: "),
+        ("documents.jsonl", '"name":"b.md",', "", "documents.jsonl, line 3 .* name: "),
+        ("documents.jsonl", '"scope":{', '"scope":{"x":1,', "documents.jsonl, line 1 .* scope.x: "),
+        ("documents.jsonl", '"content":"# B', '"content":7,"x":"# B', "line 3 .* content: "),
+        ("documents.jsonl", '{"name":"b.md"', '[{"name":"b.md"', "line 3 is not a document"),
+        ("documents.jsonl", '"name":"b.md"', '"name":"c.md"', "a chunk of b.md"),
+        ("documents.jsonl", '"name":"b.md"', '"name":"a.md"', "line 3 .* a.md is there already"),
+        ("documents.jsonl", '"tenant":"local"', '"tenant":"A; B"', "line 1 .* scope.tenant: "),
         ("chunks.jsonl", '"kind":"doc-section"', '"kind":""', "chunks.jsonl, line 1: .*: kind: "),
         ("chunks.jsonl", '"repoSlug":"documents"', '"repoSlug":"other"', "a chunk of a.md"),
         (
@@ -51,16 +51,6 @@ def test_a_broken_file_is_an_error_that_says_where_and_changes_nothing(
     has_tables = conn.execute("SELECT to_regclass('documents') IS NOT NULL").fetchone()
     if has_tables == (True,):
         assert conn.execute("SELECT count(*) FROM documents").fetchone() == (0,)
-
-
-def test_the_documents_of_two_tenants_are_not_taken_for_one_tenants(
-    conn: psycopg.Connection, client: Any, loaded: Path
-) -> None:
-    file = loaded / "documents.jsonl"
-    first, rest = file.read_text(encoding="utf-8").split("\n", 1)
-    file.write_text(f"{first.replace('local', 'other')}\n{rest}", encoding="utf-8")
-    with pytest.raises(InputError, match="line 2 .* of another tenant or repository"):
-        embed_directory(loaded, conn=conn, embedder=client)
 
 
 def test_a_missing_or_empty_file_is_an_error_that_names_it(

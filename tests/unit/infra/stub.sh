@@ -16,6 +16,7 @@ if [[ -e $STUB/fail && $line =~ $(<"$STUB/fail") ]]; then
 fi
 
 case $line in
+"docker image inspect"*) echo 555000000 ;;
 "docker info"*) echo "$(<"$STUB/info")" ;;
 "kind version"*) echo "kind v0.30.0 go1.24.6 linux/amd64" ;;
 "kind get clusters"*) [[ ! -e $STUB/clusters ]] || echo "$(<"$STUB/clusters")" ;;

@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from course_lib import __version__
-from course_lib.teaching.lock import read_pins
+from course_lib.teaching.doctor import read_pins
 from tests.unit.infra.tools import INFRA, ROOT, run_tool
 
 DOCKER = INFRA / "docker"
@@ -77,7 +77,8 @@ def test_an_image_stands_on_one_python_and_its_user_has_no_rights(image: str) ->
     assert number and int(number[1]) > 1000, "a number: a name says nothing to runAsNonRoot"
     keywords = [keyword for keyword, _ in instructions(image)]
     assert not {"COPY", "ADD", "FROM"} & set(keywords[keywords.index("USER") :])
-    program, *arguments = json.loads(of(image, "ENTRYPOINT")[-1])
+    assert "ENTRYPOINT" not in keywords, "it would swallow the commands of steps"
+    program, *arguments = json.loads(of(image, "CMD")[-1])
     assert program in PROJECT["project"]["scripts"]
     if image == "retriever":
         (port,) = of(image, "EXPOSE")

@@ -200,8 +200,7 @@ def test_the_retriever_s_pod_fits_its_image(folder: Path) -> None:
     user, port = spec["securityContext"]["runAsUser"], one["ports"][0]["containerPort"]
     assert f"USER {user}:{user}\n" in image and f"EXPOSE {port}\n" in image
     mounts = {mount["mountPath"]: mount.get("readOnly", False) for mount in one["volumeMounts"]}
-    # All replicas derive the roles' passwords from one secret; see store.databases.state_secret.
-    assert mounts == {"/var/lib/course": False, "/var/lib/course/secret": True, "/tmp": False}
+    assert mounts == {"/var/lib/course": False, "/tmp": False}
     assert "COURSE_STATE=/var/lib/course\n" in image
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 from google.protobuf.json_format import MessageToDict, ParseDict
 from kfp.kubernetes.kubernetes_executor_config_pb2 import KubernetesExecutorConfig
 from kfp.pipeline_spec.pipeline_spec_pb2 import (
@@ -24,8 +25,7 @@ from kfp.pipeline_spec.pipeline_spec_pb2 import (
 from course_lib import __version__
 from course_lib.pipeline.catalogue import NAMES
 from course_lib.pipeline.compiling import compiled_folder
-from course_lib.pipeline.references import read_ir
-from course_lib.teaching.lock import read_pins
+from course_lib.teaching.doctor import read_pins
 from tests.unit.infra.tools import INFRA, ROOT
 
 SCRIPT = INFRA / "setup-kubeflow.sh"
@@ -151,19 +151,18 @@ def test_a_second_run_keeps_cluster_and_passwords_and_completes_what_was_cut_sho
 def test_the_secrets_are_those_that_pods_read_and_nobody_sees_them(desk: Desk) -> None:
     said = desk.run("--no-ui", GITHUB_TOKEN="ghp_one") + json.dumps(desk.calls())
     made = desk.secrets()
-    password, state = made["rag/rag-postgres/RAG_PASSWORD"], made["rag/rag-database/COURSE_SECRET"]
+    password = made["rag/rag-postgres/RAG_PASSWORD"]
     admin = made["rag/rag-postgres/POSTGRES_PASSWORD"]
     url = f"postgresql://rag:{password}@rag-postgres.rag.svc.cluster.local:5432/rag"
     assert made == {
         "kubeflow/rag-database/DATABASE_URL": url,
         "kubeflow/rag-github/GITHUB_TOKEN": "ghp_one",
-        "rag/rag-database/COURSE_SECRET": state,
         "rag/rag-database/DATABASE_URL": url,
         "rag/rag-postgres/POSTGRES_PASSWORD": admin,
         "rag/rag-postgres/RAG_PASSWORD": password,
     }
-    assert len({password, state, admin}) == 3
-    assert all(re.fullmatch("[0-9a-f]{48}", value) for value in (password, state, admin))
+    assert password != admin
+    assert all(re.fullmatch("[0-9a-f]{48}", value) for value in (password, admin))
     assert [value for value in made.values() if value in said] == []
     for given, kept in (("", "ghp_one"), ("ghp_two", "ghp_two")):
         desk.run("--no-ui", GITHUB_TOKEN=given)
@@ -202,7 +201,9 @@ def test_all_tools_that_are_missing_are_named_at_once(desk: Desk) -> None:
 
 def wishes(name: str) -> Iterator[tuple[str, KubernetesExecutorConfig]]:
     """Of each step of a pipeline, read as Kubeflow's own types: its image, and its wishes."""
-    spec, platform = read_ir((compiled_folder() / f"{name}.yaml").read_text(encoding="utf-8"))
+    spec, platform = yaml.safe_load_all(
+        (compiled_folder() / f"{name}.yaml").read_text(encoding="utf-8")
+    )
     read = ParseDict(spec, PipelineSpec())
     images = ParseDict(MessageToDict(read.deployment_spec), PipelineDeploymentConfig())
     kubernetes = ParseDict(platform, PlatformSpec()).platforms["kubernetes"].deployment_spec
@@ -223,3 +224,25 @@ def test_every_image_and_secret_that_a_pipeline_names_is_made_here(desk: Desk, n
         for secret in wanted.secret_as_env:
             for key in secret.key_to_env:
                 assert f"kubeflow/{secret.secret_name}/{key.secret_key}" in desk.secrets()
+
+
+def test_images_are_built_without_a_cluster_and_loaded_into_one_that_is_there(desk: Desk) -> None:
+    said = desk.run("images")
+    assert [call.rpartition(" --tag ")[2] for call in desk.changes() if "build" in call] == [
+        f"rag-{name}:{__version__} ." for name in ("loader", "embedder", "retriever")
+    ]
+    assert f"rag-loader     {__version__}    555 MB" in said
+    assert not [call for call in desk.changes() if call.startswith("kubectl")]
+    assert not [call for call in desk.calls() if "kind load" in call]
+    desk.run("--no-ui")
+    desk.run("images", BUILD_OPTIONS="--network host")
+    assert [call for call in desk.calls() if "kind load docker-image rag-loader" in call]
+    assert [call for call in desk.calls() if call.startswith("docker build --network host --file")]
+
+
+def test_an_engine_that_does_not_answer_or_is_not_there_is_named(desk: Desk) -> None:
+    (desk.state / "fail").write_text("docker info", encoding="utf-8")
+    assert "docker does not answer. Start it" in desk.run("images", code=1)
+    assert desk.changes() == []
+    assert "podman   https://" in desk.run("images", code=1, ENGINE="podman")
+    assert "kind takes them from Docker" in desk.run(code=1, ENGINE="podman")

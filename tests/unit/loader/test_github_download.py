@@ -110,9 +110,12 @@ def test_submodules_and_lfs_pointers_are_left_out_with_a_reason(
         Skipped("same.yaml", "is a pointer to Git LFS, where the file itself is"),
         Skipped("vendor/lib", "is a submodule: another repository at 3f0a1c5d7e9b"),
     )
-    assert checkout.there() == {"a.yaml": b"a"}
+    assert list(found.files) == ["a.yaml"]
+    again = checkout.download()
+    assert (again.fetched, again.skipped, again.files) == (0, found.skipped, found.files)
     repository.commit({"a.yaml": b"b", "model.yaml": pointer("model", 10**8)})
     assert checkout.download().skipped == (found.skipped[0],)
+    assert checkout.there() == {"a.yaml": b"b", "model.yaml": pointer("model", 10**8).content}
 
 
 def test_links_are_read_as_the_files_they_lead_to(repository: Repository, checkout: Any) -> None:
@@ -201,13 +204,14 @@ def test_names_that_differ_in_case_alone_are_not_mixed_up(
     assert checkout.there() == {"A.yaml": b"upper"}
 
 
-def test_a_commit_that_is_there_and_a_wrong_call_ask_nothing(
+def test_files_that_are_there_and_a_wrong_call_ask_nothing(
     github: GitHubServer, repository: Repository, checkout: Any
 ) -> None:
-    commit = repository.refs["heads/main"]
-    checkout.download(commit)
+    checkout.download()
     asked = len(github.seen)
-    assert checkout.download(commit).fetched == 0
+    assert checkout.download().fetched == 0
+    assert [one.path.split("/")[4] for one in github.seen[asked:]] == ["commits", "git"]
+    asked = len(github.seen)
     with pytest.raises(InputError, match="which files are wanted"):
         checkout.download(extensions=())
     assert len(github.seen) == asked

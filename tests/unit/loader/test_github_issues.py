@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.loader import Registry, check_record
-from course_lib.loader.github.download import GitHubCode
+from course_lib.loader import check_record
 from course_lib.loader.github.errors import AnswerError, NotFoundError
 from course_lib.loader.github.issue_records import issue_document, parse_issue
 from course_lib.loader.github.issues import (
@@ -20,8 +19,8 @@ from course_lib.loader.github.issues import (
     download_github_issues,
     iso_time,
 )
-from course_lib.records import Document, Scope, Skipped
-from course_lib.teaching.github_server import GitHubServer, Repository, faults, pointer
+from course_lib.records import Document, Scope
+from course_lib.teaching.github_server import GitHubServer, Repository, faults
 
 
 def made(number: int, comments: int = 0, **changes: Any) -> dict[str, Any]:
@@ -215,28 +214,6 @@ def test_a_server_that_fails_for_good_is_an_error_and_no_short_list(
     github.fail("issues", faults.status(500), times=math.inf, after=1)
     with pytest.raises(Exception, match="answered 500"):
         download()
-
-
-def test_both_sources_are_registered_and_read(
-    github: GitHubServer, repository: Repository, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COURSE_STATE", str(tmp_path))
-    repository.commit({"docs/a.md": b"# A", "b.md": b"# B", "c.md": pointer("c", 10**7)}, tag="v1")
-    repository.issues = [made(1, comments=1), made(2)]
-    registry = Registry()
-    assert list(registry.sources()) == ["directory", "github", "github-issues"]
-    skipped: list[Skipped] = []
-    code = registry.source("github")
-    found = code.read("heron/platform@v1", extensions=(".md",), on_skip=skipped.append)
-    assert [document.name for document in found] == ["b.md", "docs/a.md"]
-    assert [file.name for file in skipped] == ["c.md"]
-    found = code.read("heron/platform@v1:docs", extensions=registry.extensions())
-    assert [document.name for document in found] == ["docs/a.md"]
-    issues = registry.source("github-issues")
-    assert len(issues.read("heron/platform", extensions=())) == 2
-    assert len(issues.read("heron/platform@2026-01-03", extensions=())) == 1
-    with pytest.raises(InputError, match="says no version"):
-        GitHubCode().read("heron/platform", extensions=(".md",))
 
 
 def test_a_repository_that_is_not_there_is_no_repository_without_issues(

@@ -6,12 +6,12 @@ Manifests are generated, written in random styles and then damaged.
 import re
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.loader.kubernetes import split_resources
-from course_lib.loader.yaml_nodes import parse_nodes
 
 Who = tuple[str | None, str | None, str | None, str | None]
 SETTINGS = settings(max_examples=120)
@@ -170,8 +170,8 @@ def is_nothing(text: str) -> bool:
     return True
 
 
-def test_nodes_know_where_an_alias_stands() -> None:
-    root = parse_nodes("a: &x {b: c}\nd: *x\n")
-    assert root is not None
-    node = root.entries()["d"]
-    assert (node.start, node.entries()["b"].value) == (16, "c")
+@pytest.mark.parametrize("marks", ["- " * 300_000, "? " * 300_000, "[" * 2_000])
+def test_what_nests_too_deep_for_the_parser_is_read_by_its_lines(marks: str) -> None:
+    """The parser would end the process."""
+    text = f"kind: A\nmetadata:\n  name: a\nspec: {{}}\n---\nmetadata:\n  {marks}b\nkind: B\n"
+    assert [span.identity.kind for span in split_resources(text)] == ["A", "B"]

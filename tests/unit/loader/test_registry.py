@@ -84,7 +84,7 @@ def test_what_a_parser_gives_is_judged_too(given: Any, reason: str) -> None:
 class Piece:
     content: str
     kind: str
-    startLine: int
+    line_start: int
     color: str = "red"
 
 
@@ -129,7 +129,7 @@ def test_sources_are_registered_and_read(tmp_path: Path) -> None:
 
     registry = Registry()
     registry.register_source(Memory())
-    assert list(registry.sources())[-1] == "memory"
+    assert list(registry.sources()) == ["directory", "memory"]
     (read,) = registry.source("memory").read("here", extensions=(".md",))
     assert registry.parse(read, ACME)[0].name == "From memory"
     (tmp_path / "a.md").write_text("x", encoding="utf-8")

@@ -23,8 +23,7 @@ def server_folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="course-test-"))
     folder.chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("COURSE_DB_PORT", "COURSE_PG_CONFIG"):
-            patch.delenv(name, raising=False)
+        patch.delenv("COURSE_DB_PORT", raising=False)
         ensure_server(folder / "state")
     yield folder / "state"
     remove_server(folder / "state")

@@ -105,10 +105,22 @@ def test_an_empty_collection_does_not_answer_from_a_neighbours_index(collection:
             found(conn, 3)
         # Looking makes nothing.
         schemas = conn.execute("SELECT nspname FROM pg_namespace").fetchall()
-        assert ("fresh",) not in schemas
+        assert ("fresh",) not in schemas and ("course",) in schemas
         create_schema(conn, 4)
         assert stored_dimension(conn) == 4
         assert found(conn, 4) == []
+
+
+def test_the_tables_are_in_a_named_schema_and_a_program_of_its_own_finds_them(
+    collection: Open, database: FreshDatabase
+) -> None:
+    with collection(None) as conn:
+        fill(conn, "mine", 3)
+        found = conn.execute("SELECT DISTINCT schemaname FROM pg_tables WHERE tablename ~ '^doc'")
+        assert found.fetchall() == [("course",)]
+    with psycopg.connect(database.url) as plain:
+        rows = plain.execute("SELECT content FROM document_chunks ORDER BY embedding <=> '[1,1,1]'")
+        assert rows.fetchall() == [("mine 0",)]
 
 
 def test_the_services_reader_reads_its_collection(collection: Open) -> None:

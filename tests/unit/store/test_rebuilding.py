@@ -11,10 +11,10 @@ from course_lib.store import (
     build_vector_indexes,
     connect,
     create_schema,
+    service_url,
     vector_indexes,
 )
 from course_lib.store.databases import FreshDatabase
-from course_lib.store.roles import service_url
 from course_lib.store.vector_indexes import HnswBuild, vector_index_rebuilt
 from tests.schemas import OwnSchema, own_schema
 

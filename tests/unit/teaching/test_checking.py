@@ -8,14 +8,14 @@ from course_lib.teaching.checks.probe import Probe, exercise
 from course_lib.teaching.lab.checking import run_check
 
 
-@exercise("9.1", function="double", points=1, time_limit=1)
+@exercise("9.1", "double", 1, time_limit=1)
 def double(call: Probe) -> None:
     call(2).gives(4, because="two and two are four")
     call([1]).gives([1, 1])
     call(None).raises(TypeError, mentions="none")
 
 
-@exercise("9.2", function="quadruple", points=1, waits_for=("9.1",))
+@exercise("9.2", "quadruple", 1, waits_for=("9.1",))
 def quadruple(call: Probe) -> None:
     call(2).gives(8)
 

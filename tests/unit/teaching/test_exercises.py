@@ -2,8 +2,8 @@
 
 A lab joins by `course_lib/teaching/checks/labNN.py` and a file `mutants_labNN.py` beside this one,
 which holds `MUTANTS`: exercise id → {wrong version: a piece of the message that names the case
-which broke it}. A lab whose checks need a database may define `STUBS` (exercise id → object) where
-the stub is not a plain function.
+which broke it}; `edits` makes them of functions, texts of SQL and pipelines. A lab whose checks
+need a database may define `STUBS` (exercise id → object) where the stub is not a plain function.
 """
 
 import importlib.util
@@ -18,6 +18,7 @@ from course_lib.teaching import CheckFailed, Lab, NotAttempted
 from course_lib.teaching.checks import Exercise, load
 from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.reference import reference
+from course_lib.teaching.notebooks.release import SQL_STUB
 from tests.blackbox.test_exercises_are_called import exercises
 
 SOURCES = Path(__file__).resolve().parents[3] / "solutions"
@@ -59,6 +60,8 @@ def stub(lab: str, exercise: Exercise) -> Any:
     given = getattr(mutants_of(lab), "STUBS", {})
     if exercise.id in given:
         return given[exercise.id]
+    if isinstance(reference(lab, exercise), str):
+        return f"\n{SQL_STUB}\n"
     namespace: dict[str, Any] = {}
     name = exercise.name.split(".")[-1]
     exec(f"def {name}(*args, **kwargs):\n    raise NotImplementedError()", namespace)

@@ -249,19 +249,6 @@ def test_the_primary_limit_is_told_counted_and_ends(
     assert web.get("/commits/main").status_code == 429
 
 
-def test_the_same_entity_is_answered_304_and_costs_nothing(
-    web: httpx.Client, server: GitHubServer, repository: Repository
-) -> None:
-    server.set_limit(2)
-    etag = web.get("/commits/main").headers["etag"]
-    for _ in range(3):
-        again = web.get("/commits/main", headers={"If-None-Match": etag})
-        assert (again.status_code, again.content) == (304, b"")
-        assert again.headers["x-ratelimit-remaining"] == "1"
-    repository.commit({"new.md": b"new"})
-    assert web.get("/commits/main", headers={"If-None-Match": etag}).status_code == 200
-
-
 def test_the_secondary_limit_refuses_so_many_after_so_many(
     web: httpx.Client, server: GitHubServer
 ) -> None:

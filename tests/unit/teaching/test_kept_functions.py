@@ -3,17 +3,24 @@
 import json
 import linecache
 import os
+import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import course_lib
+from course_lib.errors import InputError
 from course_lib.teaching import CheckFailed, Lab
 from course_lib.teaching.checks import load
-from course_lib.teaching.mine import system
-from course_lib.teaching.mine.takeover import fingerprint, read_sections
+from course_lib.teaching.lab import explaining
+from course_lib.teaching.mine.overlay import environment, with_answer
+from course_lib.teaching.mine.sections import fingerprint, read_sections
+from course_lib.teaching.mine.system import rooms
+from course_lib.teaching.taught import pack_answers
 
 ROOT = Path(__file__).resolve().parents[3]
 BODY = """
@@ -91,6 +98,20 @@ def notebook(mine: Path) -> dict[str, Any]:
     return namespace
 
 
+def test_what_explains_the_exercise_is_shown_once_its_check_has_passed(
+    notebook: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(explaining, "notebook_shell", lambda: object())
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    with pytest.raises(CheckFailed):
+        notebook["lab"].check("1.1", notebook["wrong"])
+    assert shown == []
+    notebook["lab"].check("1.1", notebook["find_cut"])
+    (text,) = [one.data for one in shown]
+    assert text == explaining.explanation("1.1") and "the order of the separators" in text.lower()
+
+
 def test_a_passed_function_is_kept_with_all_that_it_needs_and_runs_by_itself(
     mine: Path, notebook: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,13 +121,13 @@ def test_a_passed_function_is_kept_with_all_that_it_needs_and_runs_by_itself(
     lab.check("1.2", notebook["next_start"])
     assert "kept in my/system/loader.py: 2 of 47" in capsys.readouterr().out
     first, second = read_sections(mine / "system")
-    assert (first.name, first.lab, second.name) == ("find_cut", "01", "next_start")
+    assert (first.name, first.exercise, second.name) == ("find_cut", "1.1", "next_start")
     assert first.load()("ab cd. ef gh", 0, 8) == 7
     assert "with_open_file" not in first.text and "ONE = 1\n" in first.text
     # A name that another exercise defines is the library's, which `course mine` replaces.
     assert "from course_lib.loader.recursive import find_cut\n" in second.text
     assert (mine / "system" / "loader.py").read_text(encoding="utf-8").count("def find_cut") == 1
-    assert system.rooms(mine / "system")["loader"][0] == ["find_cut", "next_start"]
+    assert rooms(mine / "system")["loader"][0] == ["find_cut", "next_start"]
 
 
 def test_what_fails_or_cannot_be_written_down_leaves_what_is_kept(
@@ -135,92 +156,112 @@ def test_nothing_is_kept_outside_of_the_learners_folder(
     assert not (mine / "system").exists()
 
 
-FAULTY = """
+OWN = """
 # %% 1.1 find_cut · lab 01 · 2026-11-25
 # in the place of course_lib.loader.recursive.find_cut
 
+from course_lib.loader.recursive import next_start, split_text
+
+
 def find_cut(text, start, limit, floor=0, separators=()):
-    if text == "divides":
-        return 1 / 0
-    while text == "hangs":
-        pass
-    return -1
+    return 1 / 0 if text == "divides" else -1
 """
 CALLS = """
+import subprocess, sys
+import course_lib
 from course_lib.loader import find_cut, split_text
 from course_lib.loader.recursive import find_cut as copy
 
-assert copy is find_cut
-for text, floor in (("fine", 0), ("divides", 0), ("hangs", 0), ("divides", 0)):
-    try:
-        print(find_cut(text, 0, 3, floor))
-    except Exception as error:
-        print(type(error).__name__, error.args[0])
+assert copy is find_cut and "/.overlay/" in course_lib.__file__
+print(find_cut("fine", 0, 3), flush=True)
+if len(sys.argv) == 1:
+    here = open(__file__).read() if "__file__" in vars() else sys.orig_argv[2]
+    subprocess.run([sys.executable, "-c", here, "once more"])
+    split_text("divides", 3, 1)
 """
 
 
-HOLDING = """
-import threading, time
-from course_lib.loader import find_cut
-
-class Held:
-    def __del__(self):
-        print("destroyed by", threading.current_thread().name, flush=True)
-
-def hold():
-    held = Held()
-    find_cut("slow", 0, 3)
-
-hold()
-time.sleep(0.1)
-print("end")
-"""
+@pytest.fixture
+def system(tmp_path: Path) -> Path:
+    """The folder of what a learner has kept: one function."""
+    folder = tmp_path / "my" / "system"
+    folder.mkdir(parents=True)
+    (folder / "loader.py").write_text(OWN, encoding="utf-8")
+    return folder
 
 
-def run(folder: Path, calls: str = CALLS, **environment: str) -> list[str]:
-    variables = system.environment(folder, fallback=False, timeout=1) | environment
-    done = subprocess.run(
-        [sys.executable, "-c", calls], env={**os.environ, **variables}, capture_output=True,
-        encoding="utf-8", check=False,
-    )  # fmt: skip
-    return [*done.stdout.splitlines(), *done.stderr.splitlines()]
-
-
-def test_a_function_that_raises_or_hangs_is_named_and_the_librarys_may_take_over(
-    tmp_path: Path,
+def test_a_function_runs_in_its_place_also_in_what_is_started_and_its_traceback_names_its_file(
+    system: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "loader.py").write_text(FAULTY, encoding="utf-8")
-    place = "/loader.py, line 7: return 1 / 0) raised ZeroDivisionError: division by zero"
-    raised = "called as find_cut('divides', 0, 3, 0)"
-    fine, divides, hangs, again = run(tmp_path)
-    assert fine == "-1"
-    assert divides.startswith("OwnFunctionError your find_cut (") and place in divides
-    assert divides.endswith(raised) and again == divides
-    assert "did not end within 1 s, called as find_cut('hangs', 0, 3, 0)" in hangs
-    *values, said = run(tmp_path, COURSE_MINE_FALLBACK="1")
-    assert values == ["-1", "3", "3", "3"]
-    assert place in said and said.endswith("The course's find_cut takes over.")
+    (tmp_path / "course_lib").mkdir()  # of that name, in the folder where the command is called
+    (tmp_path / "course_lib" / "__init__.py").write_text("1 / 0", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", CALLS], env={**os.environ, **environment(system)}, cwd=tmp_path,
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.stdout == "-1\n-1\n", done.stderr
+    assert f'File "{system}/loader.py", line 9, in find_cut' in done.stderr
+    assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
 
 
-def test_what_a_watched_thread_is_done_with_is_destroyed_at_once_and_there(tmp_path: Path) -> None:
-    """Objects of OpenVINO that the watching thread destroyed as Python ended crashed it."""
-    slow = FAULTY.replace("return -1", "__import__('time').sleep(0.6)")
-    (tmp_path / "loader.py").write_text(slow, encoding="utf-8")
-    assert run(tmp_path, HOLDING, COURSE_MINE_TIMEOUT="30") == ["destroyed by MainThread", "end"]
+def test_the_copy_is_made_again_where_the_library_or_the_list_of_functions_differs(
+    system: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copies() -> set[str]:
+        environment(system)
+        return {path.name for path in (tmp_path / "my" / ".overlay").iterdir()}
+
+    first = copies()
+    assert len(first) == 1 and copies() == first
+    kept = system / "loader.py"
+    kept.write_text(OWN + OWN.replace("1.1 find_cut", "1.2 next_start"), encoding="utf-8")
+    assert copies() == first, "the second section's heading contradicts itself"
+    kept.write_text(OWN + OWN.replace("1.1", "1.2").replace("find_cut", "next_start"), "utf-8")
+    second = copies() - first
+    assert len(second) == 1
+    library = tmp_path / "course_lib"
+    shutil.copytree(Path(course_lib.__file__).parent, library)
+    monkeypatch.setattr(course_lib, "__file__", str(library / "__init__.py"))
+    assert copies() == first | second
+    with (library / "errors.py").open("a", encoding="utf-8") as file:
+        file.write("\n")
+    assert len(copies() - first - second) == 1
+    old = tmp_path / "my" / ".overlay" / first.pop()
+    os.utime(old, (0, 0))
+    assert old.name not in copies()
 
 
-def test_what_cannot_take_its_place_ends_the_process(tmp_path: Path) -> None:
-    file = tmp_path / "loader.py"
-    file.write_text(FAULTY.replace("find_cut", "find_no_cut"), encoding="utf-8")
-    assert "has no such function: delete that section" in run(tmp_path)[-1]
+def test_commands_that_begin_at_once_make_one_copy(system: Path, tmp_path: Path) -> None:
+    with ThreadPoolExecutor() as threads:
+        found = list(threads.map(lambda _: environment(system), range(4)))
+    assert all(one == found[0] for one in found)
+    assert len(list((tmp_path / "my" / ".overlay").iterdir())) == 1
+
+
+def test_what_cannot_take_its_place_is_named(system: Path) -> None:
+    file = system / "loader.py"
+    file.write_text(OWN.replace("find_cut", "find_no_cut"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"keeps find_no_cut for .* has none of that name"):
+        environment(system)
     file.write_bytes(b"\xff")
-    assert run(tmp_path)[0].startswith(f"error: the functions in {tmp_path} cannot be used: ")
+    with pytest.raises(InputError, match="cannot be used: 'utf-8' codec"):
+        environment(system)
+
+
+def test_a_packed_function_of_a_repository_for_learners_is_replaced_too(system: Path) -> None:
+    (answer,) = read_sections(system)
+    module = "import re\n\n\ndef find_cut(text):\n    return 2 + 3\n\n\nLAST = 1\n"
+    packed = system / "recursive.txt"
+    packed.write_text(module, encoding="utf-8")
+    pack_answers(packed, ["find_cut"])
+    text = packed.read_text(encoding="utf-8")
+    assert "2 + 3" not in text and with_answer(text, answer) == with_answer(module, answer)
 
 
 def test_the_hash_is_of_the_functions_and_not_of_their_dates(tmp_path: Path) -> None:
     file = tmp_path / "loader.py"
     hashes = []
-    for text in (FAULTY, FAULTY.replace("2026", "2027"), FAULTY.replace("-1", "0")):
+    for text in (OWN, OWN.replace("2026", "2027"), OWN.replace("-1", "0")):
         file.write_text(text, encoding="utf-8")
         hashes.append(fingerprint(read_sections(tmp_path), ("loader",)))
     assert hashes[0] == hashes[1] != hashes[2]

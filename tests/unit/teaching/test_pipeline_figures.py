@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.pipeline.local import LocalRun
-from course_lib.pipeline.watching import Attempt
+from course_lib.pipeline.local import Attempt, LocalRun
 from course_lib.teaching.lab.dag import read_dag
 from course_lib.teaching.lab.figures import attempts, dag
 

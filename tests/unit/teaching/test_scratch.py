@@ -10,7 +10,7 @@ from course_lib.teaching.checks.probe import Probe, exercise
 from course_lib.teaching.lab.checking import run_check
 
 
-@exercise("9.1", function="create_table", points=1)
+@exercise("9.1", "create_table", 1)
 def creates_a_table(call: Probe) -> None:
     with call.scratch() as db:
         db.runs(call(3).returns(str), because="it makes the table")

@@ -113,7 +113,7 @@ def warm_up(shell: Any) -> None:
     cell: dict[str, Any] = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": []}
     cell |= {"execution_count": None, "source": ""}
     about = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}  # nbformat makes a validator of it
-    nobody: Any = SimpleNamespace(send=lambda _: None, receive=lambda: {"sources": ["pass"]})
+    nobody: Any = SimpleNamespace(send=lambda _: None, receive=lambda: {"source": "pass"})
     run_notebook(json.dumps({**about, "cells": [cell]}), shell, nobody)
 
 
@@ -146,8 +146,7 @@ class _Kernel:
         """Run the cell's source, once the grader has sent it, and keep what came of it."""
         self.told = {}
         self.channel.send({"begin": self.place})
-        sources = self.channel.receive()["sources"]
-        outputs, error, value = _ran(self.shell, sources)
+        outputs, error, value = _ran(self.shell, self.channel.receive()["source"])
         self.names[self.place] = dict(self.shell.user_ns)  # later cells bind them again
         texts = [_text(one) for one in outputs]
         self.told = {"text": "".join(texts)[:TOLD], "value": value[:80]}
@@ -198,35 +197,27 @@ class _Limited(io.StringIO):
         return len(text)
 
 
-def _ran(shell: Any, sources: list[str]) -> tuple[list[dict[str, Any]], BaseException | None, str]:
-    """Run sources one after the other while they go well.
+def _ran(shell: Any, source: str) -> tuple[list[dict[str, Any]], BaseException | None, str]:
+    """Run a cell.
 
     Returns
     -------
     tuple
-        The messages of the outputs, the error if there was one, and the value of the first source's
-        last expression as text.
+        The messages of the outputs, the error if there was one, and the value of the last
+        expression as text.
     """
     from IPython.utils.capture import capture_output
 
     out, err = _Limited(), _Limited()
-    value, error = "", None
-    shown: list[dict[str, Any]] = []
+    values: list[Any] = []
     with (
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         capture_output(stdout=False, stderr=False) as captured,
     ):
-        for number, source in enumerate(sources):
-            values: list[Any] = []
-            shell.displayhook.values = values
-            result = shell.run_cell(source, store_history=False)
-            error = result.error_before_exec or result.error_in_exec
-            if number == 0:
-                shown = [dict(one.data) for one in captured.outputs] + values
-                value = str(values[-1].get("text/plain", "")) if values else ""
-            if error is not None:
-                break
+        shell.displayhook.values = values
+        result = shell.run_cell(source, store_history=False)
+        shown = [dict(one.data) for one in captured.outputs] + values
     messages = [
         {"msg_type": "stream", "content": {"name": name, "text": _clean(stream.getvalue())}}
         for name, stream in (("stdout", out), ("stderr", err))
@@ -235,7 +226,8 @@ def _ran(shell: Any, sources: list[str]) -> tuple[list[dict[str, Any]], BaseExce
     for data in shown:
         content = {"data": data, "metadata": {}}
         messages.append({"msg_type": "display_data", "content": content})
-    return messages, error, value
+    value = str(values[-1].get("text/plain", "")) if values else ""
+    return messages, result.error_before_exec or result.error_in_exec, value
 
 
 def _text(message: dict[str, Any]) -> str:

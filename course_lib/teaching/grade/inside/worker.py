@@ -137,20 +137,21 @@ class Parent:
 
     def audited(self, audit: str, calls: list[Any], after: int) -> dict[str, Any]:
         """Return what the function that a cell left gives for the calls of an audit."""
-        from course_lib.teaching.audits import load_audits
         from course_lib.teaching.checks import load
 
-        known = load_audits(self.lab)[audit]
-        name, *attributes = load(self.lab)[audit].name.split(".")
+        exercise = load(self.lab)[audit]
+        draws = exercise.draws
+        name, *attributes = exercise.name.split(".")
+        assert draws is not None
         try:
             function = reduce(getattr, attributes, self.names[after][name])
             with contextlib.ExitStack() as stack:
                 connection = None
-                if known.needs:
+                if draws.needs_database:
                     import psycopg
 
                     connection = stack.enter_context(psycopg.connect(self.database))
-                return {"values": json.loads(json.dumps(known.run(function, calls, connection)))}
+                return {"values": json.loads(json.dumps(draws.run(function, calls, connection)))}
         except BaseException as error:
             return {"error": f"{type(error).__name__}: {told(error)[:300]}"}
 

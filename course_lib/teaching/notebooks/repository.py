@@ -1,0 +1,104 @@
+"""The course as a repository for learners: no solutions, no tests, and answers packed away.
+
+Labs need the answers that their exercises ask for, so that they run to their end whatever a
+learner has done. The library of the copy has these answers as compressed text, which nobody reads
+by accident. That is not a secret: who wants to can unpack them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+from course_lib.errors import InputError
+from course_lib.settings import project_root
+from course_lib.teaching.lab.reference import PACKED
+from course_lib.teaching.mine.keep import all_exercises
+from course_lib.teaching.taught import pack_answers, packed
+
+GUIDE = "labs/INSTRUCTORS.md"
+LEFT_OUT = (
+    *("solutions/", "tests/", "infra/course/"),
+    *(GUIDE, ".ci/", ".github/", ".pre-commit-config.yaml"),
+)
+"""What learners do not get; the READMEs below tests/ stay, because pages link to them."""
+
+_NOTE = """\
+> This copy of the course is for learners. It holds no solutions and no tests, and the answers
+> that exercises ask for are packed in the library. `make run`, `make test` and `make build` need
+> the whole course.
+
+"""
+
+
+def release_repository(target: Path, root: Path | None = None) -> Path:
+    """Write the course without its answers into a new folder and return it.
+
+    Parameters
+    ----------
+    target
+        The folder; it must not exist, or be empty.
+    root
+        The course; None takes the checkout that this package belongs to.
+
+    Raises
+    ------
+    InputError
+        The folder holds something, or the course is not a checkout of git.
+    """
+    root = root or project_root()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target} is there already", hint="Name a new folder.")
+    sources = sorted((root / "solutions").glob("[0-9][0-9]_*.py"))
+    for name in _tracked(root):
+        if name.startswith(LEFT_OUT) and not (name.startswith("tests/") and _is_readme(name)):
+            continue
+        file, copy = root / name, target / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, copy)
+        if name.endswith(".md"):
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+            kept = [line for line in lines if Path(GUIDE).name not in line]
+            copy.write_text("".join(kept), encoding="utf-8", newline="\n")
+    for name, answers in taught_answers().items():
+        pack_answers(target / name, answers)
+    readme = target / "README.md"
+    title, rest = readme.read_text(encoding="utf-8").split("\n\n", 1)
+    readme.write_text(f"{title}\n\n{_NOTE}{rest}", encoding="utf-8", newline="\n")
+    for source in sources:
+        copy = target / PACKED / f"{source.stem}.packed"
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(packed(source.read_text(encoding="utf-8")), encoding="utf-8")
+    return target
+
+
+def taught_answers() -> dict[str, set[str]]:
+    """Return which answers exercises take out of the library, by the module's file."""
+    found = defaultdict(set)
+    for exercise in all_exercises().values():
+        module, _, name = str(exercise.library).partition(":")
+        found[f"{module.replace('.', '/')}.py"].add(name)
+    return dict(found)
+
+
+def _tracked(root: Path) -> list[str]:
+    command = ["git", "-C", str(root), "ls-files", "-z"]
+    try:
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    except FileNotFoundError:
+        raise InputError(
+            "git is not installed, and it says what belongs to the course",
+            hint="Install git, such as by apt install git.",
+        ) from None
+    if done.returncode:
+        raise InputError(
+            f"{root} is not a checkout of git, which says what belongs to the course",
+            hint="Clone the course, and release from there.",
+        )
+    return [name for name in done.stdout.split("\0") if name and (root / name).is_file()]
+
+
+def _is_readme(name: str) -> bool:
+    return name.rpartition("/")[2] == "README.md"

@@ -1,0 +1,85 @@
+"""`python -m infra.course`: what the maintainer makes again, as commands."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from course_lib.cli.printing import complain, show
+from course_lib.errors import CourseError
+from course_lib.settings import project_root
+
+app = typer.Typer(
+    name="python -m infra.course",
+    help="Make again what the course generates from its sources.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+@app.command()
+def build(
+    labs: Annotated[
+        list[str] | None, typer.Argument(help="Labs such as 01 04; all when left out.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail if a notebook is out of date.")
+    ] = False,
+    execute: Annotated[bool, typer.Option(help="Execute solutions that have changed.")] = True,
+    jobs: Annotated[int, typer.Option(min=1, help="Notebooks that run at once.")] = 2,
+) -> None:
+    """Make labs/*.ipynb, solutions/*.ipynb and README's table from solutions/*.py."""
+    from infra.course.build import build_labs, check_labs
+
+    if check:
+        check_labs(labs)
+        show("all notebooks are up to date")
+        return
+    for built in build_labs(labs, execute=execute, jobs=jobs):
+        did = "executed" if built.executed else "written" if built.written else "up to date"
+        show(f"lab {built.lab}: {'not executed yet' if built.waiting else did}")
+
+
+@app.command()
+def site() -> None:
+    """Build the course as a site, without a network: build/site/index.html."""
+    from infra.course.site import build_site
+
+    show(str(build_site().relative_to(project_root())))
+
+
+@app.command()
+def lock(
+    upgrade: Annotated[bool, typer.Option(help="Take the newest versions.")] = False,
+) -> None:
+    """Write requirements.lock for pyproject.toml.
+
+    Versions that are pinned stay as long as they fit; --upgrade takes the newest.
+    """
+    from infra.course.lock import write_lock
+
+    show(f"requirements.lock: {'changed' if write_lock(upgrade=upgrade) else 'up to date'}")
+
+
+@app.command()
+def licences() -> None:
+    """Write infra/THIRD_PARTY.md from what the installed packages say of themselves."""
+    from infra.course.third_party import write_third_party
+
+    show(f"infra/THIRD_PARTY.md: {'changed' if write_third_party() else 'up to date'}")
+
+
+def main() -> None:
+    """Run a command; an error that is meant for people ends it with the exit code 1."""
+    try:
+        app()
+    except CourseError as error:
+        complain(error)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

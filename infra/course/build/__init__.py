@@ -1,0 +1,54 @@
+'''From `solutions/NN_name.py` and the library to the notebooks: `make build`.
+
+A lab's source is a Python file in jupytext's percent format; this is what the builder reads in it.
+
+**Head.** The first cell is text. Its first line is ``# NN · Title``, the first paragraph after it
+is the promise, and it holds the table ``| You will be able to | Time | Needs |`` with one row:
+objectives separated by `` · ``, and ``about {minutes} min``, which `times` works out. README's
+table is made of these. What a lab builds is worked out from its exercises; a column ``Builds`` in
+the table says it instead (``Builds`` of lab 00: ``the finished system``).
+
+**Roles.** A cell tagged ``parameters`` is papermill's. The cell that calls ``start(…)`` is the
+set-up. The cell that calls ``lab.check("1.1", …)`` is the check of exercise 1.1 (one check a cell).
+Tags go through to the notebook: ``nbval-check-output`` for a cell whose output nbval compares
+(deterministic: no times, no widgets), ``raises-exception`` for one that is meant to fail,
+``solution`` for a cell (mostly text) that only the solution has, ``claim`` for one that only the
+solution runs, too: right after an output, it asserts of the values what the prose says of them::
+
+    # %% tags=["claim"]
+    assert torn > len(cuts) / 2, "Most cuts go through a word"
+
+**Exercises.** ``# %% exercise="1.1"`` above one line ``from course_lib.loader.recursive import
+find_cut`` shows that function: whole in the solution, signature and docstring in the lab. What it
+needs (imports, constants, helpers, records) is imported on top of the cell, unless an earlier
+exercise of the lab defines it: then the learner's own is used.
+The name may also be a constant with a text of SQL, or one that is read from a file `.sql` beside
+the module: the cell shows the text whole, and the lab the comment at its head and
+``-- YOUR SQL HERE``. A function under ``@dsl.pipeline`` is shown without its decorator, because kfp
+would run a stub at once.
+Anything else that a learner writes is a function whose body is between the markers::
+
+    # %% exercise="5.1"
+    def table() -> str:
+        """Return the statement that creates the table."""
+        ### BEGIN SOLUTION
+        return "CREATE TABLE chunks (...)"
+        ### END SOLUTION
+
+**Links.** Notebooks are read from `labs/`, `solutions/` and `my/`: write
+``[chunk](../labs/GLOSSARY.md#chunk)``.
+
+The rules of a lab's anatomy are in `tests/notebooks/anatomy.py`.
+'''
+
+from infra.course.build.builder import Built, build_labs, check_labs, stale_notebooks
+from infra.course.build.readme import readme_table, update_readme
+
+__all__ = [
+    "Built",
+    "build_labs",
+    "check_labs",
+    "readme_table",
+    "stale_notebooks",
+    "update_readme",
+]

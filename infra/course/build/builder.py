@@ -1,0 +1,219 @@
+"""Bring the notebooks up to date with their sources, or say which are not.
+
+`build_labs` writes; `check_labs` only looks, compares sources and metadata and never outputs, and
+needs no kernel.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from course_lib.teaching.claims import broken
+from course_lib.teaching.notebooks.execute import execute as execute_notebook
+from course_lib.teaching.notebooks.execute import tidy_outputs
+from course_lib.teaching.notebooks.project import BuildError, Project, StaleError, write_atomically
+from course_lib.teaching.notebooks.release import dump
+from course_lib.teaching.notebooks.workers import Job, OnCell, run_jobs
+from infra.course.build.assemble import Assembled, assemble
+from infra.course.build.explanations import explanations_are_current, write_explanations
+from infra.course.build.readme import readme_is_current, update_readme
+from infra.course.drawings import stale_drawings, write_drawings
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What was done for one lab.
+
+    Attributes
+    ----------
+    lab
+        Its number.
+    written
+        The files that changed.
+    executed
+        Whether the solution was executed.
+    waiting
+        Whether the solution should have been executed but was told not to; it still is the old one.
+    """
+
+    lab: str
+    written: tuple[Path, ...]
+    executed: bool
+    waiting: bool = False
+
+
+def build_labs(
+    labs: Sequence[str] | None = None,
+    *,
+    project: Project | None = None,
+    jobs: int = 2,
+    execute: bool = True,
+) -> list[Built]:
+    """Write the labs' notebooks in `labs/` and `solutions/`, their drawings and README's table.
+
+    A solution is executed only where its code, the library code it shows or its checks changed
+    since; where only prose changed, it keeps its outputs. A notebook whose execution fails is left
+    as it was, and the others go on.
+
+    Parameters
+    ----------
+    labs
+        Numbers or names; None for all.
+    project
+        Whose; the course's by default.
+    jobs
+        How many to execute at a time.
+    execute
+        False writes the learner's notebooks, and of the solutions only those that need no
+        execution.
+
+    Raises
+    ------
+    BuildError
+        A source breaks a rule, or a cell failed; each lab that did is named.
+    """
+    project = project or Project()
+    assembled = [assemble(source, project) for source in project.sources(labs)]
+    stale = [one for one in assembled if not _carry_outputs(one, project)]
+    done = [_write(one, project, executed=False) for one in assembled if one not in stale]
+    if not execute:
+        done += [_write(one, project, executed=False, waiting=True) for one in stale]
+    failures: list[str] = []
+    by_lab = {one.source.lab: one for one in stale}
+    for lab, failure in _execute(stale if execute else [], project, jobs):
+        if failure:
+            failures.append(failure)
+        else:
+            done.append(_write(by_lab[lab], project, executed=True))
+    write_drawings(project)
+    write_explanations(project)
+    update_readme(project)
+    if failures:
+        raise BuildError(
+            "\n".join(failures),
+            hint="What failed was left as it was; mend the source and build it again.",
+        )
+    return sorted(done, key=lambda built: built.lab)
+
+
+def stale_notebooks(
+    labs: Sequence[str] | None = None, *, project: Project | None = None
+) -> list[str]:
+    """Return what is not up to date, each as one line; outputs are never compared."""
+    project = project or Project()
+    sources = project.sources(labs)
+    found: list[str] = []
+    for source in sources:
+        one = assemble(source, project)
+        for path, wanted in (
+            (project.lab_notebook(source), one.lab),
+            (project.solution_notebook(source), one.solution),
+        ):
+            name = project.relative(path)
+            if not path.is_file():
+                found.append(f"{name} is missing")
+            elif (disk := _read(path)) is None:
+                found.append(f"{name} is not a notebook")
+            elif reason := _difference(disk, wanted):
+                found.append(f"{name} is stale: {reason}")
+    if not labs:
+        stems = {source.stem for source in sources}
+        for folder in (project.labs, project.solutions):
+            for path in sorted(folder.glob("*.ipynb")):
+                if path.stem not in stems:
+                    found.append(f"{project.relative(path)} has no source")
+        found += stale_drawings(project)
+        if not explanations_are_current(project):
+            found.append("what is shown after a check has passed is stale: explanations.json")
+        if not readme_is_current(project):
+            found.append("README.md: the table of labs is stale")
+    return found
+
+
+def check_labs(labs: Sequence[str] | None = None, *, project: Project | None = None) -> None:
+    """Raise `StaleError` that names what is not up to date and the command that makes it so."""
+    if found := stale_notebooks(labs, project=project):
+        command = f'make build LAB="{" ".join(labs)}"' if labs else "make build"
+        raise StaleError("\n".join(found), hint=f"Run `{command}` and commit what it writes.")
+
+
+def _write(one: Assembled, project: Project, *, executed: bool, waiting: bool = False) -> Built:
+    paths = {project.lab_notebook(one.source): one.lab}
+    if not waiting:
+        paths[project.solution_notebook(one.source)] = one.solution
+    written = tuple(path for path, node in paths.items() if write_atomically(path, dump(node)))
+    return Built(one.source.lab, written, executed, waiting)
+
+
+def _carry_outputs(one: Assembled, project: Project) -> bool:
+    """Take over the outputs on disk; False where there are none that fit."""
+    old = _read(project.solution_notebook(one.source))
+    if old is None or old.metadata.get("course", {}).get("executed") != (
+        one.solution.metadata.course.executed
+    ):
+        return False
+    before, after = (
+        [cell for cell in notebook.cells if cell.cell_type == "code"]
+        for notebook in (old, one.solution)
+    )
+    if [cell.source for cell in before] != [cell.source for cell in after]:
+        return False
+    for new, was in zip(after, before, strict=True):
+        new.outputs, new.execution_count = was.outputs, was.execution_count
+    return None not in [cell.execution_count for cell in before]
+
+
+def _execute(stale: Sequence[Assembled], project: Project, jobs: int) -> Iterator[tuple[str, str]]:
+    """Execute solutions; give for each lab what is wrong with it, empty where all is well."""
+    work = [
+        Job(one.source.lab, len(one.solution.cells), partial(_execute_one, one, project))
+        for one in stale
+    ]
+    return run_jobs(work, at_once=jobs, root=project.root, title="executing")
+
+
+def _execute_one(one: Assembled, project: Project, on_cell: OnCell) -> str:
+    name = project.relative(project.solution_notebook(one.source))
+    notebook = copy.deepcopy(one.solution)
+    if error := execute_notebook(notebook, project.solutions, on_cell):
+        return f"{name}, {error}"
+    if faults := broken(notebook.cells, project.claims(one.source.lab)):
+        return f"{name} does not show what it says:\n" + "\n".join(faults)
+    tidy_outputs(notebook, project.root)
+    one.solution.cells = notebook.cells
+    return ""
+
+
+def _read(path: Path) -> NotebookNode | None:
+    """Return a notebook on disk; None where there is none that can be read."""
+    import nbformat
+
+    try:
+        return nbformat.read(path, as_version=4)
+    except Exception:  # of many kinds, where a file holds something else
+        return None
+
+
+def _difference(disk: NotebookNode, wanted: NotebookNode) -> str:
+    """Say how a notebook on disk differs from what its source gives; empty where it does not."""
+    if disk.metadata != wanted.metadata:
+        keys = sorted({*disk.metadata, *wanted.metadata})
+        differing = [key for key in keys if disk.metadata.get(key) != wanted.metadata.get(key)]
+        return f"its metadata ({', '.join(differing)})"
+    if len(disk.cells) != len(wanted.cells):
+        return f"{len(disk.cells)} cells instead of {len(wanted.cells)}"
+    for index, (was, now) in enumerate(zip(disk.cells, wanted.cells, strict=True)):
+        for key in ("cell_type", "id", "metadata", "source"):
+            if was.get(key) != now[key]:
+                return f"{key} of cell {index} ({now.id})"
+    if "executed" not in wanted.metadata.course and any(c.get("outputs") for c in disk.cells):
+        return "a learner's notebook with outputs"
+    return ""

@@ -1,0 +1,136 @@
+"""Random arguments: the library agrees with itself, and wrong answers do not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+
+from course_lib.store.databases import FreshDatabase
+from course_lib.teaching.checks import load
+from course_lib.teaching.checks.drawn import Drawn
+from course_lib.teaching.lab.checking import run_check
+from course_lib.teaching.lab.reference import reference
+from course_lib.teaching.lab.time_limit import OutOfTime, within
+from tests.unit.teaching.test_exercises import LABS, wrong_versions
+
+EXERCISES = [exercise for lab in LABS for exercise in load(lab).values()]
+ALL = [exercise.draws for exercise in EXERCISES if exercise.draws]
+DRAWS = [pytest.param(draws, id=draws.id) for draws in ALL]
+PLAIN = [pytest.param(draws, id=draws.id) for draws in ALL if not draws.needs_database]
+SKETCHES = {"1.4", "4.3", "10.2", "10.3", "10.4"}
+
+NOT_TOLD_APART = {
+    "differs for a timeout that is longer than a run may take": "has_a_timeout_of_its_own",
+    "differs only where several answers are right": "steps_back_to_the_floor",
+    "gives the right values, and takes long": "copies_what_is_left",
+    "gives the right values, and changes its arguments": """
+        takes_keys_out_of_what_was_stored takes_the_innermost_off
+    """,
+    "raises the right exception with another message": "lets_min_complain",
+    "differs for input that is not drawn; the check has a case for it": """
+        asks_twice checks_the_default_separators counts_the_header_s_bytes drops_a_table
+        empties_the_offsets ends_comments_at_other_characters ends_documents_at_dots
+        ends_with_the_text_at_last expects_a_row_of_what_is_taken finds_both_words
+        finds_ready_in_a_text gives_the_error_s_own_words goes_two_ways_at_most has_another_name
+        ignores_capitals_of_texts is_content_with_five keeps_the_first_column
+        knows_only_spaces_before_a_comment knows_two_spellings leaves_empty_texts_out
+        lets_a_separator_begin_before looks_at_the_extension makes_the_letters_small
+        names_by_the_first_group overlooks_a_line_feed passes_over_a_table
+        passes_over_what_is_broken removes_the_prefix_everywhere sets_the_day_before
+        settles_equals_by_description settles_ties_by_digits sorts_by_the_first_of_the_key
+        stops_at_the_end_of_the_text strikes_scores_out takes_a_line_with_a_hash_for_a_comment
+        takes_children_further_left takes_false_for_none takes_names_that_are_generated
+        takes_null_for_an_empty_text takes_short_vectors_for_zeros takes_the_beginning_of_a_path
+        takes_the_values_for_its_own unifies_line_ends waits_for_one_after_the_other
+    """,
+    "differs in how it walks through the index; the rows are those of a small table": """
+        always_goes_both_ways drops_before_it_counts forgets_the_iterative_scan
+        knows_two_ways_only looks_at_all_after_an_empty_walk looks_at_all_in_any_case never_walks
+        prepares_the_statement relaxes_the_order restores_it_where_nothing_fails
+        sets_it_outside_a_transaction trusts_the_iterative_scan walks_only
+    """,
+    "differs for a similarity that is the threshold, or is NaN; drawn ones are neither": """
+        puts_the_threshold_inside_without_nan rounds_what_it_compares
+        wants_more_than_the_threshold
+    """,
+}
+"""Why the values of known-wrong versions are right, and which these are."""
+
+
+def failures(
+    draws: Drawn, function: Any, seed: int, database: FreshDatabase, seconds: float = 30
+) -> int:
+    """Return how many calls of a function do not agree; one for a function that never ends."""
+    calls = draws.draw(seed)
+    if draws.needs_database:
+        with psycopg.connect(database.url, autocommit=True) as connection:
+            wanted = draws.expected(calls, connection)
+        with psycopg.connect(database.url) as connection:
+            values = draws.run(function, calls, connection)
+        with psycopg.connect(database.url, autocommit=True) as connection:
+            values = draws.state(calls, values, connection)
+    else:
+        wanted = draws.expected(calls)
+        try:
+            values = within(seconds, lambda: draws.run(function, calls))
+        except OutOfTime:
+            return 1
+    return sum(not draws.agrees(*pair) for pair in zip(wanted, values, strict=True))
+
+
+def test_every_function_of_the_library_has_draws() -> None:
+    assert {one.id for one in EXERCISES if one.draws is None} == SKETCHES
+
+
+@pytest.mark.parametrize("draws", ALL, ids=lambda draws: draws.id)
+def test_the_same_seed_draws_the_same_calls_as_json(draws: Drawn) -> None:
+    calls = draws.draw(1, 5)
+    assert json.loads(json.dumps(calls)) == draws.draw(1, 5)
+    assert calls != draws.draw(2, 5)
+    assert all(len(draws.call_text(call)) < 6000 for call in calls)
+
+
+@pytest.mark.parametrize("draws", DRAWS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_library_agrees_with_itself(
+    draws: Drawn, seed: int, worker_database: FreshDatabase
+) -> None:
+    lab = draws.id.split(".")[0].zfill(2)
+    assert failures(draws, reference(lab, load(lab)[draws.id]), seed, worker_database) == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("draws", DRAWS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_wrong_versions_are_told_apart_in_one_of_three_runs(
+    draws: Drawn, worker_database: FreshDatabase
+) -> None:
+    lab = draws.id.split(".")[0].zfill(2)
+    missed = {
+        wrong.__name__
+        for wrong in wrong_versions(lab)[draws.id]
+        if not any(failures(draws, wrong, seed, worker_database, 3) for seed in (1, 2, 3))
+    }
+    assert missed <= set(" ".join(NOT_TOLD_APART.values()).split())
+
+
+@pytest.mark.parametrize("draws", PLAIN)
+def test_a_table_of_the_checks_cases_is_no_answer(
+    draws: Drawn, worker_database: FreshDatabase
+) -> None:
+    lab = draws.id.split(".")[0].zfill(2)
+    exercise = load(lab)[draws.id]
+    right, table = reference(lab, exercise), {}
+
+    def noted(*args: Any, **named: Any) -> Any:
+        asked = repr((args, named))
+        table[asked] = right(*args, **named)
+        return table[asked]
+
+    run_check(exercise, noted)
+    if draws.id == "8.1":
+        return  # it takes no arguments: what it returns is a model, and the model is asked
+    assert failures(draws, lambda *args, **named: table[repr((args, named))], 1, worker_database)
