@@ -539,7 +539,7 @@ lab.show.bars({name: report.fetched for name, report in reports.items()}, "Files
 
 # %% tags=["claim"]
 first_time, again, changed = (one.fetched for one in reports.values())
-assert again == 0, "and nothing was downloaded"
+assert again == 0, "so nothing was downloaded"
 assert github_api or 0 < changed < first_time / 5, "For the new version, only the changed files were downloaded"
 
 # %% [markdown]

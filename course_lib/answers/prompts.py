@@ -146,14 +146,10 @@ def system_prompt(settings: Settings) -> str:
     try:
         file = Path(settings.system_prompt_file).expanduser()
         text = read_file(file, MOST_BYTES).decode("utf-8-sig")
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise InputError(
-            f"{settings.system_prompt_file} cannot be read: {error.strerror}", hint=hint
+            f"{settings.system_prompt_file} cannot be read: {error}", hint=hint
         ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{settings.system_prompt_file} is not UTF-8", hint=hint) from error
-    except ValueError as error:
-        raise InputError(f"{settings.system_prompt_file} {error}", hint=hint) from error
     if not text.strip():
         raise InputError(f"{settings.system_prompt_file} is empty", hint=hint)
     return text

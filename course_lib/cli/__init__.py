@@ -56,12 +56,11 @@ def main() -> None:
             print("stopped", file=sys.stderr)
         raise
     except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            say(f"error: {error.filename}: {error.strerror}")
-            say("Check the path.")
-            sys.exit(1)
         if error.errno not in FULL_OR_BROKEN:
-            raise
+            if error.filename is None:
+                raise
+            complain(CourseError(f"{error.filename}: {error.strerror}", hint="Check the path."))
+            sys.exit(1)
         # What is left in its buffer would be tried once more at the end.
         with suppress(OSError, AttributeError):
             sys.stdout.close()

@@ -126,7 +126,10 @@ def prompt(
         typer.Option(help="Which one.", show_default="RAG_OLLAMA_MODEL, RAG_OPENAI_MODEL"),
     ] = None,
 ) -> None:
-    """Print the prompt for the code that the comment above a line asks for, or have it answered."""
+    """Print the prompt for the code that the comment above a line asks for, or have it answered.
+
+    The comment is the lines right above that begin with # or //.
+    """
     from course_lib.embedder import EmbeddingClient
     from course_lib.errors import InputError
     from course_lib.xray import generation_prompt
@@ -186,36 +189,24 @@ def forget(project: Project, as_json: Json = False) -> None:
 
 
 @app.command()
-def migrate(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Rehearse it: do everything, and take it back.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Move old reports (the table xray_reports) into the new tables, all of them or none.
-
-    Ends with 1 if a report cannot be understood.
-    """
+def migrate(as_json: Json = False) -> None:
+    """Move old reports (the table xray_reports) into the new tables, all of them or none."""
     from course_lib.xray import migrate_reports
 
     with connect() as conn:
-        report = migrate_reports(conn, tenant=settings().tenant, dry_run=dry_run)
+        report = migrate_reports(conn, tenant=settings().tenant)
     if as_json:
         show_json(report.to_json())
     else:
-        for problem in report.broken:
-            say(problem)
-        did = "would be moved; nothing was changed" if dry_run else "moved"
         show(
             f"{counted(report.reports, 'old report')} with {counted(report.packages, 'package')} "
-            f"of {counted(report.projects, 'project')} {did}"
+            f"of {counted(report.projects, 'project')} moved"
             + (
                 f"; of {report.superseded}, newer ones are here already"
                 if report.superseded
                 else ""
             )
         )
-    raise typer.Exit(1 if report.broken else 0)
 
 
 def _print_scan(report: SyncReport, as_json: bool) -> None:
@@ -264,8 +255,20 @@ def _describer(endpoint: str | None, model: str, token_budget: int) -> Describer
     offline = offline_describer()
     if endpoint is None:
         return offline
-    from course_lib.xray.endpoint import EndpointDescriber
+    from course_lib.answers import Prompt
+    from course_lib.answers.generators import Request
+    from course_lib.answers.generators.base import check_address
+    from course_lib.answers.generators.openai_compatible import OpenAICompatible
+    from course_lib.xray.endpoint import ModelDescriber
 
-    key = os.environ.get("OPENAI_API_KEY", "")
-    asked = EndpointDescriber(endpoint, model, api_key=key, token_budget=token_budget)
-    return FirstDescriber(offline, asked)
+    chosen = OpenAICompatible(
+        model,
+        api_key=os.environ.get("OPENAI_API_KEY"),
+        base_url=check_address(endpoint, "--endpoint"),
+        timeout=settings().generator_timeout,
+    )
+
+    def ask(system: str, question: str, most: int) -> str:
+        return "".join(chosen.stream(Request(Prompt(system, question), question, (), most, 0)))
+
+    return FirstDescriber(offline, ModelDescriber(ask, token_budget))

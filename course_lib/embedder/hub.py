@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
 
 from course_lib.addresses import printable
@@ -34,15 +36,16 @@ def load(make: Callable[..., Model], model: str, hint: str) -> Model:
     """
     from huggingface_hub import constants, get_session
 
+    is_here = Path(model).expanduser().is_dir()
     try:
-        return make(model, local_files_only=True)
-    except Exception:  # noqa: BLE001, S110 - whatever the file system, the hub or torch came up with
-        os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", "30")
-    try:
-        # The package asks a hub that does not answer eighteen times, with pauses.
-        get_session().head(constants.ENDPOINT, timeout=PATIENCE)
-        return make(model, local_files_only=False)
-    except Exception as error:
+        if not is_here:
+            os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", "30")
+            with suppress(Exception):
+                return make(model, local_files_only=True)
+            # The package asks a hub that does not answer eighteen times, with pauses.
+            get_session().head(constants.ENDPOINT, timeout=PATIENCE)
+        return make(model, local_files_only=is_here)
+    except Exception as error:  # whatever the file system, the hub or torch came up with
         raise ModelError(
             f"the model {model!r} could not be loaded: {printable(error)}", hint=hint
         ) from error

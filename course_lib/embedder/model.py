@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 import numpy as np
 
 from course_lib.embedder.vectors import Vectors, encode_in_batches, unread
-from course_lib.embedder.weights import DEFAULT_MODEL, fingerprint, model_directory
+from course_lib.embedder.weights import DEFAULT_MODEL, fingerprint, model_directory, models_dir
 from course_lib.errors import ModelError
 from course_lib.progress import progress_bar
 from course_lib.settings import BackendName, PrecisionName, own_functions, settings, state_dir
@@ -309,7 +309,16 @@ class EmbeddingClient:
                 f"the model {self.model_name!r} is not on this machine, and OpenVINO needs it here",
                 hint="Take RAG_EMBED_BACKEND=torch, or set RAG_EMBED_MODEL to a model's folder.",
             )
-        return OpenVinoBackend(self.directory, self.threads, self._precision)
+        try:
+            return OpenVinoBackend(self.directory, self.threads, self._precision)
+        except ModelError:
+            raise
+        except Exception as error:  # OpenVINO, torch, transformers and the disk have their own
+            raise ModelError(
+                f"OpenVINO cannot encode with the model in {self.directory}: {error!r}",
+                hint="Take RAG_EMBED_BACKEND=torch. Or run `make setup`, and see that "
+                f"{models_dir()} (COURSE_MODELS) has room; what is converted there can be removed.",
+            ) from error
 
     @property
     def _is_the_courses_own(self) -> bool:

@@ -16,17 +16,14 @@ import numpy as np
 from course_lib.embedder.hub import load
 from course_lib.embedder.vectors import Vectors, byte_places
 from course_lib.embedder.weights import check_weights
-from course_lib.errors import ModelError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-LOADING_ERRORS = (OSError, ValueError, RuntimeError)
-
 WAYS_OUT = (
-    "Check its name and the connection; or download it elsewhere, copy the folder here and set "
-    "RAG_EMBED_MODEL to its path; or unset RAG_EMBED_MODEL, which takes the model that the course "
-    "brings along."
+    "Check its name and the connection; or set RAG_EMBED_MODEL to the path of a folder that "
+    "`SentenceTransformer.save_pretrained` wrote; or unset RAG_EMBED_MODEL, which takes the model "
+    "that the course brings along."
 )
 
 
@@ -119,14 +116,7 @@ def _load(model: str, directory: Path | None) -> SentenceTransformer:
         # Nothing is missing on this machine, so nobody has to be asked.
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
         check_weights(directory)
-        try:
-            return _open(str(directory), local_files_only=True)
-        except LOADING_ERRORS as error:
-            raise ModelError(
-                f"the model in {directory} cannot be loaded: {error}",
-                hint="Give the folder that `SentenceTransformer.save_pretrained` wrote.",
-            ) from error
-    return load(_open, model, WAYS_OUT)
+    return load(_open, str(directory or model), WAYS_OUT)
 
 
 def _open(model: str, *, local_files_only: bool) -> SentenceTransformer:

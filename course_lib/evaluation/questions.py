@@ -210,10 +210,6 @@ def read_questions(
             question = as_question(record, id=f"q{number:02d}", **known)
             if question.id in questions:
                 raise ValueError(f"id: {question.id!r} is that of line {lines_of[question.id]} too")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{path.name}, line {number} is not UTF-8: {error}", hint="Save it as UTF-8."
-            ) from None
         except (ValueError, RecursionError) as error:
             raise InputError(f"{path.name}, line {number}{_wrong(error)}", hint=HINT) from None
         questions[question.id] = question
@@ -234,6 +230,8 @@ def _wrong(error: Exception) -> str:
     """Return what is wrong with a line, as the end of a sentence about it."""
     if isinstance(error, json.JSONDecodeError):
         return f" is not JSON: {error.msg} in column {error.colno}"
+    if isinstance(error, UnicodeDecodeError):
+        return f" is not UTF-8: {error}"
     return " is nested too deep to be read" if isinstance(error, RecursionError) else f", {error}"
 
 

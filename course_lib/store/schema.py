@@ -17,7 +17,7 @@ from psycopg.rows import tuple_row
 
 from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS
-from course_lib.store.collection import open_collection, ways_out
+from course_lib.store.collection import check_collection, open_collection, ways_out
 from course_lib.store.roles import grant_to_service_roles
 
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
@@ -128,9 +128,8 @@ def check_version(mark: str | None) -> None:
 
 
 def _schema_of(conn: psycopg.Connection) -> str:
-    """Return the schema that new tables get into, quoted."""
-    row = conn.cursor(row_factory=tuple_row).execute("SELECT current_schema()").fetchone()
-    return sql.Identifier(row[0]).as_string(conn) if row and row[0] else ""
+    """Return the schema of the collection's tables, quoted."""
+    return sql.Identifier(check_collection(conn)).as_string(conn)
 
 
 def owns_tables(conn: psycopg.Connection) -> bool:
@@ -166,5 +165,4 @@ TABLES = (*map(table_for, PARTITIONS), table_for(""))
 def drop_schema(conn: psycopg.Connection) -> None:
     """Drop the tables of the documents and everything in them; the packages of X-Ray stay."""
     with conn.transaction():
-        if schema := _schema_of(conn):
-            conn.execute(filled(_DROP, 0, schema))
+        conn.execute(filled(_DROP, 0, _schema_of(conn)))

@@ -223,7 +223,8 @@ def _start(state: Path, sockets: Path | None) -> Server:
         _make_data(pgdata, binaries, account, password)
     elif before is None:
         _set_password(pgdata, binaries, account, password)
-    _give(account, [sockets] if sockets else [])
+    if account and sockets:
+        _give(account, [sockets])
     for port in ports:
         server = Server(port, password, state, pgdata, binaries.version, binaries.bin_dir)
         write_private(state / "server.json", json.dumps(asdict(server), default=str, indent=1))

@@ -7,6 +7,7 @@ of everything that the project has ever installed.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +18,14 @@ import psycopg
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.files import read_file
-from course_lib.xray.comments import instruction_above, source_lines
 from course_lib.xray.packages import LANGUAGES, language_of
 from course_lib.xray.suggestions import Suggestion, Suggestions, suggest
 
 MOST_BYTES = 20_000_000
 """Of the file."""
 
+_COMMENT = re.compile(r"(?:#+(?!!)|//[/!]?)(.*)")
+_LINE_END = re.compile(r"\r\n|\r|\n")  # as an editor has it: form feeds and the like end none
 LINES_BEFORE = 60
 """Lines of the file above the cursor that the prompt carries."""
 
@@ -72,6 +74,9 @@ def generation_prompt(
         text = read_file(path, MOST_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}", hint="Check the path.") from error
+    lines = _LINE_END.split(text)
+    if not lines[-1]:
+        lines.pop()
     language = language_of(path)
     if language is None:
         raise InputError(
@@ -79,13 +84,13 @@ def generation_prompt(
             hint=f"Known are the files of {', '.join(LANGUAGES)} and shell, by their suffix.",
         )
     try:
-        instruction = instruction_above(text, line, language)
+        instruction = instruction_above(lines, line)
     except ValueError as error:
         raise InputError(f"{path}: {error}", hint="Pass a line of the file.") from error
     if not instruction:
         raise InputError(
             f"{path}, line {line}: there is no comment above it",
-            hint="Write what the code has to do as a comment above the line.",
+            hint="Write what the code has to do as a comment above the line, with # or //.",
         )
     found = Suggestions()
     if language in LANGUAGES:
@@ -98,13 +103,50 @@ def generation_prompt(
             k=k,
             tenant=tenant,
         )
-    above = source_lines(text)[: line - 1]
     return GenerationPrompt(
-        build_prompt(path.name, above, instruction, language, found.packages),
+        build_prompt(path.name, lines[: line - 1], instruction, language, found.packages),
         instruction,
         language,
         found,
     )
+
+
+def instruction_above(lines: Sequence[str], line: int) -> str:
+    """Return what the comment above a cursor says, on one line; empty where there is none.
+
+    A comment is lines that begin with ``#`` or ``//``, with nothing but blank lines between it and
+    the cursor. The cursor's own line counts if it is one.
+
+    Parameters
+    ----------
+    lines
+        The source.
+    line
+        Where the cursor is, counted from 1; one line beyond the end is allowed.
+
+    Raises
+    ------
+    ValueError
+        If there is no such line.
+
+    Examples
+    --------
+    >>> instruction_above(["import spotipy", "", "# Fetch the charts", "# from Spotify"], 5)
+    'Fetch the charts from Spotify'
+    >>> instruction_above(["// Top charts.", "", "func charts() error {"], 3)
+    'Top charts.'
+    """
+    if not 1 <= line <= len(lines) + 1:
+        raise ValueError(f"there is no line {line}: the text has {len(lines)}")
+    above = [one.strip() for one in lines[:line]]
+    if line <= len(lines) and not _COMMENT.fullmatch(above[-1]):
+        above.pop()  # the cursor's line is code, or empty
+    while above and not above[-1]:
+        above.pop()
+    said: list[str] = []
+    while above and (comment := _COMMENT.fullmatch(above.pop())):
+        said.insert(0, comment[1])
+    return " ".join(" ".join(said).split())
 
 
 def build_prompt(

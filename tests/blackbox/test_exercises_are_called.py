@@ -36,6 +36,20 @@ SKETCHES = {
 }
 """Exercises that are not functions of the library, and why: at most a tenth of all."""
 
+MARKED_SQL = """
+# %% {exercise} {name} · lab {lab} · 2026-11-25
+# in the place of {module}.{name}
+
+{name} = {text!r}
+"""
+"""A learner's text of SQL that leaves something behind."""
+
+LEFT_BY = {
+    "SCHEMA": ("CREATE VIEW", "CREATE VIEW learners AS SELECT 1 AS own;\nCREATE VIEW"),
+    "UPSERT_CHUNK": ("%(metadata)s", """%(metadata)s || '{"own": true}'"""),
+}
+"""Which piece of a text is replaced, and by what."""
+
 QUESTION = "Who looks after the mill?"
 PAGE = "# Mill\n\n" + "The sail turns into the wind.\r\n\r\nThe miller looks after it.\n" * 20
 FILES = {
@@ -99,9 +113,14 @@ class Marked:
         for lab, exercise, named in exercises():
             for module, name in named:
                 known = {"exercise": exercise, "name": name, "lab": lab, "module": module}
-                known["source"] = inspect.getsource(getattr(import_module(module), name))
+                answer = getattr(import_module(module), name)
+                if isinstance(answer, str):
+                    section = MARKED_SQL.format(**known, text=answer.replace(*LEFT_BY[name]))
+                else:
+                    known["source"] = inspect.getsource(answer)
+                    section = MARKED.format(**known, notes=str(self.notes))
                 with (folder / f"{module.split('.')[1]}.py").open("a", encoding="utf-8") as file:
-                    file.write(MARKED.format(**known, notes=str(self.notes)))
+                    file.write(section)
         self.environment = overlay.environment(folder)
         self.environment["PYTHONPATH"] += f"{os.pathsep}{ROOT}"  # for this file
         del self.environment["RAG_COLLECTION"]
@@ -160,7 +179,7 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     place: Place, tmp_path: Path
 ) -> None:
     """In a process for all commands, in a service, and in the steps that a pipeline starts."""
-    wanted = {name for _, _, named in exercises() for _, name in named}
+    wanted = {name for _, _, named in exercises() for _, name in named} - LEFT_BY.keys()
     system, folder = tmp_path / "system", tmp_path / "mill"
     system.mkdir()
     marked = Marked(system)
@@ -173,6 +192,9 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     ran = marked.names()
+    assert place.one("SELECT own FROM learners") == 1, "SCHEMA"
+    assert place.one("SELECT count(*) FROM document_chunks WHERE metadata ? 'own'"), "UPSERT_CHUNK"
+    assert not place.one("SELECT count(*) FROM document_chunks WHERE NOT metadata ? 'own'")
     course = place.course
     with serving(course.with_(**marked.environment)) as service:
         assert service.client.post("/search", json={"query": "mill"}).status_code == 200
@@ -185,7 +207,7 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     assert wanted - ran - in_service - in_pipeline == set()
     assert {"request_model", "search_response", "readiness", "validation_problem"} <= in_service
     assert {"conditions", "encode_in_batches"} <= in_service
-    assert {"split_text", "shard_of", "upsert_sql", "recall_at"} <= in_pipeline
+    assert {"split_text", "shard_of", "replace_document", "recall_at"} <= in_pipeline
 
 
 def main() -> None:

@@ -277,7 +277,8 @@ def describing(*answers: Answer) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             status, headers, value = (left.pop(0) if len(left) > 1 else left[0])(request)
             body = json.dumps(value).encode()
             self.send_response(status)
-            for name, text in {**headers, "Content-Length": str(len(body))}.items():
+            about = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+            for name, text in {**headers, **about}.items():
                 self.send_header(name, text)
             self.end_headers()
             self.wfile.write(body)
@@ -300,7 +301,7 @@ def well(request: dict[str, Any]) -> tuple[int, dict[str, str], dict[str, Any]]:
         if not line.startswith("unknown")
     ]
     text = "Here you are:\n```json\n" + "\n".join(lines) + "\n```"
-    message = {"choices": [{"message": {"content": text}}], "usage": {"total_tokens": 150}}
+    message = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
     return 200, {}, message
 
 
@@ -324,7 +325,7 @@ def test_a_language_model_describes_what_nobody_else_knows(indexed: Place, tmp_p
     with describing(quota) as (url, asked):
         first = filled(course(*scan, url).json())
     assert (first["described"], first["embedded"], first["waiting"]) == (1, 4, 3), first
-    assert "has no quota left: insufficient_quota" in first["stopped"] and len(asked) == 1
+    assert "the quota of the key is used up" in first["stopped"] and len(asked) == 3
     with describing(refused(503, "busy", **{"Retry-After": "0"}), well) as (url, asked):
         assert filled(course(*scan, url, "--model", "m").json()) == {
             **{"described": 2, "embedded": 2, "waiting": 1, "stopped": ""},
@@ -349,7 +350,7 @@ def test_a_language_model_describes_what_nobody_else_knows(indexed: Place, tmp_p
         closed = course("xray", "scan", app, "-p", "app", "--endpoint", f"{url}/?key=sk-secret")
     assert closed.ok() == "python: unchanged\n0 packages described, 0 embedded\n"
     assert len(asked) == 1
-    assert "refuses the request: status 401 invalid_api_key" in closed.err
+    assert "refuses the key (status 401 invalid_api_key)" in closed.err
     assert "sk-secret" not in closed.err
 
 
@@ -395,8 +396,8 @@ def test_the_comment_above_a_line_becomes_a_prompt_with_the_packages_that_it_nee
     assert "the language of requirements.txt" in wrong
 
 
-def test_old_reports_are_rehearsed_and_then_moved(indexed: Place) -> None:
-    """--dry-run takes everything back; a report that cannot be understood ends with 1."""
+def test_old_reports_are_moved(indexed: Place) -> None:
+    """All of them or none; a report that cannot be understood ends with 1."""
     with psycopg.connect(indexed.url, autocommit=True) as conn:
         conn.execute(
             "CREATE TABLE xray_reports (id bigserial PRIMARY KEY, "
@@ -407,12 +408,15 @@ def test_old_reports_are_rehearsed_and_then_moved(indexed: Place) -> None:
             "INSERT INTO xray_reports (project, language, payload, file_checksum) VALUES "
             """('app', 'python', '{"libs": [{"name": "rich", "version": "1"}]}', 'x')"""
         )
-    rehearsed = indexed.course("xray", "migrate", "--dry-run").ok()
-    assert rehearsed == (
-        "1 old report with 1 package of 1 project would be moved; nothing was changed\n"
-    )
+        conn.execute(
+            "INSERT INTO xray_reports (project, language, payload, file_checksum) VALUES "
+            """('app', 'go', '{"libs": 7}', 'x')"""
+        )
+        broken = indexed.course("xray", "migrate").error()
+        assert "1 old reports cannot be understood: report 2 of 'app', 'go'" in broken
+        conn.execute("DELETE FROM xray_reports WHERE language = 'go'")
     moved = indexed.course("xray", "migrate", "--json").json()
-    assert (moved["reports"], moved["packages"], moved["is_rehearsal"]) == (1, 1, False)
+    assert moved == {"reports": 1, "projects": 1, "packages": 1, "superseded": 0}
     assert used(indexed) == ["python rich 1"]
 
 

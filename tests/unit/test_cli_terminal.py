@@ -101,3 +101,11 @@ def test_only_the_state_folders_own_files_can_go_elsewhere_with_course_state(
         said = course.fails("settings")
         assert f"{place} cannot be written: Read-only file system" in said
         assert ("COURSE_STATE" in said, "Name another place" in said) == (is_state, not is_state)
+
+
+def test_a_file_that_nobody_looked_at_before_is_named_and_no_traceback_comes(
+    course: Course, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("course_lib.cli._run", (tmp_path / "gone").read_bytes)
+    said = course.fails("settings")
+    assert said == f"error: {tmp_path / 'gone'}: No such file or directory\nCheck the path.\n"

@@ -83,11 +83,9 @@ def lines_of(call: Probe, label: str, artifact: Any, because: str) -> Case:
     text = path.read_bytes().decode("utf-8")
     if text and not text.endswith("\n"):
         call.fail(
-            f"{label}; open(chunks.path).read()[-1]",
-            got=shown(text[-1]),
-            expected=shown("\n"),
+            f"{label}; open(chunks.path).read()[-1]", got=shown(text[-1]), expected=shown("\n"),
             because="each line ends with a line feed, the last one too",
-        )
+        )  # fmt: skip
     lines = text.removesuffix("\n").split("\n") if text else []
     return Case(call, f"{label}; open(chunks.path).readlines()", value=lines)
 

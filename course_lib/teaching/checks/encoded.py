@@ -7,7 +7,6 @@ a tag. What comes out of the fence is never decoded.
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import json
 import math
@@ -16,7 +15,7 @@ from enum import Enum
 from itertools import islice
 from typing import Any
 
-from course_lib.teaching.checks.values import difference
+from course_lib.teaching.checks.values import difference, field_names
 
 LONGEST = 100_000
 """Items of an iterator that are read."""
@@ -58,7 +57,7 @@ def encode(value: Any) -> Any:
         return {"bytes": value.hex()}
     if isinstance(value, Iterator):
         return {"iter": [encode(item) for item in islice(value, LONGEST)]}
-    if (names := _fields(value)) is not None:
+    if (names := field_names(value)) is not None:
         fields = {name: encode(getattr(value, name)) for name in names}
         return {"record": kind.__qualname__, "fields": fields, "module": kind.__module__}
     return {"object": kind.__qualname__}
@@ -185,17 +184,6 @@ def _joined(parts: list[str], width: int) -> str:
             return ", ".join([*kept, f"… {len(parts) - len(kept)} more"])
         kept.append(part)
     return ", ".join(kept)
-
-
-def _fields(value: Any) -> list[str] | None:
-    """Return the names of a record's fields, or None for what is none."""
-    kind = type(value)
-    if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        return list(kind._fields)
-    if dataclasses.is_dataclass(value):
-        return [field.name for field in dataclasses.fields(value)]
-    fields = getattr(kind, "model_fields", None)
-    return list(fields) if isinstance(fields, dict) else None
 
 
 def _key(value: Any) -> str:

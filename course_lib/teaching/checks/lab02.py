@@ -223,14 +223,9 @@ def any_identity(random: Draws) -> Call:
     """Draw who a resource is, with gaps, at times a file and a place in it, and how much fits."""
     from course_lib.loader import resource_chunks
 
-    kinds = (random.choice(sorted(KIND_WORDS)), "Recipe", None)
-    names = ("web", "two\n\tlines", "", None, "a  b")
-    who = Identity(
-        random.choice(kinds),
-        random.choice(names),
-        random.choice(names),
-        random.choice(("v1", None)),
-    )
+    kind = random.choice((random.choice(sorted(KIND_WORDS)), "Recipe", None))
+    names = random.choices(("web", "two\n\tlines", "", None, "a  b"), k=2)
+    who = Identity(kind, names[0], names[1], random.choice(("v1", None)))
     paths = ("", "base/web.yaml", "a/b/c.yaml", "a  b.yaml")
     where: list[Any] = [random.choice(paths), "spec.ports[2]"][: random.randrange(3)]
     if random.chance(0.4):

@@ -219,8 +219,6 @@ def _same_nodes(call: Probe, case: Case, beginnings: list[str], because: str) ->
     pairs = zip(found, beginnings, strict=False)
     if len(found) != len(beginnings) or not all(one.startswith(text) for one, text in pairs):
         call.fail(
-            case.label,
-            got=f"nodes with the texts {shown(found)}",
-            expected=f"nodes that begin with {shown(beginnings)}",
-            because=because,
-        )
+            case.label, got=f"nodes with the texts {shown(found)}",
+            expected=f"nodes that begin with {shown(beginnings)}", because=because,
+        )  # fmt: skip

@@ -19,18 +19,11 @@ REJECTED = "KB_PARSED_CHUNK_EMBEDDING_REJECTED"
 HASH_INPUTS = ["content", "name", "sourcePath", "parserId", "parserVersion"]
 
 RECORD: dict[str, Any] = {
-    "schemaVersion": "1.0.0",
-    "tenantId": "acme",
-    "repoSlug": "docs",
-    "rootKind": "external-source",
-    "sourcePath": "a.py",
-    "content": "Hello.",
-    "hashInputs": ["content"],
-    "parserId": "mine",
-    "parserVersion": "1.0.0",
-    "kind": "function",
+    "schemaVersion": "1.0.0", "tenantId": "acme", "repoSlug": "docs",
+    "rootKind": "external-source", "sourcePath": "a.py", "content": "Hello.",
+    "hashInputs": ["content"], "parserId": "mine", "parserVersion": "1.0.0", "kind": "function",
     "name": "hello",
-}
+}  # fmt: skip
 """A record that keeps the contract; the cases change one field of it."""
 
 
@@ -44,7 +37,7 @@ def _verdict(function: Callable[..., Any], record: Any, where: str) -> Any:
 
 @drawn(120, apply=_verdict)
 def any_record(random: Draws) -> Call:
-    """Draw a record with up to three changes, as text, bytes or values, or what is no record."""
+    """Draw a record with up to three changes, as text, bytes or values, or what is not a record."""
     where = f"line {random.randrange(99)}"
     first, *others = JUDGED[random.turn(len(JUDGED))], *random.choices(JUDGED, k=2)
     if isinstance(first[0], str):
@@ -67,13 +60,10 @@ def check_check_record(call: Probe) -> None:
 VECTOR = {"embedding": [0.1]}
 JUDGED: tuple[tuple[str | dict[str, Any], str, list[str], str], ...] = (
     ({}, "", [], "it keeps the contract, and becomes a Chunk"),
-    ({"name": "b"}, "", [], "it keeps the contract, and becomes a Chunk"),
     ("oops", INVALID, ["record"], "it is not JSON"),
     ("", INVALID, ["record"], "an empty line is a line, and it is not JSON"),
     ("[" * 100_000, INVALID, ["record"], "it is nested too deep to be read"),
     ("[]", INVALID, ["record"], "it is JSON, but not an object"),
-    ("3", INVALID, ["record"], "it is JSON, but not an object"),
-    ("null", INVALID, ["record"], "it is JSON, but not an object"),
     ('"an embedding"', INVALID, ["record"], "it is JSON, but not an object"),
     ({"name": None}, INVALID, ["name"], "name must be a string"),
     ({"line_strat": 3}, INVALID, ["line_strat"], "there is no field with this name"),
@@ -267,7 +257,7 @@ def _parse(
             line_start=first,
             line_end=last,
             custom_meta={"chunkIndex": index},
-        )
+        )  # fmt: skip
         for index, (name, text, (first, last)) in enumerate(
             piece for piece in pieces if piece[1].strip()
         )

@@ -13,26 +13,13 @@ import numpy as np
 import psycopg
 from psycopg import sql
 
-from course_lib.retriever.statements import LOOK_AT_ALL, WALK
+from course_lib.retriever.statements import LOOK_AT_ALL
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.encoded import alike, encode
 from course_lib.teaching.checks.outcomes import CheckFailed
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
-from course_lib.teaching.checks.searched import (
-    EAST,
-    INDEX,
-    PREFER_INDEX,
-    TABLE,
-    Scans,
-    brute_force,
-    crowd,
-    directions,
-    fill,
-    scans,
-    told,
-    watch,
-)
+from course_lib.teaching.checks.searched import EAST, NAMES, SETTINGS, Searches, directions, fill
 from course_lib.teaching.checks.values import written
 
 KINDS = ("note", "NOTE", " note", "n%", "", "it's")
@@ -46,28 +33,18 @@ def _fill(connection: Any, *args: Any) -> None:
     """Make the table with the rows that the seed at the end of the arguments gives."""
     seed, count = args[-1]
     random = Draws(seed)
-    connection.execute(TABLE)
-    rows = []
+    rows: list[Any] = []
     for place in range(count):
         vector = [0.0] * 4 if place == 3 else random.numbers(4, -1.0)
         kind = KINDS[place % 3] if place % 8 else KINDS[3 + place // 8 % 3]
-        rows.append((random.choice("abc"), place, kind, random.choice(("issues", "code")), vector))
-    rows += [("d", count + place, "tied", "issues", [3.0, 4.0, 0.0, 0.0]) for place in range(3)]
+        rows.append((random.choice("abc"), place, vector, kind, random.choice(("issues", "code"))))
+    rows += [("d", count + place, [3.0, 4.0, 0.0, 0.0], "tied") for place in range(3)]
     random.shuffle(rows)
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            "INSERT INTO document_chunks (document_name, chunk_index, kind, partition, embedding) "
-            "VALUES (%s, %s, %s, %s, %s)",
-            [(*row[:4], _vector(row[4])) for row in rows],
-        )
-    connection.execute(INDEX)
-    connection.execute("ANALYZE document_chunks")
+    fill(connection, rows, is_indexed=True)
 
 
 def _text_drawn(function: Callable[..., Any], gaps: Mapping[str, str], *_: Any) -> Any:
     """Return the statement as text; the gaps are filled with SQL."""
-    from psycopg import sql
-
     return function(**{name: sql.SQL(gap) for name, gap in gaps.items()}).as_string(None)
 
 
@@ -103,10 +80,8 @@ def check_nearest(call: Probe) -> None:
     for rows, query, top_k, expected, because in NEAREST:
         _nearest(call, {}, rows, {"query": query, "top_k": top_k}, expected, because)
     with call.scratch() as db:
-        fill(db, [(f"{i}.md", i, row) for i, row in enumerate(directions(500))])
-        db.execute(INDEX)
-        db.execute("ANALYZE document_chunks")
-        db.execute(PREFER_INDEX)
+        rows = [(f"{i}.md", i, row) for i, row in enumerate(directions(500))]
+        fill(db.connection, rows, is_indexed=True)
         values = {"query": EAST, "top_k": 5}
         plan = db.runs("EXPLAIN " + _text(call()), values).value
         called = f"conn.execute(sql.SQL('EXPLAIN ') + nearest_sql(), {written(values)})"
@@ -138,7 +113,7 @@ def _nearest(
 ) -> None:  # fmt: skip
     """Expect the statement with these gaps to find these rows: name, place and similarity."""
     with call.scratch() as db:
-        fill(db, rows)
+        fill(db.connection, rows)
         case = call(**gaps)
         statement = _text(case)
         called = f"conn.execute({case.label}, {written(values)})"
@@ -154,12 +129,6 @@ def _nearest(
             because=f"{because}\nthe table holds, in the partition 'issues', {held}",
         )
 
-
-NAMES = (
-    "chunk_id", "document_name", "chunk_index", "content", "partition", "repo_slug", "branch",
-    "kind", "name", "namespace", "citation_url", "metadata", "tenant_id", "similarity_score",
-)  # fmt: skip
-"""The columns of a result."""
 
 SHOWN = ("document_name", "chunk_index", "content", "similarity_score")
 LONG_ONE = ("long.md", 0, [12, 5, 0, 0])
@@ -207,8 +176,6 @@ def _condition(function: Callable[..., Any], filters: Any, *_: Any) -> Any:
 
 def _passing_drawn(connection: Any, value: Any, filters: Mapping[str, Any], _: Any) -> Any:
     """Return the rows that pass, if the values are those of the filters; none for odd columns."""
-    import psycopg
-
     wanted = {name: one for name, one in filters.items() if one is not None}
     if not {*filters} <= {"kind", "partition", "chunk_index", "document_name"}:
         try:
@@ -221,7 +188,8 @@ def _passing_drawn(connection: Any, value: Any, filters: Mapping[str, Any], _: A
 
 
 def _where(condition: str) -> bytes:
-    return f"SELECT chunk_index FROM document_chunks WHERE {condition} ORDER BY 1".encode()
+    asked = "SELECT document_name || ' ' || chunk_index FROM document_chunks"
+    return f"{asked} WHERE {condition} ORDER BY 1".encode()
 
 
 @drawn(24, apply=_condition, prepare=_fill, look=_passing_drawn)
@@ -246,20 +214,14 @@ def any_filters(random: Draws) -> Call:
 def check_conditions(call: Probe) -> None:
     """Filter a small table by each form, then by values and names that attack it."""
     rows = [
-        ("documentation", "a.md", 0, "doc-section"),
-        ("documentation", "a.md", 1, "note"),
-        ("issues", "b.md", 0, "note"),
-        ("secrets", "c.md", 0, ""),
+        ("a.md", 0, EAST, "doc-section", "documentation"),
+        ("a.md", 1, EAST, "note", "documentation"),
+        ("b.md", 0, EAST, "note", "issues"),
+        ("c.md", 0, EAST, "", "secrets"),
     ]
     with call.scratch() as db:
-        db.execute(TABLE)
-        for row in rows:
-            db.execute(
-                "INSERT INTO document_chunks (partition, document_name, chunk_index, kind, "
-                "embedding) VALUES (%s, %s, %s, %s, '[1,0,0,0]')",
-                row,
-            )
-        a0, a1, b0, c0 = (f"{name} {index}" for _, name, index, _ in rows)
+        fill(db.connection, rows)
+        a0, a1, b0, c0 = (f"{name} {index}" for name, index, *_ in rows)
         every = [a0, a1, b0, c0]
         _passes(call, db, {"kind": "doc-section"}, [a0], "one row is of this kind")
         both = {"kind": "note", "partition": "issues"}
@@ -303,11 +265,9 @@ def _passes(
     condition, values = _composed(case)
     kept = {name: value for name, value in filters.items() if value is not None}
     case.holds(
-        type(values) is dict and values == kept,
-        f"the values {kept}",
-        got=f"the values {values!r}",
+        type(values) is dict and values == kept, f"the values {kept}", got=f"the values {values!r}",
         because=because,
-    )
+    )  # fmt: skip
     text = condition.as_string(db.connection)
     case.holds(
         not kept or any(f"%({name})s" in text for name in kept),
@@ -316,11 +276,8 @@ def _passes(
         because="a value must never be read as SQL: it travels beside the statement, by its "
         "column's name, as in %(kind)s",
     )
-    statement = sql.SQL(
-        "SELECT document_name || ' ' || chunk_index FROM document_chunks WHERE {} ORDER BY 1"
-    ).format(condition)
     try:
-        found = [row[0] for row in db.connection.execute(statement, values).fetchall()]
+        found = [row[0] for row in db.connection.execute(_where(text), values).fetchall()]
     except (psycopg.Error, ValueError) as error:
         if "named placeholders" in str(error):  # mixed with positional ones: said for all labs
             raise
@@ -341,15 +298,14 @@ def _resists(call: Probe, db: Scratch, filters: dict[str, Any]) -> None:
     if case.error is not None:
         return
     condition, values = _composed(case)
-    statement = sql.SQL("SELECT document_name FROM document_chunks WHERE {}").format(condition)
     try:
-        found = db.connection.execute(statement, values).fetchall()
+        found = db.connection.execute(_where(condition.as_string(db.connection)), values).fetchall()
     except (psycopg.Error, ValueError):
         return
     case.holds(
         found == [],
         "an error, or no rows",
-        got=f"rows of {sorted(row[0] for row in found)}",
+        got=f"rows of {sorted(row[0].split()[0] for row in found)}",
         because="a column's name must never be read as SQL: sql.Identifier",
     )
 
@@ -365,7 +321,6 @@ def _composed(case: Case) -> tuple[sql.Composable, Any]:
 
 def _searched(function: Callable[..., Any], connection: Any, query: Any, *args: Any) -> Any:
     """Return the rows, and the settings after the search."""
-    import numpy as np
     from pgvector.psycopg import register_vector
 
     register_vector(connection)
@@ -376,17 +331,12 @@ def _searched(function: Callable[..., Any], connection: Any, query: Any, *args: 
         rows = [[one.document_name, one.chunk_index, one.similarity_score] for one in found]
         names = sorted({str(getattr(one, "_fields", ())) for one in found})
         status = connection.info.transaction_status.name
-        return [type(found).__name__, rows, names, status, *_settings(connection)]
+        settings = connection.execute(SETTINGS).fetchone()
+        return [type(found).__name__, rows, names, status, *settings]
     finally:
         connection.rollback()
         connection.execute("RESET seq_page_cost; RESET hnsw.max_scan_tuples")
         connection.execute("RESET hnsw.iterative_scan")
-
-
-def _settings(connection: Any) -> Any:
-    return connection.execute(
-        "SELECT current_setting('hnsw.iterative_scan'), current_setting('enable_indexscan')"
-    ).fetchone()
 
 
 @drawn(6, takes_connection=True, apply=_searched, prepare=_fill)
@@ -402,17 +352,14 @@ def any_search(random: Draws) -> Call:
 
 
 @exercise(
-    "7.3",
-    "retriever.query:search_filtered",
-    4,
-    waits_for=("7.1", "7.2"),
-    time_limit=TIME_LIMIT,
-    draws=any_search,
-)
+    "7.3", "retriever.query:search_filtered", 4,
+    waits_for=("7.1", "7.2"), time_limit=TIME_LIMIT, draws=any_search,
+)  # fmt: skip
 def check_search_filtered(call: Probe) -> None:
     """Search by filters; where that fails, look whether the cause is in 7.1."""
     try:
-        _searches(call)
+        with call.scratch() as db:
+            Searches(call, db).all_ways()
     except CheckFailed as failed:
         _blames_nearest_sql(call, failed)
         raise
@@ -430,242 +377,6 @@ def _blames_nearest_sql(call: Probe, failed: CheckFailed) -> None:
             "the cause may be the nearest_sql that it calls: it is not right yet, so repair 7.1 "
             'first, or run `nearest_sql = lab.use("nearest_sql")` to take one that is'
         )
-
-
-def _searches(call: Probe) -> None:
-    """Search by filters that keep many rows, few, distant ones and none."""
-    rows = crowd()
-    with call.scratch() as db:
-        fill(db, [row[1:] for row in rows], [row[0] for row in rows])
-        db.execute(INDEX)
-        db.execute("ANALYZE document_chunks")
-        db.execute(PREFER_INDEX)
-        notices: list[str] = []
-        db.connection.add_notice_handler(lambda n: notices.append(n.message_primary or ""))
-        _few_rows(call, db, rows)
-        _thresholds(call, db, rows)
-        _many_rows(call, db, rows, notices)
-        _short_walks(call, db, rows)
-        _ways(call, db, rows)
-        _is_planned_for_its_values(call, db, rows)
-        _leaves_nothing_behind(call, db, rows)
-
-
-def _few_rows(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    rare = {"kind": "rare"}
-    _finds(call, db, rows, rare, "three rows of 2,200 pass, and all are wanted", top_k=3)
-    _finds(call, db, rows, rare, "the nearest two of three", top_k=2)
-    _finds(call, db, rows, rare, "only three rows pass", top_k=50)
-    _finds(call, db, rows, {"kind": "none such"}, "no row passes", top_k=5)
-    equal = "all three are equally near: equals come by chunk index"
-    _finds(call, db, rows, {"kind": "tied"}, equal, top_k=2)
-
-
-def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    two = {"kind": ["rare", "odd"]}
-    nan = "one of them is a vector of zeros, whose similarity is NaN"
-    _finds(call, db, rows, {"kind": "odd"}, nan)
-    _finds(call, db, rows, two, "a similarity of at least 0.5", top_k=50, threshold=0.5)
-    _finds(call, db, rows, two, "without a threshold it is 0.0", top_k=50, threshold=None)
-    edge = "one row is 0.5 similar, which is at least 0.5; the other is 0.4996, which is not"
-    _finds(call, db, rows, {"kind": "edge"}, edge, threshold=0.5)
-    before = scans(db)
-    case = _called(call, db, rows, {}, 5, 0.999)
-    _walked(case, db, before, "2,200 rows qualify, and WALK is the first way")
-    similar = all(row.similarity_score >= 0.999 for row in _rows(case))
-    case.holds(similar, "rows that are at least 0.999 similar")
-    case.holds(
-        scans(db).looks == before.looks,
-        "the walk, which finds five rows, of which some are dropped",
-        got="a walk, and then a look at all rows",
-        because="five rows came back, as many as were asked for, so the next way is not taken; "
-        "the threshold is not part of the statement, and says only afterwards what is a result",
-    )
-
-
-def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) -> None:
-    before = scans(db)
-    modes = watch(db.connection)
-    case = _called(call, db, rows, {}, 5, -1.0)
-    other = {*modes} - {"off", "strict_order"}
-    scores = [row.similarity_score for row in _rows(case)]
-    case.holds(
-        len(scores) == 5 and scores == sorted(scores, reverse=True) and scores[0] > 0.9,
-        "five rows, the most similar first",
-        because="2,200 rows qualify",
-    )
-    case.holds(
-        scans(db).looks == before.looks,
-        "the walk alone",
-        got="a walk, and then a look at all rows",
-        because="the walk found five rows, as many as were asked for",
-    )
-    lost = [notice for notice in notices if "SET LOCAL" in notice]
-    case.holds(
-        not lost,
-        "the setting inside `with conn.transaction():`",
-        got=f"PostgreSQL's warning: {''.join(lost[:1])}",
-        because="outside a transaction SET LOCAL has no effect",
-    )
-    case.holds(
-        not other,
-        "hnsw.iterative_scan = strict_order",
-        got=f"hnsw.iterative_scan = {', '.join(other)}",
-        because="a relaxed walk may return rows in the wrong order",
-    )
-
-
-def _short_walks(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    far = {"kind": "far"}  # at the other end of the graph
-    before = scans(db)
-    case = _called(call, db, rows, far, 5, -1.0)
-    case.holds(len(_rows(case)) == 5, "five rows", because="200 rows pass the filter")
-    case.holds(
-        scans(db).looks == before.looks,
-        "a walk that goes on until five have passed the filter",
-        got="an index walk that brought too few rows, and a look at all of them",
-        because="that is what hnsw.iterative_scan is for",
-    )
-    db.execute("SET hnsw.max_scan_tuples = 60")
-    _finds(call, db, rows, far, "the walk stopped after 60 rows; 200 pass the filter")
-    two = "the walk stopped after 60 rows and returned two; 202 pass the filter"
-    _finds(call, db, rows, {"kind": ["near", "far"]}, two)
-    case = _called(call, db, rows, {}, 300, -1.0)
-    case.holds(
-        len(_rows(case)) == 300,
-        "300 rows",
-        got=f"{len(case.value)} rows",
-        because="the walk came back with fewer than 300, the `top_k` of this call",
-    )
-    third = "two walks gave up after 60 rows, so the third of the ways is taken"
-    _finds(call, db, rows, far, third, ways=(WALK, WALK, LOOK_AT_ALL))
-    db.execute("RESET hnsw.max_scan_tuples")
-
-
-def _ways(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    before = scans(db)
-    _finds(call, db, rows, {}, "the only way is to look at all rows", ways=(LOOK_AT_ALL,))
-    case = _called(call, db, rows, {"kind": "many"}, 5, -1.0, (LOOK_AT_ALL,))
-    case.holds(
-        scans(db).walks == before.walks,
-        "a search that looks at all rows",
-        got="one that walked the index",
-        because="`ways` names one way, and it is LOOK_AT_ALL",
-    )
-    before = scans(db)
-    case = _called(call, db, rows, {"kind": "rare"}, 5, -1.0, (WALK,))
-    _walked(case, db, before, "`ways` names one way, and it is WALK")
-    case.holds(
-        scans(db).looks == before.looks,
-        "a search that walks the index and leaves it at that",
-        got="one that looked at all rows as well",
-        because="`ways` names one way, and it is WALK",
-    )
-
-
-def _is_planned_for_its_values(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    for kind in ("many", "far", "rare", "odd", "edge", "tied", "many"):
-        case = _called(call, db, rows, {"kind": kind}, 5, -1.0)
-    kept = db.execute(
-        "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%similarity_score%'"
-    ).fetchone()
-    case.holds(
-        kept == (0,),
-        "one that is planned again each time: prepare=False",
-        got="a statement that was prepared, by psycopg after five uses",
-        because="a plan for any value does not know how many rows pass this filter",
-    )
-
-
-def _walked(case: Case, db: Scratch, before: Scans, because: str) -> None:
-    case.holds(
-        scans(db).walks > before.walks,
-        "one that walks the HNSW index",
-        got="a search that looked at every row",
-        because=because,
-    )
-
-
-def _leaves_nothing_behind(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    """Search, and fail in the walk, where the session has a setting of its own."""
-    three = np.array([1, 0, 0], dtype=np.float32)  # the table's vectors have four numbers
-    for query, ending in ((EAST, "a search"), (three, "a search that failed")):
-        for scan in ("off", "relaxed_order"):
-            db.execute(f"SET hnsw.iterative_scan = {scan}")
-            case = _called(call, db, rows, {}, 5, -1.0, query=query)
-            case.label = f'conn.execute("SET hnsw.iterative_scan = {scan}"); {case.label}'
-            _left(case, db, (scan, "on", "IDLE"), ending)
-    db.execute("RESET hnsw.iterative_scan")
-
-
-def _left(case: Case, db: Scratch, expected: tuple[str, str, str], ending: str) -> None:
-    status = db.connection.info.transaction_status.name
-    if status == "INERROR":
-        db.connection.rollback()
-    row = db.execute(
-        "SELECT current_setting('hnsw.iterative_scan') AS scan, "
-        "current_setting('enable_indexscan') AS index"
-    ).fetchone()
-    found = (*(row or ("?", "?")), status)
-    says = "hnsw.iterative_scan = {}, enable_indexscan = {}, and the connection {}"
-    Case(db.probe, case.label).holds(
-        found == expected,
-        says.format(*expected),
-        got=says.format(*found),
-        because=f"settings are only for this search: after {ending} they are as before",
-    )
-
-
-def _called(
-    call: Probe, db: Scratch, rows: list[Any], filters: dict[str, Any], *args: Any,
-    query: Any = EAST, **kwargs: Any,
-) -> Case:  # fmt: skip
-    """Return the call; its label says what the table holds that it met."""
-    case = call(db.connection, query, filters, *args, **kwargs)
-    case.label = f"{case.label}\n{told(rows, filters)}"
-    return case
-
-
-def _finds(
-    call: Probe,
-    db: Scratch,
-    rows: list[Any],
-    filters: dict[str, Any],
-    because: str,
-    *,
-    top_k: int = 5,
-    threshold: float | None = -1.0,
-    **more: Any,
-) -> Case:
-    """Expect exactly the rows that brute force finds."""
-    given: dict[str, Any] = {"top_k": top_k, **more}
-    if threshold is not None:
-        given["threshold"] = threshold
-    case = _called(call, db, rows, filters, **given)
-    found = [(row.document_name, row.chunk_index) for row in _rows(case)]
-    best = brute_force(rows, filters)[:top_k]
-    least = 0.0 if threshold is None else threshold
-    expected = [(name, index) for similarity, name, index in best if similarity >= least]
-    case.holds(found == expected, f"{expected}", got=f"{found}", because=because)
-    scores = np.array([row.similarity_score for row in case.value], dtype=float)
-    wanted = np.array([best[i][0] for i in range(len(scores))], dtype=float)
-    case.holds(
-        bool(np.allclose(scores, wanted, atol=1e-5)),
-        f"the similarities {wanted.round(3).tolist()}",
-        got=f"{scores.round(3).tolist()}",
-    )
-    return case
-
-
-def _rows(case: Case) -> list[Any]:
-    found: list[Any] = case.returns(list)
-    names = {tuple(getattr(row, "_fields", ())) for row in found}
-    case.holds(
-        names <= {NAMES},
-        "rows with the names of nearest_sql's columns",
-        got=f"rows of {', '.join(*names)}" if len(names) == 1 and () not in names else "",
-    )
-    return found
 
 
 @drawn(100)

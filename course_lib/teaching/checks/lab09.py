@@ -190,11 +190,9 @@ def _lists(call: Probe, trees: Trees, because: str, **wanted: list[str]) -> None
 def _asks(call: Probe, trees: Trees, expected: list[str], because: str) -> None:
     asked = [sha if recursive else f"{sha} alone" for sha, recursive in trees.asked]
     Case(call, call.called).holds(
-        sorted(asked) == sorted(expected),
-        f"{len(expected)}: {', '.join(expected)}",
-        got=f"{len(asked)} requests: {', '.join(asked)}",
-        because=because,
-    )
+        sorted(asked) == sorted(expected), f"{len(expected)}: {', '.join(expected)}",
+        got=f"{len(asked)} requests: {', '.join(asked)}", because=because,
+    )  # fmt: skip
 
 
 DATE = "Sun, 01 Mar 2026 10:00:00 GMT"

@@ -6,6 +6,7 @@ call is shown with the rows it met, in a transaction that is rolled back, so tha
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -164,40 +165,29 @@ PROJECTS = (("local", "app"), ("local", "App"), ("acme", "app"))
 
 
 def _catalogue(connection: Any, *args: Any) -> None:
-    """Make the X-Ray's tables with the packages and uses at the end of the arguments."""
-    from course_lib.xray.tables import TABLES
-
-    packages, uses = args[-1]
+    """Make the X-Ray's tables with the rows at the end of the arguments."""
     connection.execute(TABLES)
     # An index, or a join in its order, would put rows in order for who does not ask for one.
     connection.execute("SET enable_indexscan = off; SET enable_bitmapscan = off")
     connection.execute("SET enable_indexonlyscan = off; SET enable_mergejoin = off")
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            "INSERT INTO xray_packages (language, name, model, embedding) VALUES (%s, %s, %s, %s)",
-            packages,
-        )
-        cursor.executemany(
-            "INSERT INTO xray_report_packages (tenant_id, project, language, name, version) "
-            "VALUES (%s, %s, %s, %s, '1.0')",
-            uses,
-        )
+    for statement in args[-1].statements():
+        connection.execute(statement)
 
 
-def _stored(random: Draws) -> tuple[list[Any], list[Any]]:
-    """Return packages with vectors of two models or none, and which projects use them."""
-    packages: list[Any] = []
-    uses: list[Any] = []
-    share = random.choice((0.4, 1.0))
-    for language in ("python", "go"):
-        for name in random.some(NAMES, 6):
-            model = random.choice(("mini", "mini", "mini", "mini", "mini-2", None))
-            vector = str(random.choice(([1, 0, 0], [1, 1, 0], [-1, 0, 2], [3, 0.1, 0])))
-            packages.append([language, name, model, vector if model else None])
-            for tenant, project in random.some(PROJECTS, 1):
-                uses += [[tenant, project, language, name]] if random.chance(share) else []
+def _any_stored(random: Draws) -> Stored:
+    """Draw packages with vectors of two models or none, and which projects use them."""
+    packages = [(one, name) for one in ("python", "go") for name in random.some(NAMES, 6)]
     random.shuffle(packages)
-    return packages, uses
+    share = random.choice((0.4, 1.0))
+    uses = [
+        Use(project, *package, tenant)
+        for package in packages
+        for tenant, project in random.some(PROJECTS, 1)
+        if random.chance(share)
+    ]
+    vectors = ([1, 0, 0], [1, 1, 0], [-1, 0, 2], [3, 0.1, 0])
+    held = {one: random.choice((*vectors, *vectors, None)) for one in packages}
+    return Stored(held, uses, others=random.sample(NAMES, 3))
 
 
 def _deleted(
@@ -210,17 +200,16 @@ def _deleted(
 
 def _left(connection: Any, value: Any, *_: Any) -> Any:
     """Return what the call returned, and the names that the catalogue still holds."""
-    asked = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
-    return [value, connection.execute(asked).fetchall()]
+    return [value, connection.execute(CATALOGUE).fetchall()]
 
 
 @drawn(10, takes_connection=True, apply=_deleted, prepare=_catalogue, look=_left)
 def any_orphans(random: Draws) -> Call:
     """Draw a catalogue, and names of which some are used, by others or in another language."""
-    packages, uses = _stored(random)
-    names = random.some(sorted({package[1] for package in packages} | {"never seen"}))
+    there = _any_stored(random)
+    names = random.some(sorted({name for _, name in there.packages} | {"never seen"}))
     asked = random.choice((names, set(names)))
-    return given(random.choice(("python", "go")), asked, random.chance(0.2), [packages, uses])
+    return given(random.choice(("python", "go")), asked, random.chance(0.2), there)
 
 
 @exercise("11.3", "xray.catalogue:delete_orphans", 3, time_limit=TIME_LIMIT, draws=any_orphans)
@@ -380,8 +369,9 @@ def _query(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
 
 def _found(connection: Any, value: Any, *_: Any) -> Any:
     """Run the query with its values, and return its columns and rows."""
-    query, values = value["tuple"]
-    cursor = connection.execute(query.encode(), {name: _plain(one) for name, one in values["dict"]})
+    query, named = value["tuple"]
+    values = {json.loads(name): _plain(one) for name, one in named["dict"].items()}
+    cursor = connection.execute(query.encode(), values)
     return [[column.name for column in cursor.description], cursor.fetchall()]
 
 
@@ -401,14 +391,8 @@ def any_catalogue(random: Draws) -> Call:
     project = random.choice(("app", "app", "App", "nobody's"))
     language = random.choice(("python", "go"))
     vector = random.choice(([1, 0, 0], [0.6, 0.8, 0.1]))
-    return given(
-        vector,
-        project,
-        language,
-        random.choice(("mini", "mini", "mini-2")),
-        _stored(random),
-        **named,
-    )
+    model = random.choice(("mini", "mini", "mini-2"))
+    return given(vector, project, language, model, _any_stored(random), **named)
 
 
 @exercise(

@@ -19,12 +19,8 @@ def any_hint(random: Draws) -> Call:
     manifest = {base: [folder + base for folder in random.some(folders, 1)] for base in bases}
     paths = [path for each in manifest.values() for path in each]
     path = random.choice((*paths, "cmd/b.py"))
-    hint = random.choice(
-        (
-            *(path, path, f"home/{path}", f"home/x{path}", f"a/tools/{path}"),
-            *(path.partition("/")[2] or path, path[1:], path.split("/")[-1]),
-        )
-    )
+    tails = (path, path, path.partition("/")[2] or path, path[1:], path.split("/")[-1])
+    hint = random.choice((*tails, f"home/{path}", f"home/x{path}", f"a/tools/{path}"))
     return given(random.choice((hint, hint, hint.upper(), hint.lower())), manifest)
 
 

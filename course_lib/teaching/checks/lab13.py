@@ -27,7 +27,7 @@ SPREAD = 0.12
 def _found(random: Draws) -> tuple[list[str], Any, dict[str, int]]:
     """Return names, what was found of them (at times as an iterator), and at times `k`."""
     files = random.names(random.choice((2, 5, 16)))
-    found = random.ranking(files, random.choice((0, 2, 6, 30)))
+    found = random.choices(files, k=random.choice((0, 2, 6, 30)))
     limit = {} if random.chance(0.3) else {"k": random.randint(1, 12)}
     return files, iter(found) if random.chance(0.2) else found, limit
 
@@ -164,9 +164,8 @@ def _as_wide(expected: Any, got: Any) -> bool:
     if not isinstance(expected, list) or not isinstance(got, list) or len(got) != len(expected):
         return alike(expected, got)
     mean, low, high, *rest = expected
-    if not alike([mean, *rest], [got[0], *got[3:]]) or any(
-        type(end) is not float for end in got[:3]
-    ):
+    is_typed = all(type(end) is float for end in got[:3])
+    if not is_typed or not alike([mean, *rest], [got[0], *got[3:]]):
         return False
     if low == high:  # of equal values, or of one redrawn set: that may be any
         return bool(got[1] == got[2]) and (low != mean or alike(low, got[1]))
@@ -185,10 +184,8 @@ def _values(random: Draws) -> tuple[list[float], dict[str, Any]]:
     if sort == 2:
         return random.numbers(20), {**named, "resamples": 1}
     if sort < 5:
-        return [*random.numbers(9, 0, 0.05), random.choice((1.0, 1.1))], {
-            **named,
-            "resamples": 4000,
-        }
+        values = [*random.numbers(9, 0, 0.05), random.choice((1.0, 1.1))]
+        return values, {**named, "resamples": 4000}
     if random.chance(0.7):
         named["confidence"] = random.choice((0.6, 0.7, 0.8))
     return random.numbers(random.randint(24, 40)), named
@@ -201,7 +198,7 @@ def any_values(random: Draws) -> Call:
     return given(values, **named)
 
 
-@exercise("13.4", "evaluation.statistics:bootstrap_interval", 2, time_limit=20.0, draws=any_values)
+@exercise("13.4", "evaluation.statistics:bootstrap_interval", 2, time_limit=20, draws=any_values)
 def check_bootstrap_interval(call: Probe) -> None:
     """Compare with what can be calculated: how often a coin that is thrown 16 times shows 1."""
     _near(call([0.5, 0.5, 0.5]), 0.5, 0.0, "every redrawn set of equal values has the same mean")
@@ -252,13 +249,9 @@ def any_changes(random: Draws) -> Call:
 
 
 @exercise(
-    "13.5",
-    "evaluation.statistics:paired_interval",
-    2,
-    time_limit=20.0,
-    waits_for=("13.4",),
-    draws=any_changes,
-)
+    "13.5", "evaluation.statistics:paired_interval", 2,
+    time_limit=20, waits_for=("13.4",), draws=any_changes,
+)  # fmt: skip
 def check_paired_interval(call: Probe) -> None:
     """Use hard and easy questions, a loss, another confidence, and lists of unlike length."""
     _near(call([0.0, 1.0], [0.25, 1.25]), 0.25, 0.0,
@@ -308,15 +301,11 @@ def _near(case: Case, mean: float, half: float, because: str, centre: str = "") 
     case.holds(case.error is None, "an Interval", got=case.raised, because=because)
     found = _ends(case)
     case.holds(
-        abs(found[0] - mean) <= 1e-6,
-        f"mean = {mean:g}",
-        got=f"mean = {found[0]:.6g}",
+        abs(found[0] - mean) <= 1e-6, f"mean = {mean:g}", got=f"mean = {found[0]:.6g}",
         because=centre or because,
-    )
+    )  # fmt: skip
     for name, end, wanted in (("low", found[1], mean - half), ("high", found[2], mean + half)):
         case.holds(
-            abs(end - wanted) <= (0.01 if half else 1e-6),
-            f"{name} = {wanted:g}",
-            got=f"{name} = {end:.6g}",
-            because=because,
-        )
+            abs(end - wanted) <= (0.01 if half else 1e-6), f"{name} = {wanted:g}",
+            got=f"{name} = {end:.6g}", because=because,
+        )  # fmt: skip

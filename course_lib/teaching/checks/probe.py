@@ -180,21 +180,12 @@ class Probe:
             self(*args, **named).gives(expected, because=because)
 
     def fail(
-        self,
-        called: str = "",
-        *,
-        got: str = "",
-        expected: str = "",
-        because: str = "",
+        self, called: str = "", *, got: str = "", expected: str = "", because: str = ""
     ) -> NoReturn:
         """Fail the check with a message made of these parts."""
+        headline = f"{self.exercise.name} {WRONG}"
         raise CheckFailed(
-            self.exercise.id,
-            f"{self.exercise.name} {WRONG}",
-            called=called,
-            got=got,
-            expected=expected,
-            because=because,
+            self.exercise.id, headline, called=called, got=got, expected=expected, because=because
         )
 
     def connect(self) -> psycopg.Connection[Any]:

@@ -57,20 +57,26 @@ def difference(got: object, expected: object) -> tuple[str, str, str] | None:
         return "", _with_type(got), _with_type(expected)
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
         return _dict_difference(got, expected)
-    if isinstance(expected, tuple) and hasattr(expected, "_fields"):
-        return _field_difference(got, expected, list(expected._fields))
+    if (names := field_names(expected)) is not None:
+        return _field_difference(got, expected, names)
     if isinstance(expected, list | tuple) and isinstance(got, list | tuple):
         return _sequence_difference(got, expected)
     if isinstance(expected, set | frozenset) and isinstance(got, set | frozenset):
         if {(type(item), item) for item in got} != {(type(item), item) for item in expected}:
             return "", shown(got), shown(expected)
         return None
-    if dataclasses.is_dataclass(expected):
-        names = [field.name for field in dataclasses.fields(expected)]
-        return _field_difference(got, expected, names)
-    if fields := getattr(type(expected), "model_fields", None):  # a pydantic model
-        return _field_difference(got, expected, list(fields))
     return None if got == expected else ("", shown(got), shown(expected))
+
+
+def field_names(value: object) -> list[str] | None:
+    """Return the fields of a named tuple, a data class or a pydantic model; None for others."""
+    kind = type(value)
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return list(kind._fields)
+    if dataclasses.is_dataclass(value):
+        return [field.name for field in dataclasses.fields(value)]
+    fields = getattr(kind, "model_fields", None)
+    return list(fields) if isinstance(fields, dict) else None
 
 
 def mismatch(value: object, wanted: Any, place: str = "") -> str | None:

@@ -76,7 +76,7 @@ def test_instructions_come_from_the_setting_then_the_file_then_the_course(tmp_pa
     assert system_prompt(Settings(RAG_SYS_PROMPT="", RAG_SYS_PROMPT_FILE="")) == SYSTEM_PROMPT
 
 
-@pytest.mark.parametrize(("content", "says"), [(None, "cannot be read"), (b"\xff", "UTF-8"),
+@pytest.mark.parametrize(("content", "says"), [(None, "cannot be read"), (b"\xff", "utf-8"),
                                                (b" \n", "is empty")])  # fmt: skip
 def test_a_file_that_holds_no_instructions_is_an_error(
     tmp_path: Path, content: bytes | None, says: str

@@ -58,7 +58,7 @@ def edited(given: Any, name: str, *changes: str) -> Any:
 def changed(text: str, name: str, changes: Iterable[str]) -> str:
     """Return a source with some of its pieces replaced; each has to be there."""
     for change in changes:
-        piece, _, other = change.partition(" -> ")
+        piece, _, other = change.partition(" -> " if " -> " in change else "->")
         assert piece in text, f"{name}: there is no {piece!r} any more"
         text = text.replace(piece, other)
     return text

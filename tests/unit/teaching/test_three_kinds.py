@@ -32,7 +32,8 @@ from course_lib.teaching.notebooks.project import BuildError, Project
 from infra.course.build.assemble import assemble
 from tests.unit.teaching.edits import edits
 
-PLACE = "course_lib.sample.words"
+ROOM = "sample.words"
+PLACE = f"course_lib.{ROOM}"
 MODULE = '''
 """A sample: words and how often they are there."""
 
@@ -123,12 +124,12 @@ decorated = dsl.pipeline(name="my-own")(count_words)
 '''
 
 
-@exercise("1.1", function=f"{PLACE}:longest", points=1)
+@exercise("1.1", function=f"{ROOM}:longest", points=1)
 def check_longest(call: Probe) -> None:
     call(["a", "bcd", "ef"]).gives("bcd")
 
 
-@exercise("1.2", function=f"{PLACE}:TABLE", points=1, time_limit=20)
+@exercise("1.2", function=f"{ROOM}:TABLE", points=1, time_limit=20)
 def check_table(call: Probe) -> None:
     with call.scratch() as db:
         db.runs(call.sql)
@@ -137,7 +138,7 @@ def check_table(call: Probe) -> None:
         db.rejects("INSERT INTO words VALUES ('sail', -1)", because="a number is not negative")
 
 
-@exercise("1.3", function=f"{PLACE}:INSERT", points=1, waits_for=["1.2"], time_limit=20)
+@exercise("1.3", function=f"{ROOM}:INSERT", points=1, waits_for=["1.2"], time_limit=20)
 def check_insert(call: Probe) -> None:
     with call.scratch() as db:
         db.execute("CREATE TABLE words (word text PRIMARY KEY, number integer)")
@@ -146,7 +147,7 @@ def check_insert(call: Probe) -> None:
         db.runs("TABLE words").gives([("mill", 2)], because="the new number is taken")
 
 
-@exercise("1.4", function=f"{PLACE}:count_words", points=1, time_limit=20)
+@exercise("1.4", function=f"{ROOM}:count_words", points=1, time_limit=20)
 def check_count_words(call: Probe) -> None:
     dag = read_dag(compiled(call))
     edges = [(one.producer, one.consumer) for one in dag.edges if one.label]

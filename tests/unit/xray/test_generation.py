@@ -10,6 +10,7 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.xray import LockFiles, TableDescriber, generation_prompt, sync_project
+from course_lib.xray.generation import instruction_above
 
 Conn = psycopg.Connection[Any]
 LOCK = LockFiles({"requirements.txt": "spotipy==2.25.1\nstripe==12.4.0\nrich==14.1.0"})
@@ -58,3 +59,38 @@ def test_what_cannot_be_asked_is_explained(
         generation_prompt(file, line, conn=filled, embedder=None, project="app")
     with pytest.raises(InputError, match="cannot be read"):
         generation_prompt(tmp_path / "none.py", 1, conn=filled, embedder=None, project="app")
+
+
+WANTED = "Fetch the top charts from Spotify"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Fetch the top charts\n# from Spotify\n",
+        "x = 1  # not this\n\n  # Fetch the top charts from Spotify\n\n\n",
+        "#!/bin/sh\n# Fetch the top charts\n# from Spotify\n",
+        "let a = 1 // not this\n// Fetch the top charts\n// from Spotify\n",
+        "fn main() {}\n/// Fetch the top charts\n//! from Spotify\n",
+    ],
+)
+def test_the_comment_above_the_cursor_is_the_instruction(text: str) -> None:
+    lines = text.splitlines()
+    line = len(lines) + 1
+    assert instruction_above(lines, line) == WANTED
+    # What is at and below the cursor does not matter.
+    assert instruction_above([*lines, "", "# Below", "// Below"], line) == WANTED
+
+
+@pytest.mark.parametrize(
+    "text", ["# Something else\n\nx = 1\n", "run(); // after code\n", "#!/bin/sh\n", "", "\n\n\n"]
+)
+def test_where_no_comment_is_directly_above_there_is_no_instruction(text: str) -> None:
+    lines = text.splitlines()
+    assert instruction_above(lines, len(lines) + 1) == ""
+
+
+def test_the_cursor_may_be_on_the_comment_itself() -> None:
+    lines = ["# Fetch the top charts", "# from Spotify", "x = 1"]
+    assert instruction_above(lines, 2) == instruction_above(lines, 3) == WANTED
+    assert instruction_above(lines, 1) == "Fetch the top charts"
