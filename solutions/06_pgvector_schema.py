@@ -177,61 +177,19 @@ assert taken["repo, name, place, content"] == [True] * 4, "With the text in the 
 
 # %% [markdown]
 # A search of the documentation should not even open issues and code. A [partitioned](../labs/GLOSSARY.md#partition) table is used like one
-# table, but consists of several. This sorts visits by their `year`:
+# table, but consists of several: its rows are sorted by a column. The table `documents`, in the cell below, shows how.
 #
-# ```sql
-# CREATE TABLE visits (
-#     year integer,
-#     page text,
-#     PRIMARY KEY (year, page)
-# ) PARTITION BY LIST (year);
-# CREATE TABLE visits_2025    PARTITION OF visits FOR VALUES IN (2025);
-# CREATE TABLE visits_default PARTITION OF visits DEFAULT;
-# ```
-#
-# Complete the text: refuse vectors without a direction, add the primary key, and sort the rows by `partition`. `documentation`, `issues`,
-# `code_manifests`, `code_pipelines` and `code_notebooks` have a table of their own, such as `document_chunks_issues`; all other rows are in
-# `document_chunks_default`. Create no vector index yet. `filled` puts in the dimension and the storage, because a type cannot have a
-# placeholder.
+# Complete `document_chunks`: refuse vectors without a direction, add the primary key, and sort the rows by `partition`, into the same partitions
+# as those of `documents`: `document_chunks_documentation` and so on. Create no vector index yet. `filled` puts in the dimension and the
+# storage, because a type cannot have a placeholder.
 
 # %% exercise="6.1"
-SCHEMA = """
-CREATE TABLE document_chunks (
-    partition     text NOT NULL,
-    tenant_id     text NOT NULL,
-    repo_slug     text NOT NULL,
-    branch        text NOT NULL DEFAULT '',
-    document_name text NOT NULL,
-    chunk_index   integer NOT NULL,
-    id            uuid NOT NULL DEFAULT gen_random_uuid(),
-    commit_sha    text,
-    kind          text NOT NULL,
-    name          text NOT NULL,
-    namespace     text,
-    citation_url  text,
-    content       text NOT NULL,
-    content_hash  text NOT NULL,
-    metadata      jsonb NOT NULL DEFAULT '{}',
-    visibility    text NOT NULL DEFAULT 'private' CHECK (visibility IN ('private', 'public')),
-    created_at    timestamptz NOT NULL DEFAULT now(),
-    updated_at    timestamptz NOT NULL DEFAULT now(),
-    embedding     vector({dimension}) STORAGE {storage} NOT NULL,
-    -- ### BEGIN SOLUTION
-    CHECK (vector_norm(embedding) > 0),
-    PRIMARY KEY (partition, tenant_id, repo_slug, branch, document_name, chunk_index)
-) PARTITION BY LIST (partition);
-
-CREATE TABLE document_chunks_documentation  PARTITION OF document_chunks FOR VALUES IN ('documentation');
-CREATE TABLE document_chunks_issues         PARTITION OF document_chunks FOR VALUES IN ('issues');
-CREATE TABLE document_chunks_code_manifests PARTITION OF document_chunks FOR VALUES IN ('code_manifests');
-CREATE TABLE document_chunks_code_pipelines PARTITION OF document_chunks FOR VALUES IN ('code_pipelines');
-CREATE TABLE document_chunks_code_notebooks PARTITION OF document_chunks FOR VALUES IN ('code_notebooks');
-CREATE TABLE document_chunks_default        PARTITION OF document_chunks DEFAULT;
-    -- ### END SOLUTION
-"""
+# Given up to: embedding     vector({dimension}) STORAGE {storage} NOT NULL,
+# Given from: -- B-trees for the filters.
+from course_lib.store.schema import SCHEMA
 
 # %%
-from course_lib.store.schema import filled
+from course_lib.store.schema import drop_schema, filled
 
 lab.check("6.1", SCHEMA)
 
@@ -269,7 +227,7 @@ names = "partition, tenant_id, repo_slug, branch, document_name, chunk_index, ki
 import re
 
 SCHEMA = lab.use("SCHEMA")
-conn.execute("DROP TABLE IF EXISTS document_chunks CASCADE")
+drop_schema(conn)  # so that you can run the cell again
 conn.execute(filled(SCHEMA, dimension))
 with conn.cursor().copy(f"COPY document_chunks ({names}) FROM STDIN (FORMAT BINARY)") as copy:
     copy.set_types(["text"] * 5 + ["int4"] + ["text"] * 4 + ["vector"])
@@ -307,24 +265,8 @@ assert [len(tables) for tables in read.values()] == [6, 1], "It left out all par
 # because a text may hold quotes or SQL.
 
 # %% exercise="6.2"
-UPSERT_CHUNK = """
-INSERT INTO document_chunks AS old (
-    partition, tenant_id, repo_slug, branch, document_name, chunk_index, commit_sha, kind, name,
-    namespace, citation_url, content, content_hash, metadata, visibility, embedding)
-VALUES (
-    %(partition)s, %(tenant_id)s, %(repo_slug)s, %(branch)s, %(document_name)s, %(chunk_index)s,
-    %(commit_sha)s, %(kind)s, %(name)s, %(namespace)s, %(citation_url)s, %(content)s,
-    %(content_hash)s, %(metadata)s, %(visibility)s, %(embedding)s)
--- ### BEGIN SOLUTION
-ON CONFLICT (partition, tenant_id, repo_slug, branch, document_name, chunk_index) DO UPDATE SET
-    (commit_sha, kind, name, namespace, citation_url, content, content_hash, metadata, visibility, embedding, updated_at)
-    = (excluded.commit_sha, excluded.kind, excluded.name, excluded.namespace, excluded.citation_url, excluded.content,
-       excluded.content_hash, excluded.metadata, excluded.visibility, excluded.embedding, now())
-WHERE (old.commit_sha, old.kind, old.name, old.namespace, old.citation_url, old.content, old.content_hash, old.metadata,
-       old.visibility, old.embedding) IS DISTINCT FROM (excluded.commit_sha, excluded.kind, excluded.name, excluded.namespace,
-       excluded.citation_url, excluded.content, excluded.content_hash, excluded.metadata, excluded.visibility, excluded.embedding)
--- ### END SOLUTION
-"""
+# Given up to: %(content_hash)s, %(metadata)s, %(visibility)s, %(embedding)s)
+from course_lib.store.writer import UPSERT_CHUNK
 
 # %%
 lab.check("6.2", UPSERT_CHUNK)
@@ -558,11 +500,11 @@ assert "WHERE" not in made and "updated_at" not in made, "Two parts are missing"
 # %% [markdown]
 # ## Measure
 #
-# `create_schema` runs `schema.sql`, which is shown below. Its second table, `documents`, holds the text of each document and the settings of its
+# `create_schema` runs `schema.sql`, which is shown whole below. Its table `documents` holds the text of each document and the settings of its
 # indexing, so that the next run can skip what has not changed. `write_chunks` calls `replace_document` for each document.
 
 # %%
-from course_lib.store import create_schema, drop_schema, write_chunks
+from course_lib.store import create_schema, write_chunks
 
 drop_schema(conn)
 create_schema(conn, dimension)
@@ -591,9 +533,9 @@ assert [(report.inserted, report.unchanged) for report in reports] == [(len(chun
 # %%
 from IPython.display import Code
 
-from course_lib.store.schema import SCHEMA as WHOLE_SCHEMA
+from course_lib.store import schema
 
-Code(WHOLE_SCHEMA, language="sql")
+Code(schema.SCHEMA, language="sql")
 
 # %% [markdown]
 # Two lines may be new. `{storage}` becomes PLAIN for a vector of up to 7,000 bytes: otherwise PostgreSQL moves the largest values of a row of

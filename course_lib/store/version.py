@@ -1,6 +1,7 @@
-"""The tables' version: what an index was made with, so that another course does not misread it.
+"""The version of X-Ray's tables, so that another course does not misread them.
 
 Tables are not changed in place. Those of another version are refused, with what to do about them.
+(Those of the documents have a hash of their SQL in its place: see `schema.py`.)
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from psycopg import sql
 from course_lib.errors import SchemaMismatchError
 
 SCHEMA_VERSION = 1
-"""Raise it with every change of a table, a policy or a function in SQL that the course makes."""
+"""Raise it with every change of a table or a policy of X-Ray's."""
 
 
 def mark_version(conn: psycopg.Connection[Any], table: str) -> None:
@@ -41,7 +42,7 @@ def refuse_other_version(conn: psycopg.Connection[Any], table: str, others: str 
 
     Examples
     --------
-    >>> refuse_other_version(conn, "document_chunks", "documents")  # doctest: +SKIP
+    >>> refuse_other_version(conn, "xray_packages", "xray_used")  # doctest: +SKIP
     """
     row = conn.execute("SELECT obj_description(to_regclass(%s), 'pg_class')", [table]).fetchone()
     found = row[0] if row else None

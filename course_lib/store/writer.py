@@ -53,15 +53,14 @@ VALUES (
     %(content_hash)s, %(metadata)s, %(visibility)s, %(embedding)s)
 ON CONFLICT (partition, tenant_id, repo_slug, branch, document_name, chunk_index) DO UPDATE SET
     (commit_sha, kind, name, namespace, citation_url, content, content_hash, metadata, visibility,
-     embedding, updated_at)
-    = (excluded.commit_sha, excluded.kind, excluded.name, excluded.namespace,
-       excluded.citation_url, excluded.content, excluded.content_hash, excluded.metadata,
-       excluded.visibility, excluded.embedding, now())
+     embedding, updated_at) = (excluded.commit_sha, excluded.kind, excluded.name,
+     excluded.namespace, excluded.citation_url, excluded.content, excluded.content_hash,
+     excluded.metadata, excluded.visibility, excluded.embedding, now())
 WHERE (old.commit_sha, old.kind, old.name, old.namespace, old.citation_url, old.content,
-       old.content_hash, old.metadata, old.visibility, old.embedding)
-    IS DISTINCT FROM (excluded.commit_sha, excluded.kind, excluded.name, excluded.namespace,
-       excluded.citation_url, excluded.content, excluded.content_hash, excluded.metadata,
-       excluded.visibility, excluded.embedding)
+       old.content_hash, old.metadata, old.visibility, old.embedding) IS DISTINCT FROM
+      (excluded.commit_sha, excluded.kind, excluded.name, excluded.namespace, excluded.citation_url,
+       excluded.content, excluded.content_hash, excluded.metadata, excluded.visibility,
+       excluded.embedding)
 """
 """Inserts a chunk, or updates the row of the same key; a row that is equal already is not touched.
 

@@ -22,7 +22,7 @@ from tests.blackbox.github import hub_of
 from tests.blackbox.language_models import CHAT, SHOW, models, ollama, window
 from tests.blackbox.places import Place
 from tests.blackbox.serving import serving
-from tests.blackbox.surface import SCHEMA, UPSERT_CHUNK, overlay
+from tests.blackbox.surface import overlay
 
 ROOT = Path(__file__).parents[2]
 SOLUTIONS = ROOT / "solutions"
@@ -36,8 +36,19 @@ SKETCHES = {
 }
 """Exercises that are not functions of the library, and why: at most a tenth of all."""
 
-TEXTS = {"6.1": "SCHEMA", "6.2": "UPSERT_CHUNK"}
-"""Exercises whose answers are texts of SQL; the lab's are the library's, held below."""
+MARKED_SQL = """
+# %% {exercise} {name} · lab {lab} · 2026-11-25
+# in the place of {module}.{name}
+
+{name} = {text!r}
+"""
+"""A learner's text of SQL that leaves something behind."""
+
+LEFT_BY = {
+    "SCHEMA": ("CREATE VIEW", "CREATE VIEW learners AS SELECT 1 AS own;\nCREATE VIEW"),
+    "UPSERT_CHUNK": ("%(metadata)s", """%(metadata)s || '{"own": true}'"""),
+}
+"""Which piece of a text is replaced, and by what."""
 
 QUESTION = "Who looks after the mill?"
 PAGE = "# Mill\n\n" + "The sail turns into the wind.\r\n\r\nThe miller looks after it.\n" * 20
@@ -102,9 +113,14 @@ class Marked:
         for lab, exercise, named in exercises():
             for module, name in named:
                 known = {"exercise": exercise, "name": name, "lab": lab, "module": module}
-                known["source"] = inspect.getsource(getattr(import_module(module), name))
+                answer = getattr(import_module(module), name)
+                if isinstance(answer, str):
+                    section = MARKED_SQL.format(**known, text=answer.replace(*LEFT_BY[name]))
+                else:
+                    known["source"] = inspect.getsource(answer)
+                    section = MARKED.format(**known, notes=str(self.notes))
                 with (folder / f"{module.split('.')[1]}.py").open("a", encoding="utf-8") as file:
-                    file.write(MARKED.format(**known, notes=str(self.notes)))
+                    file.write(section)
         self.environment = overlay.environment(folder)
         self.environment["PYTHONPATH"] += f"{os.pathsep}{ROOT}"  # for this file
         del self.environment["RAG_COLLECTION"]
@@ -118,18 +134,8 @@ class Marked:
 
 def test_answers_are_functions_of_the_library_but_for_named_sketches() -> None:
     found = list(exercises())
-    others = {exercise for _, exercise, named in found if not named}
-    assert others == {*SKETCHES, *TEXTS}
+    assert [exercise for _, exercise, named in found if not named] == list(SKETCHES)
     assert len(SKETCHES) <= len(found) / 10
-
-
-def test_the_texts_of_sql_that_a_lab_shows_are_those_that_the_library_runs() -> None:
-    source = next(SOLUTIONS.glob("06_*.py")).read_text(encoding="utf-8")
-    texts = dict(re.findall(r'^(\w+) = """(.*?)^"""', source, flags=re.DOTALL | re.MULTILINE))
-    ran = {"SCHEMA": SCHEMA, "UPSERT_CHUNK": UPSERT_CHUNK}
-    for name in TEXTS.values():
-        shown = " ".join(re.sub("^ *--.*$", "", texts[name], flags=re.MULTILINE).split())
-        assert shown in " ".join(ran[name].split())
 
 
 def run_commands(place: Place, folder: Path) -> None:
@@ -173,7 +179,7 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     place: Place, tmp_path: Path
 ) -> None:
     """In a process for all commands, in a service, and in the steps that a pipeline starts."""
-    wanted = {name for _, _, named in exercises() for _, name in named}
+    wanted = {name for _, _, named in exercises() for _, name in named} - LEFT_BY.keys()
     system, folder = tmp_path / "system", tmp_path / "mill"
     system.mkdir()
     marked = Marked(system)
@@ -186,6 +192,9 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     ran = marked.names()
+    assert place.one("SELECT own FROM learners") == 1, "SCHEMA"
+    assert place.one("SELECT count(*) FROM document_chunks WHERE metadata ? 'own'"), "UPSERT_CHUNK"
+    assert not place.one("SELECT count(*) FROM document_chunks WHERE NOT metadata ? 'own'")
     course = place.course
     with serving(course.with_(**marked.environment)) as service:
         assert service.client.post("/search", json={"query": "mill"}).status_code == 200

@@ -7,7 +7,6 @@ can be pasted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -17,13 +16,9 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
-from course_lib.teaching.checks.outcomes import NotAttempted
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
-from course_lib.teaching.checks.values import shown
 
-YOURS = "-- YOUR SQL HERE"
-UNTOUCHED = re.compile(rf"({YOURS}|# YOUR CODE HERE\s+raise NotImplementedError\(\))\s*\Z")
 LONG_AGO = "2020-01-01"
 
 COLUMNS = {
@@ -73,6 +68,7 @@ ROW: dict[str, Any] = {
     "embedding": "[1,2,3]",
 }
 KEY = tuple(ROW)[:6]
+Rows = Sequence[Mapping[str, Any]]
 PARTITIONS = ("documentation", "issues", "code_manifests", "code_pipelines", "code_notebooks")
 
 
@@ -107,33 +103,60 @@ def make_table(db: psycopg.Connection[Any], kind: str = "TABLE") -> None:
     db.execute(f"CREATE {kind} document_chunks ({', '.join(columns)})".encode())
 
 
-def insert_of(one: dict[str, Any]) -> str:
+def insert_of(one: Mapping[str, Any]) -> str:
     """Return the statement that inserts a row."""
     values = ", ".join(sql.Literal(value).as_string() for value in one.values())
     return f"INSERT INTO document_chunks ({', '.join(one)}) VALUES ({values})"
 
 
-def _text(call: Probe) -> str:
-    """Return the learner's text of SQL."""
-    given, name = call.given, call.exercise.name
-    if not isinstance(given, str):
-        call.fail(
-            f'lab.check("{call.exercise.id}", {name})',
-            got=f"{shown(given)} ({type(given).__name__})",
-            expected="a text of SQL, between three quotation marks",
-        )
-    if not given.strip() or UNTOUCHED.search(given):
-        raise NotAttempted(call.exercise.id)
-    return given
-
-
 # --- 6.1 ---
 
 
-@exercise("6.1", "SCHEMA", 4, time_limit=TIME_LIMIT)
+def _the_text(text: str, *_: Any) -> str:
+    """Return the learner's text, which `look` runs."""
+    return text
+
+
+def _places_of(connection: Any, text: str, rows: Rows) -> Any:
+    """Make the table, insert the rows, and return in which table each is, or what refused it."""
+    from course_lib.store.schema import filled
+
+    connection.execute(filled(text, 3).encode())
+    found = []
+    for one in rows:
+        try:
+            insert = f"{insert_of(one)} RETURNING tableoid::regclass::text"
+            found.append(connection.execute(insert.encode()).fetchone()[0])
+        except psycopg.Error as error:
+            found.append(type(error).__name__)
+    return found
+
+
+@drawn(6, apply=_the_text, look=_places_of)
+def any_places(random: Draws) -> Call:
+    """Draw rows of few keys, some of them wrong."""
+    values = {
+        "partition": (*PARTITIONS, "Issues", "else"),
+        "tenant_id": "ab",
+        "repo_slug": "ab",
+        "branch": ("", "b"),
+        "document_name": "ab",
+        "chunk_index": (0, 1),
+        "content": ("one", "two", "one", "two", None),
+        "visibility": ("private", "public", "private", "public", "open"),
+        "embedding": ("[1,2,3]", "[0,-1,0]", "[-1,0,0]", "[0,0,0]", "[1,2]"),
+    }
+    rows = [row(**{name: random.choice(some) for name, some in values.items()}) for _ in range(30)]
+    for one in random.sample(rows, 8):
+        name = random.choice(list(values))
+        rows.append({**one, name: random.choice(values[name])})
+    return given(rows)
+
+
+@exercise("6.1", "store.schema:SCHEMA", 4, time_limit=TIME_LIMIT, draws=any_places)
 def check_schema(call: Probe) -> None:
     """Insert what the table has to take and to refuse, look where it is, and run the course."""
-    text = _text(call)
+    text = call.sql
     with call.scratch() as db:
         _create(db, text)
         _sorts_rows(db)
@@ -150,7 +173,7 @@ def _pasted(*statements: str) -> str:
     """Return lines that make the learner's table and run these statements, and undo it all."""
     lines = (
         "with lab.connect() as db, db.transaction(force_rollback=True):",
-        'db.execute("DROP TABLE IF EXISTS document_chunks CASCADE")',
+        "drop_schema(db)",
         "db.execute(filled(SCHEMA, 3))",
         *(f"print(db.execute({one!r}).statusmessage)" for one in statements),
     )
@@ -280,14 +303,6 @@ def _relations(plan: dict[str, Any]) -> set[str]:
     return names.union(*map(_relations, plan.get("Plans", ())))
 
 
-def whole_schema(chunks: str) -> str:
-    """Return the course's `schema.sql` with another text for the table of chunks."""
-    from course_lib.store.schema import SCHEMA
-
-    before, _, rest = SCHEMA.partition("-- The pieces of the documents")
-    return f"{before}{chunks}\n-- B-trees{rest.partition('-- B-trees')[2]}"
-
-
 def _runs_the_course(db: Scratch, text: str) -> None:
     """Do what `course ingest` and `course search` do, on the learner's table."""
     import numpy as np
@@ -298,7 +313,7 @@ def _runs_the_course(db: Scratch, text: str) -> None:
     from course_lib.store import build_vector_indexes, write_chunks, write_documents
     from course_lib.store.schema import WORDS_AND_TENANTS, filled
 
-    around = filled(whole_schema(text) + WORDS_AND_TENANTS, 3, db.schema)
+    around = filled(text + WORDS_AND_TENANTS, 3, db.schema)
     called = "course ingest data/documents"
     db.runs(around, called=called, because="the rest of the course's schema is made around it")
     fields = {"tenantId": "local", "repoSlug": "docs", "rootKind": "external-source"}
@@ -359,10 +374,51 @@ BESIDE = {
 """A change of one of these makes another row."""
 
 
-@exercise("6.2", "UPSERT_CHUNK", 3, time_limit=TIME_LIMIT)
+def _table_of(connection: Any, rows: Rows) -> None:
+    make_table(connection)
+
+
+def _written(connection: Any, text: str, rows: Rows) -> Any:
+    """Run the statement for one row after the other; return how many it touched, and the table."""
+    touched = [connection.execute(text.encode(), one).rowcount for one in rows]
+    return [touched, _rows(connection)]
+
+
+def _rows(connection: Any) -> Any:
+    """Return all rows as texts, and which of them were updated."""
+    return connection.execute(
+        "SELECT (to_jsonb(t) - 'updated_at' - 'id') #>> '{}' || embedding::text, "
+        f"updated_at <> '{LONG_AGO}' FROM document_chunks AS t ORDER BY 1"
+    ).fetchall()
+
+
+@drawn(6, apply=_the_text, prepare=_table_of, look=_written)
+def any_rows(random: Draws) -> Call:
+    """Draw rows of few keys and few values: new, equal, changed, and with NULL."""
+    values = {
+        **{name: (ROW[name], other) for name, other in BESIDE.items() if random.chance(0.4)},
+        "content": ("one", "ONE", "one ", "%", "it's"),
+        "content_hash": "ab",
+        "metadata": ("{}", '{"a": 1}'),
+        "embedding": ("[1,2,3]", "[2,4,6]"),
+        **dict.fromkeys(("commit_sha", "namespace", "citation_url"), ("x", "", None)),
+        **dict.fromkeys(("kind", "name"), "xy"),
+        "visibility": ("private", "public"),
+    }
+    rows = []
+    for _ in range(12):
+        changed = random.some(list(values))
+        one = row(**{name: random.choice(values[name]) for name in changed})
+        rows += [one] * random.choice((1, 1, 2))
+        name = random.choice(list(values))
+        rows.append({**one, name: random.choice(values[name])})
+    return given(rows)
+
+
+@exercise("6.2", "store.writer:UPSERT_CHUNK", 3, time_limit=TIME_LIMIT, draws=any_rows)
 def check_upsert(call: Probe) -> None:
     """Write a new row, the same again, each change alone, and rows of other documents."""
-    statement = _text(call)
+    statement = call.sql
     with call.scratch() as db:
         _upsert(db, statement, [], row(), 1, "the row is new")
         _upsert(db, statement, [row()], row(), 0, "the same row is there already")
@@ -476,11 +532,8 @@ def _places(keys: Any) -> str:
 # --- 6.3 ---
 
 
-Rows = Sequence[Mapping[str, Any]]
-
-
 def _replaced(
-    function: Callable[..., Any], connection: Any, document: Any, rows: Rows, *rest: Any
+    function: Callable[..., Any], connection: Any, of: Any, rows: Rows, *rest: Any
 ) -> Any:
     """Replace a document, at times in a transaction that is rolled back; say how it ended."""
     rolled_back = (
@@ -488,16 +541,16 @@ def _replaced(
     )
     try:
         with rolled_back:
-            found = function(connection, document, rows)
+            found = function(connection, of, rows)
     except Exception:
         found = "an exception"
     return [found, connection.info.transaction_status.name]
 
 
-def _pages(connection: Any, document: Mapping[str, Any], _: Rows, there: Rows, ending: str) -> None:
+def _pages(connection: Any, of: Any, _: Rows, there: Rows, ending: str) -> None:
     make_table(connection)
     for one in there:
-        connection.execute(insert_of(dict(one)).encode())
+        connection.execute(insert_of(one).encode())
     if ending == "kept":
         connection.execute(
             "CREATE TABLE marks (LIKE document_chunks, "
@@ -507,13 +560,8 @@ def _pages(connection: Any, document: Mapping[str, Any], _: Rows, there: Rows, e
 
 
 def _left(connection: Any, value: Any, *_: Any) -> Any:
-    """Return what the call returned, all rows as texts, and which of them were updated."""
-    rows = connection.execute(
-        "SELECT (to_jsonb(t) - 'updated_at' - 'id') #>> '{}' || embedding::text, "
-        f"updated_at <> '{LONG_AGO}' FROM document_chunks AS t "
-        "ORDER BY 1"
-    ).fetchall()
-    return [value, rows]
+    """Return what the call returned, and the table."""
+    return [value, _rows(connection)]
 
 
 @drawn(16, takes_connection=True, apply=_replaced, prepare=_pages, look=_left)
@@ -521,30 +569,32 @@ def any_document(random: Draws) -> Call:
     """Draw rows that are there, of this document and of others, and rows that take their place."""
     columns = KEY[:5]
     values = ("a_c", "abc", "A_C", "it's 100 %")
-    documents = [dict(zip(columns, random.choices(values, k=5), strict=True)) for _ in range(3)]
-    documents.append({**documents[0], random.choice(columns): "other"})
-    documents += [{**documents[0], "document_name": name} for name in values]
+    first = dict(zip(columns, random.choices(values, k=5), strict=True))
+    documents = [first, {**first, random.choice(columns): "other"}]
+    documents += [{**first, "document_name": name} for name in values]
     documents = list({str(one): one for one in documents}.values())
-    notes = ("one", "One", "100 %s")
 
-    def rows(document: Mapping[str, str]) -> list[dict[str, Any]]:
+    def rows(of: dict[str, str]) -> list[dict[str, Any]]:
         return [
-            row(**document, chunk_index=place, content=random.choice(notes))
+            row(**of, chunk_index=place, content=random.choice(("one", "One", "100 %s")))
             for place in random.some(range(4))
         ]
 
-    there = [row for document in documents for row in rows(document)]
-    own = [row for row in there if documents[0].items() <= row.items()]
-    taken = random.choice((rows(documents[0]), [*own], own[1:]))
+    there = [one for each in documents for one in rows(each)]
+    own = [one for one in there if first.items() <= one.items()]
+    new = random.choice((rows(first), [*own], own[1:]))
     ending = ("", "", "back", "kept", "null")[random.turn(5)]
     if ending == "kept":
-        taken = [{**one, "content": "changed"} for one in own[:1]]
+        new = [{**one, "content": "changed"} for one in own[:1]]
     if ending == "null":
-        taken = [*taken, row(**documents[0], chunk_index=9, content=None)]
-    return given(documents[0], taken, there, ending)
+        new = [*new, row(**first, chunk_index=9, content=None)]
+    return given(first, new, there, ending)
 
 
-@exercise("6.3", "store.writer:replace_document", 3, time_limit=TIME_LIMIT, draws=any_document)
+@exercise(
+    "6.3", "store.writer:replace_document", 3,
+    waits_for=["6.2"], time_limit=TIME_LIMIT, draws=any_document,
+)  # fmt: skip
 def check_replace_document(call: Probe) -> None:
     """Write a page that is new, the same, shorter or empty, and fail in the middle."""
     zero, one, two = (row(chunk_index=at, content=text) for at, text in enumerate("abc"))

@@ -23,6 +23,8 @@ from course_lib.teaching.lab.time_limit import OutOfTime, within
 if TYPE_CHECKING:
     import psycopg
 
+STUB = r"-- YOUR SQL HERE|# YOUR CODE HERE\s*raise NotImplementedError\(\)"
+
 PRINTED = 4_000
 """Characters that the learner's code may print during a check before the rest is left out."""
 
@@ -54,11 +56,11 @@ def run_check(
     NotAttempted
         If it is still the stub, or builds on one that is.
     """
-    if given is None or given is ... or _is_empty_sql(given):
+    if given is None or given is ... or _is_untouched(given, exercise):
         raise NotAttempted(exercise.id)
     names = getattr(given, "__globals__", {})
     for earlier in filter(None, map((exercises or {}).get, exercise.waits_for)):
-        if _is_empty_sql(names.get(earlier.name)):
+        if _is_untouched(names.get(earlier.name), earlier):
             raise NotAttempted(exercise.id, waits_for=earlier.id)
     probe = Probe(exercise, given, connect)
     printed = _Limited(sys.stdout, PRINTED)
@@ -77,10 +79,19 @@ def run_check(
         raise _odd(error, probe) from error
 
 
-def _is_empty_sql(given: object) -> bool:
-    """Tell whether a text holds nothing but comments, or the stub that nbgrader itself makes."""
-    stub = r"--.*|# YOUR CODE HERE\s*raise NotImplementedError\(\)"
-    return isinstance(given, str) and not re.sub(stub, "", given).strip()
+def _is_untouched(given: object, exercise: Exercise) -> bool:
+    """Tell whether a text of SQL is a stub: ours or nbgrader's, with what is given around it."""
+    if not isinstance(given, str):
+        return False
+    if not re.sub(rf"--.*|{STUB}", "", given).strip():
+        return True
+    parts = [" ".join(part.split()) for part in re.split(STUB, given)]
+    if len(parts) != 2 or not exercise.library:
+        return False
+    from course_lib.teaching.lab.reference import reference
+
+    whole = " ".join(str(reference(exercise.id.split(".")[0].zfill(2), exercise)).split())
+    return whole.startswith(parts[0]) and whole.endswith(parts[1])
 
 
 def _owner(stub: StubReached, own: Exercise, exercises: Mapping[str, Exercise] | None) -> str:

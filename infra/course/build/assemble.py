@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,9 @@ from infra.course.build.times import minutes_of
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
+
+GIVEN = re.compile(r"^# Given (up to|from): *(.*)$", re.MULTILINE)
+"""Between which lines of a text of SQL the learner's part is."""
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 COMPARED = "nbval-check-output"
@@ -114,7 +118,8 @@ def _sources(
                     earlier |= defined_names(text)
                 else:
                     module, name = _imported(text)
-                    text = cut(project, module, name, earlier=earlier)
+                    given = dict(GIVEN.findall(text))
+                    text = cut(project, module, name, earlier=earlier, given=given)
                     earlier.add(name)
                     path = "/".join(module.split(".")[1:]) + ".py"
                     builds += [path] * (path not in builds)

@@ -15,7 +15,7 @@ import subprocess
 import symtable
 import sys
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from course_lib.teaching.notebooks.project import BuildError, Project
@@ -37,7 +37,14 @@ _RUFF = [
 """Removes imports that are not used, sorts the others, and names what is not defined."""
 
 
-def cut(project: Project, module: str, name: str, *, earlier: Collection[str] = ()) -> str:
+def cut(
+    project: Project,
+    module: str,
+    name: str,
+    *,
+    earlier: Collection[str] = (),
+    given: Mapping[str, str] | None = None,
+) -> str:
     """Return the source of an exercise cell for an answer of the library.
 
     Parameters
@@ -49,6 +56,9 @@ def cut(project: Project, module: str, name: str, *, earlier: Collection[str] = 
     earlier
         Names that earlier exercises of this notebook define. These are not imported: the learner's
         own is used.
+    given
+        Of a text of SQL: the last line ``up to`` which, and the beginning of the line ``from``
+        which it is given to the learner. Without them that is the comment at its head.
 
     Raises
     ------
@@ -63,7 +73,7 @@ def cut(project: Project, module: str, name: str, *, earlier: Collection[str] = 
     tree = ast.parse(text, filename=path.name)
     node = find_answer(text, name)
     if node is not None and (query := sql_of(node, path.parent)[0]):
-        return f"{name} = {_sql_piece(name, query)}"
+        return f"{name} = {_sql_piece(name, query, given or {})}"
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         raise BuildError(
             f"{module} does not define a function {name}",
@@ -117,16 +127,24 @@ def _piece(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef, modul
     )
 
 
-def _sql_piece(name: str, query: str) -> str:
+def _sql_piece(name: str, query: str, given: Mapping[str, str]) -> str:
     """Return a text of SQL as Python, with markers around what the learner writes."""
     lines = query.strip("\n").split("\n")
     head = next((at for at, one in enumerate(lines) if not one.startswith("--")), len(lines))
+    end = len(lines)
+    if given:
+        try:
+            head = [line.strip() for line in lines].index(given["up to"]) + 1
+            if "from" in given:
+                end = next(at for at in range(head, end) if lines[at].startswith(given["from"]))
+        except (ValueError, StopIteration):
+            raise BuildError(f"{name} has no lines between {given}") from None
     if not head or not "".join(lines[head:]).strip():
         raise BuildError(
             f"{name} does not begin with a comment, or has nothing to write after it",
             hint="The comment at the head of a text of SQL is the statement of the exercise.",
         )
-    marked = [*lines[:head], SQL_BEGIN, *lines[head:], SQL_END]
+    marked = [*lines[:head], SQL_BEGIN, *lines[head:end], SQL_END, *lines[end:]]
     return sql_literal("\n" + "\n".join(marked) + "\n")
 
 

@@ -30,7 +30,6 @@ from course_lib.store.tenancy import PARENTS, set_visibility
 from course_lib.store.urls import url_for
 from course_lib.store.writer import delete_chunks, stored_vectors
 
-LEAVES = [f"{table}_{name}" for table in PARENTS for name in (*PARTITIONS, "default")]
 OURS = Scope(tenant="ours", repo="repo")
 THEIRS = Scope(tenant="theirs", repo="repo")
 VECTORS = np.eye(3, dtype=np.float32)

@@ -1,38 +1,23 @@
 """Wrong versions that a learner of lab 06 would plausibly write."""
 
-import re
-from pathlib import Path
-
+from course_lib.store.schema import SCHEMA
 from course_lib.store.writer import UPSERT_CHUNK, replace_document
 from tests.unit.teaching.edits import edits
-
-SOURCE = next(Path(__file__).parents[3].glob("solutions/06_*.py")).read_text(encoding="utf-8")
-
-
-def text_of(name: str) -> str:
-    """Return the text of SQL that the lab's solution gives a name."""
-    found = re.search(rf'^{name} = """(.*?)"""', SOURCE, flags=re.DOTALL | re.MULTILINE)
-    assert found is not None
-    return found[1]
-
-
-def stub_of(name: str) -> str:
-    """Return what a learner is given of a text."""
-    solution = r"-- ### BEGIN SOLUTION.*-- ### END SOLUTION"
-    return re.sub(solution, "-- YOUR SQL HERE", text_of(name), flags=re.DOTALL)
-
-
-STUBS = {"6.1": stub_of("SCHEMA"), "6.2": stub_of("UPSERT_CHUNK")}
 
 KEY = "PRIMARY KEY (partition, tenant_id, repo_slug, branch, document_name, chunk_index)"
 CHECK = "    CHECK (vector_norm(embedding) > 0),\n"
 DEFAULT = "CREATE TABLE document_chunks_default        PARTITION OF document_chunks DEFAULT;"
-UPSERT = " ".join(line for line in text_of("UPSERT_CHUNK").split("\n") if "SOLUTION" not in line)
-UPSERT = " ".join(UPSERT.split())
+UPSERT = " ".join(UPSERT_CHUNK.split())
 WHERE = UPSERT[UPSERT.index("WHERE (old") :]
 OLD_FOR_NULL = "coalesce(excluded.namespace, old.namespace)"
 GIVEN = WHERE[WHERE.index("(excluded") :]
 SET_TO = UPSERT[UPSERT.index("= (excluded") : UPSERT.index(" WHERE")]
+
+YOURS = SCHEMA.index("    CHECK (vector"), SCHEMA.index("-- B-trees")
+STUBS = {
+    "6.1": f"{SCHEMA[: YOURS[0]]}-- YOUR SQL HERE\n{SCHEMA[YOURS[1] :]}",
+    "6.2": f"{UPSERT_CHUNK[: UPSERT_CHUNK.index('ON CONFLICT')]}-- YOUR SQL HERE\n",
+}
 
 
 # --- 6.3 replace_document ---
@@ -107,10 +92,12 @@ EVERY_VALUE = "(%(partition)s, %(tenant_id)s, %(repo_slug)s, %(branch)s, %(docum
 
 MUTANTS = {
     "6.1": edits(
-        text_of("SCHEMA"),
+        SCHEMA,
         has_no_key=(f",\n    {KEY} -> ", "a.md has a chunk 0 already"),
         keys_the_id=(f"{KEY} -> PRIMARY KEY (partition, id)", "a.md has a chunk 0 already"),
-        keys_the_document=(", chunk_index)\n) ->)\n)", "a document has more than one chunk"),
+        keys_the_document=(
+            ", chunk_index)\n) PARTITION -> )\n) PARTITION", "a document has more than one chunk",
+        ),
         forgets_the_branch=("slug, branch, doc -> slug, doc", "another branch has an a.md"),
         forgets_the_repository=(
             "tenant_id, repo_slug, branch, document_name, -> tenant_id, branch, document_name,",
@@ -168,7 +155,7 @@ MUTANTS = {
         drops_a_column=("    namespace     text,\n -> ", "PostgreSQL accepts"),
         renames_the_table=(
             "TABLE document_chunks ( -> TABLE chunks (", "OF document_chunks -> OF chunks",
-            "a table named document_chunks",
+            "a statement that PostgreSQL accepts",
         ),
         has_three_numbers=("vector({dimension}) -> vector(4)", "expected 4 dimensions"),
     ),

@@ -20,7 +20,7 @@ EXERCISES = [exercise for lab in LABS for exercise in load(lab).values()]
 ALL = [exercise.draws for exercise in EXERCISES if exercise.draws]
 DRAWS = [pytest.param(draws, id=draws.id) for draws in ALL]
 PLAIN = [pytest.param(draws, id=draws.id) for draws in ALL if not draws.needs_database]
-SKETCHES = {"1.4", "4.3", "6.1", "6.2", "10.2", "10.3", "10.4"}
+SKETCHES = {"1.4", "4.3", "10.2", "10.3", "10.4"}
 
 NOT_TOLD_APART = {
     "differs for a timeout that is longer than a run may take": "has_a_timeout_of_its_own",
