@@ -36,6 +36,7 @@ it gives no row."""
 INLINE_VECTOR_BYTES = 7_000
 """Bytes that a vector may take and still leave room for its row on a page of 8 kB."""
 
+_PUBLIC = "public.document_chunks"
 _DROP = """
 DROP VIEW IF EXISTS {schema}.code_chunks;
 DROP TABLE IF EXISTS {schema}.documents, {schema}.document_chunks;
@@ -165,4 +166,7 @@ TABLES = (*map(table_for, PARTITIONS), table_for(""))
 def drop_schema(conn: psycopg.Connection) -> None:
     """Drop the tables of the documents and everything in them; the packages of X-Ray stay."""
     with conn.transaction():
-        conn.execute(filled(_DROP, 0, _schema_of(conn)))
+        # Earlier versions had them in `public`, and so has who runs schema.sql by hand.
+        row = conn.execute("SELECT to_regclass('document_chunks') = to_regclass(%s)", [_PUBLIC])
+        is_public = row.fetchone() == (True,)
+        conn.execute(filled(_DROP, 0, "public" if is_public else _schema_of(conn)))

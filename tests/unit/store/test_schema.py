@@ -211,3 +211,16 @@ def test_a_vector_without_a_direction_is_refused_by_the_table(conn: psycopg.Conn
     write_many(conn, 3, "documentation")
     with pytest.raises(psycopg.errors.CheckViolation):
         conn.execute("UPDATE document_chunks SET embedding = '[0,0,0]'")
+
+
+def test_tables_in_public_are_of_an_earlier_version_and_are_dropped(
+    own_database: FreshDatabase,
+) -> None:
+    with connect(own_database.url, autocommit=True) as conn:
+        conn.execute(schema.filled(schema.SCHEMA, 3))
+        assert value(conn, "SELECT to_regclass('public.document_chunks') IS NOT NULL")
+        with pytest.raises(SchemaMismatchError, match="earlier version"):
+            create_schema(conn, 3)
+        drop_schema(conn)
+        create_schema(conn, 3)
+        assert value(conn, "SELECT to_regclass('public.document_chunks') IS NULL")
