@@ -172,14 +172,14 @@ assert taken["repo, name, place, content"] == [True] * 4, "With the text in the 
 # |---|---|
 # | id, document_name, chunk_index, content, metadata, embedding, created_at | what is stored |
 # | partition, tenant_id, repo_slug, branch | pages of one name: of another kind of source, customer, repository or version. These four and the name say which document it is |
-# | kind, name, namespace, visibility | filters: columns, not fields of the [JSON](../labs/GLOSSARY.md#jsonb) in `metadata`, because PostgreSQL keeps statistics about columns only |
+# | kind, name, namespace, visibility | filters: columns, not fields of the [JSON](../labs/GLOSSARY.md#jsonb) in `metadata`, because PostgreSQL keeps statistics about columns, and about fields of JSON only where you ask for them |
 # | content_hash, updated_at, commit_sha, citation_url | what changed, when, and what to cite |
 
 # %% [markdown]
 # A search of the documentation should not even open issues and code. A [partitioned](../labs/GLOSSARY.md#partition) table is used like one
-# table, but consists of several: its rows are sorted by a column. The table `documents`, in the cell below, shows how.
+# table, but consists of several: each row goes into one of them, by the value of a column. The table `documents`, in the cell below, shows how.
 #
-# Complete `document_chunks`: refuse vectors without a direction, add the primary key, and sort the rows by `partition`, into the same partitions
+# Complete `document_chunks`: refuse vectors without a direction, add the primary key (the column that decides about the partition has to be in it), and let `partition` decide where a row goes, with the same partitions
 # as those of `documents`: `document_chunks_documentation` and so on. Create no vector index yet. `filled` puts in the dimension and the
 # storage, because a type cannot have a placeholder.
 
@@ -260,8 +260,8 @@ assert [len(tables) for tables in read.values()] == [6, 1], "It left out all par
 # WHERE old.page <> 'hidden'
 # ```
 #
-# Complete the statement. It sets all columns that are not in the key, and `updated_at`. A row that is equal already is not touched, and its
-# `updated_at` stays: `(old.a, old.b) IS DISTINCT FROM (excluded.a, excluded.b)` compares rows, and NULL with NULL. Values are placeholders,
+# Complete the statement. It sets the ten other columns of the INSERT, and `updated_at`; `id` and `created_at` stay. A row that is equal already is not touched, and its
+# `updated_at` stays: `(old.a, old.b) IS DISTINCT FROM (excluded.a, excluded.b)` compares rows, and treats two NULLs as equal. Values are placeholders,
 # because a text may hold quotes or SQL.
 
 # %% exercise="6.2"
@@ -509,6 +509,8 @@ from course_lib.store import create_schema, write_chunks
 drop_schema(conn)
 create_schema(conn, dimension)
 reports = [write_chunks(conn, chunks, vectors) for _ in range(2)]  # two nights
+for report in reports:
+    print(report.inserted, "inserted,", report.unchanged, "unchanged")
 
 # %%
 from psycopg.rows import namedtuple_row
@@ -567,8 +569,8 @@ Code(WHOLE_SCHEMA, language="sql")
 # ## Stretch, and what comes next
 #
 # Before PostgreSQL runs a filter, it [estimates](../labs/GLOSSARY.md#row-estimate) how many rows will pass. Compare `EXPLAIN (ANALYZE)` for
-# `kind = 'doc-section'` and for `metadata->>'kind' = 'doc-section'`. Then measure COPY, `executemany` and single INSERTs for 300 rows, and
-# the pages of an exact scan with `STORAGE external`. (`course db psql --lab 06` opens this lab's database while the notebook runs.)
+# `kind = 'doc-section'` and for `metadata->>'parserId' = 'markdown'`, which every chunk has. Then measure COPY, `executemany` and single INSERTs
+# for 300 rows, and the pages of an exact scan with `STORAGE external`.
 #
 # Next is [lab 07](../labs/07_search_query.ipynb), the search query: thresholds, filters, and why a filter together with an HNSW index can return
 # one row where you asked for five.

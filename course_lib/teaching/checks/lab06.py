@@ -46,9 +46,12 @@ COLUMNS = {
 
 DEFAULTS = {
     "id": "DEFAULT gen_random_uuid()",
-    "created_at": f"DEFAULT '{LONG_AGO}'",
-    "updated_at": f"DEFAULT '{LONG_AGO}'",
+    "created_at": "DEFAULT now()",
+    "updated_at": "DEFAULT now()",
 }
+STORED_THEN = {"created_at": LONG_AGO, "updated_at": LONG_AGO}
+"""What rows that are there already have in these columns."""
+
 ROW: dict[str, Any] = {
     "partition": "issues",
     "tenant_id": "local",
@@ -93,7 +96,7 @@ def fill(db: psycopg.Connection[Any], *rows: dict[str, Any]) -> None:
     db.execute("DROP TABLE IF EXISTS pg_temp.document_chunks CASCADE")
     make_table(db, "TEMP TABLE")
     for one in rows:
-        db.execute(insert_of(one).encode())
+        db.execute(insert_of({**one, **STORED_THEN}).encode())
 
 
 def make_table(db: psycopg.Connection[Any], kind: str = "TABLE") -> None:
