@@ -533,9 +533,9 @@ assert [(report.inserted, report.unchanged) for report in reports] == [(len(chun
 # %%
 from IPython.display import Code
 
-from course_lib.store import schema
+from course_lib.store.schema import SCHEMA as WHOLE_SCHEMA
 
-Code(schema.SCHEMA, language="sql")
+Code(WHOLE_SCHEMA, language="sql")
 
 # %% [markdown]
 # Two lines may be new. `{storage}` becomes PLAIN for a vector of up to 7,000 bytes: otherwise PostgreSQL moves the largest values of a row of

@@ -1,7 +1,8 @@
 """A repository in the index: downloaded, split, encoded and stored as exactly one revision of it.
 
-Its files go to the source's partition, its issues to `issues`. Every chunk says which commit it is
-from and where its lines can be read. What is gone from the revision leaves the index.
+Its files go to the source's partition, its issues to `issues`. Every document says which commit it
+is from, and every result where its lines can be read. What is gone from the revision leaves the
+index.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def ingest_repository(
     refused = {file.name for file in report.skipped}
     current = [file for file in documents if file.name not in refused]
     rows = [document_row(file, embedder.model_name, options) for file in current]
-    renew_citations(conn, scope, rows, code.web, code.commit)
+    renew_citations(conn, scope, rows, code.commit)
     reports = {scope.partition: report}
     if found is not None:
         reports[ISSUES] = index(

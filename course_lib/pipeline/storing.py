@@ -104,7 +104,7 @@ def store_shard(
         options=IngestOptions(batch_size=batch_size, say=say),
     )
     if origin.commit:
-        renew_citations(conn, origin.scope, found, origin.web, origin.commit)
+        renew_citations(conn, origin.scope, found, origin.commit)
     there = sum(map(len, pieces.values()))
     written = update.written
     return {

@@ -18,6 +18,7 @@ from psycopg import sql
 from psycopg.rows import namedtuple_row
 
 from course_lib.records import ANYTHING, Query, SearchResult
+from course_lib.retriever.citing import COMMITS, documents_in_commits, in_commits
 from course_lib.retriever.execution import explained, own_settings
 from course_lib.retriever.statements import (
     COLUMNS,
@@ -210,7 +211,10 @@ def search(
             cursor = conn.cursor(row_factory=namedtuple_row)
             values = words_values(vector, query)
             said = cursor.execute(WITH_WORDS, values, prepare=False).fetchall()
-    return ranked(query, near, said)
+        results = ranked(query, near, said)
+        documents = documents_in_commits(results)
+        commits = conn.execute(COMMITS, documents).fetchall() if documents else []
+    return in_commits(results, commits)
 
 
 async def search_async(
@@ -245,7 +249,12 @@ async def search_async(
             if query.words is not None:
                 await cursor.execute(WITH_WORDS, words_values(vector, query), prepare=False)
                 said = await cursor.fetchall()
-    return ranked(query, near, said)
+            results = ranked(query, near, said)
+            documents = documents_in_commits(results)
+            if documents:
+                await cursor.execute(COMMITS, documents)
+                results = in_commits(results, await cursor.fetchall())
+    return results
 
 
 def ranked(query: Query, near: Sequence[Any], said: Sequence[Any] | None) -> list[SearchResult]:

@@ -78,8 +78,11 @@ CREATE INDEX document_chunks_repo_branch ON document_chunks (repo_slug, branch, 
 
 -- The pieces of code, by the names that tools for code expect. It has the rights of whoever reads it: a view has its
 -- owner's otherwise, and shows the rows of every tenant.
+-- A document that did not change has its chunks from an earlier commit than its own: their addresses get its commit.
 CREATE VIEW code_chunks WITH (security_invoker = true) AS
-SELECT content AS content_text, document_name AS file_path, kind AS resource_kind,
-       name AS resource_name, repo_slug AS repo_name, branch, citation_url
-FROM document_chunks
+SELECT chunk.content AS content_text, document_name AS file_path, kind AS resource_kind,
+       name AS resource_name, repo_slug AS repo_name, branch,
+       coalesce(replace(chunk.citation_url, chunk.commit_sha, document.commit_sha), chunk.citation_url) AS citation_url
+FROM document_chunks AS chunk LEFT JOIN documents AS document
+    USING (partition, tenant_id, repo_slug, branch, document_name)
 WHERE partition IN ('code_manifests', 'code_pipelines', 'code_notebooks');

@@ -3,23 +3,16 @@
 The more rows a graph has, the more of their true neighbours a walk through it misses: a graph of
 more links, and a walk that keeps more candidates, make up for that. The graph is large enough for
 100,000 rows; the candidates are chosen by the number of rows, when a search is made.
-
-To PostgreSQL an update is a new row, which every index has to learn, whatever changed. An HNSW
-index takes milliseconds to learn one row: many times what a row costs that is indexed with all the
-others. So where many rows change, the index is away meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, LiteralString, NamedTuple
 
 import psycopg
 from psycopg import sql
-from psycopg.pq import TransactionStatus
 
-from course_lib.store.schema import TABLES, owns_tables, stored_dimension, table_for
+from course_lib.store.schema import TABLES, owns_tables, stored_dimension
 
 VECTOR_LIMIT = 2_000
 """Most dimensions of a `vector` that pgvector indexes as it is."""
@@ -57,15 +50,6 @@ Of the ten nearest, a walk with 100 candidates through pgvector's own (16 and 64
 through this one, with the candidates that `search` chooses, 0.97 and more. It takes 2.2 times as
 long to build, and on disk no more room. `tests/bench/README.md` has the figures.
 """
-
-FEWEST_ROWS = 500
-"""So few rows are learnt in a moment."""
-
-WORTH = 5
-"""To learn a row costs more than to build the index over so many: about seven, as measured."""
-
-PATIENCE = "2s"
-"""How long we wait for those who use the table; whoever comes after us waits as long."""
 
 
 def build_vector_indexes(conn: psycopg.Connection[Any], graph: HnswBuild = HNSW) -> list[str]:
@@ -128,59 +112,6 @@ def _build(
         # A parallel build shares its memory through /dev/shm, which is small in containers.
         conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
         conn.execute(statement.format(name=sql.Identifier(_name(table)), table=on, **values))
-    return True
-
-
-@contextmanager
-def vector_index_rebuilt(
-    conn: psycopg.Connection[Any], partition: str, changing: int
-) -> Iterator[bool]:
-    """Let many rows of a partition change inside, without its HNSW index where that is quicker.
-
-    Searches go on meanwhile: without the index they look at all rows. Where something goes wrong
-    inside, the index stays away until `build_vector_indexes`, which every ingest calls.
-
-    Parameters
-    ----------
-    conn
-        A connection from `connect`.
-    partition
-        Whose rows change.
-    changing
-        How many of them.
-
-    Yields
-    ------
-    bool
-        Whether the index is away: not where few rows change, where somebody uses the table for
-        longer than a moment, on a connection whose role does not own the tables, or within a
-        transaction that is open already.
-    """
-    is_away = _out_of_the_way(conn, table_for(partition), changing)
-    yield is_away
-    if is_away:
-        build_vector_indexes(conn)
-
-
-def _out_of_the_way(conn: psycopg.Connection[Any], table: str, changing: int) -> bool:
-    """Drop the HNSW index of a table, if that is worth it; return whether it was dropped."""
-    if changing < FEWEST_ROWS or conn.info.transaction_status != TransactionStatus.IDLE:
-        return False
-    try:
-        with conn.transaction():
-            index = _index_of(conn, table)
-            if index is None or not owns_tables(conn):
-                return False
-            count = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))
-            row = conn.execute(count).fetchone()
-            if not row or changing * WORTH < row[0]:
-                return False
-            conn.execute("SELECT set_config('lock_timeout', %s, true)", [PATIENCE])
-            conn.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(*index)))
-    except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
-        return False  # somebody uses the table, perhaps to do the same
-    except psycopg.errors.UndefinedObject:
-        return False  # somebody has done the same meanwhile, and will build it again
     return True
 
 

@@ -93,8 +93,10 @@ class Bench:
     def rows(self) -> list[tuple[Any, ...]]:
         with connect(self.database.url) as conn:
             return conn.execute(
-                "SELECT document_name, chunk_index, commit_sha, citation_url, content"
-                " FROM document_chunks ORDER BY 1, 2"
+                "SELECT document_name, chunk_index, document.commit_sha,"
+                " replace(chunk.citation_url, chunk.commit_sha, document.commit_sha), chunk.content"
+                " FROM document_chunks AS chunk JOIN documents AS document USING (document_name)"
+                " ORDER BY 1, 2"
             ).fetchall()
 
     def documents(self) -> int:

@@ -202,7 +202,10 @@ def test_released_labs_work_with_nbgrader_alone(tmp_path: Path) -> None:
 @needs_fence
 def test_autograde_runs_within_the_fence_and_feedback_says_why(empty: Classroom, tmp_path) -> None:
     room = copy_of(empty, tmp_path)
-    burglar = "import os\ndef double(x):\n    open(os.environ['COURSE_ROOT'] + '/gone', 'w')"
+    burglar = (
+        "from course_lib.settings import project_root\n"
+        "def double(x):\n    open(project_root() / 'gone', 'w')"
+    )
     shows = {"double": "def double(x):\n    print('<script>alert(2)</script>')\n    return x + x"}
     essay = shows | {"essay": "<script>alert(1)</script>"}
     submit(

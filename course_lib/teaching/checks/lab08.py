@@ -89,6 +89,8 @@ def _refused(model: Any, body: Any) -> tuple[set[str], str]:
 def _answer(function: Callable[..., Any], body: Any) -> Any:
     """Return what the model makes of a request, or which fields it refuses."""
     model: Any = function()
+    if not issubclass(model, BaseModel):
+        raise TypeError("no model")
     return _refused(model, body)[0] or model.model_validate(body).model_dump()
 
 

@@ -45,11 +45,14 @@ def run(
     ref: str = "main",
     *,
     branch: str | None = None,
+    partition: str | None = None,
     issues: bool = False,
 ) -> RepositoryReport:
+    said = {"branch": branch, "partition": partition}
+    said = {name: value for name, value in said.items() if value is not None}
     return ingest_repository(
         Selection("heron/platform", ref, ALL),
-        None if branch is None else Scope(repo="heron/platform", branch=branch),
+        Scope(repo="heron/platform", **said) if said else None,
         conn=conn,
         embedder=client,
         download=DownloadOptions(dest=dest, max_wait=5),
@@ -76,25 +79,22 @@ def test_versions_under_one_name_share_what_was_downloaded(
     assert (second.fetched, second.reused) == (1, 3)
 
 
-def test_where_all_rows_get_a_new_commit_the_vector_index_is_built_anew_once(
-    conn: psycopg.Connection,
-    client: Any,
-    repository: Repository,
-    dest: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_what_did_not_change_is_not_written_again_and_cites_the_newer_commit(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
 ) -> None:
-    monkeypatch.setattr("course_lib.store.vector_indexes.FEWEST_ROWS", 1)
-    run(conn, client, dest)
-    built = "SELECT oid::bigint FROM pg_class WHERE relname LIKE '%documentation_embedding_hnsw'"
-    before = conn.execute(built).fetchall()
+    """Chunks, and with them the vector index, stay as they are; what is read says the commit."""
+    run(conn, client, dest, branch="main", partition="code_manifests")
+    stored = "SELECT id, xmin::text FROM document_chunks WHERE document_name <> 'docs/d.md'"
+    before = conn.execute(stored).fetchall()
     repository.commit({**FILES, "docs/d.md": b"# Title\n\nOther words.\n"})
-    new = run(conn, client, dest).commit
-    assert {row[0] for row in rows(conn, "commit_sha")} == {new}
-    after = conn.execute(built).fetchall()
-    assert len(after) == len(before) == 1
-    assert after != before
+    new = run(conn, client, dest, branch="main", partition="code_manifests").commit
+    assert conn.execute(stored).fetchall() == before
+    assert conn.execute("SELECT DISTINCT commit_sha FROM documents").fetchall() == [(new,)]
     found = search(conn, client.encode(["anything"])[0], Query(top_k=10, threshold=-1))
-    assert len(found) == len(rows(conn, "id"))
+    urls = [one.citation_url for one in found]
+    urls += [url for (url,) in conn.execute("SELECT citation_url FROM code_chunks").fetchall()]
+    assert len(found) == len(rows(conn, "id")) and len(urls) > len(found)
+    assert all(f"/blob/{new}/" in str(url) for url in urls)
 
 
 @pytest.mark.parametrize(
