@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
+from course_lib.errors import DatabaseError
 from course_lib.store import connect, fresh_database
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.server import ensure_server, remove_server
@@ -163,7 +163,7 @@ def test_a_postmaster_that_is_killed(
     bench = Bench(folder, {"COURSE_STATE": str(tmp_path)}, server.url("course"), gate)
     try:
         process = bench.start(held=True)
-        wait_for_database(server.url(), "course")
+        wait_for_database(server.url("course"))
         bench.wait_for_the_middle()
         postmaster = int((server.pgdata / "postmaster.pid").read_text(encoding="utf-8").split()[0])
         os.kill(postmaster, signal.SIGKILL)
@@ -183,14 +183,13 @@ def test_a_postmaster_that_is_killed(
         remove_server(tmp_path)
 
 
-def wait_for_database(url: str, name: str) -> None:
+def wait_for_database(url: str) -> None:
+    """Wait until a database is there and whole."""
     deadline = time.monotonic() + PATIENCE
-    with psycopg.connect(url, autocommit=True) as conn:
-        query = (
-            "SELECT 1 FROM pg_database WHERE datname = %s"
-            " AND shobj_description(oid, 'pg_database') = %s"
-        )
-        while conn.execute(query, [name, name]).fetchone() is None:
+    while True:
+        try:
+            return connect(url).close()
+        except DatabaseError:
             assert time.monotonic() < deadline
             time.sleep(0.05)
 
