@@ -98,7 +98,10 @@ MUTANTS = {
         keys_the_document=(
             ", chunk_index)\n) PARTITION -> )\n) PARTITION", "a document has more than one chunk",
         ),
-        forgets_the_branch=("slug, branch, doc -> slug, doc", "another branch has an a.md"),
+        forgets_the_branch=(
+            "branch, document_name, chunk_index -> document_name, chunk_index",
+            "another branch has an a.md",
+        ),
         forgets_the_repository=(
             "tenant_id, repo_slug, branch, document_name, -> tenant_id, branch, document_name,",
             "another repository has an a.md",

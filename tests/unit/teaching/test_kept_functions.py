@@ -117,9 +117,9 @@ def test_a_passed_function_is_kept_with_all_that_it_needs_and_runs_by_itself(
 ) -> None:
     lab = notebook["lab"]
     lab.check("1.1", notebook["find_cut"])
-    assert "kept in my/system/loader.py: 1 of 47 functions are yours" in capsys.readouterr().out
+    assert "kept in my/system/loader.py: 1 of 46 functions are yours" in capsys.readouterr().out
     lab.check("1.2", notebook["next_start"])
-    assert "kept in my/system/loader.py: 2 of 47" in capsys.readouterr().out
+    assert "kept in my/system/loader.py: 2 of 46" in capsys.readouterr().out
     first, second = read_sections(mine / "system")
     assert (first.name, first.exercise, second.name) == ("find_cut", "1.1", "next_start")
     assert first.load()("ab cd. ef gh", 0, 8) == 7

@@ -1,0 +1,259 @@
+"""Rows of `document_chunks` for lab 06: what its checks write, and what is drawn for its exercises.
+
+`fill` and `row` are shown where a call fails, so that it can be pasted into a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
+
+LONG_AGO = "2020-01-01"
+
+COLUMNS = {
+    "partition": "text NOT NULL",
+    "tenant_id": "text NOT NULL",
+    "repo_slug": "text NOT NULL",
+    "branch": "text NOT NULL",
+    "document_name": "text NOT NULL",
+    "chunk_index": "integer NOT NULL",
+    "id": "uuid NOT NULL",
+    "commit_sha": "text",
+    "kind": "text NOT NULL",
+    "name": "text NOT NULL",
+    "namespace": "text",
+    "citation_url": "text",
+    "content": "text NOT NULL",
+    "content_hash": "text NOT NULL",
+    "metadata": "jsonb NOT NULL",
+    "visibility": "text NOT NULL",
+    "created_at": "timestamp with time zone NOT NULL",
+    "updated_at": "timestamp with time zone NOT NULL",
+    "embedding": "vector(3) NOT NULL",
+}
+"""The columns that the exercise gives."""
+
+DEFAULTS = {
+    "id": "DEFAULT gen_random_uuid()",
+    "created_at": "DEFAULT now()",
+    "updated_at": "DEFAULT now()",
+}
+STORED_THEN = {"created_at": LONG_AGO, "updated_at": LONG_AGO}
+"""What rows that are there already have in these columns."""
+
+ROW: dict[str, Any] = {
+    "partition": "issues",
+    "tenant_id": "local",
+    "repo_slug": "docs",
+    "branch": "main",
+    "document_name": "a.md",
+    "chunk_index": 0,
+    "commit_sha": None,
+    "kind": "doc-section",
+    "name": "Heading",
+    "namespace": None,
+    "citation_url": None,
+    "content": "one",
+    "content_hash": "hash",
+    "metadata": "{}",
+    "visibility": "private",
+    "embedding": "[1,2,3]",
+}
+KEY = tuple(ROW)[:6]
+Rows = Sequence[Mapping[str, Any]]
+PARTITIONS = ("documentation", "issues", "code_manifests", "code_pipelines", "code_notebooks")
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    """Return a row of `document_chunks`: chunk 0 of a.md, but for these columns.
+
+    Examples
+    --------
+    >>> row(chunk_index=1)["document_name"], row(chunk_index=1)["chunk_index"]
+    ('a.md', 1)
+    """
+    return {**ROW, **changes}
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    """Return the five columns that say which document `row` is of, but for these changes."""
+    return {name: value for name, value in row(**changes).items() if name in KEY[:5]}
+
+
+def fill(db: psycopg.Connection[Any], *rows: dict[str, Any]) -> None:
+    """Make a temporary table `document_chunks` for vectors of three numbers, with these rows."""
+    db.execute("DROP TABLE IF EXISTS pg_temp.document_chunks CASCADE")
+    make_table(db, "TEMP TABLE")
+    for one in rows:
+        db.execute(insert_of({**one, **STORED_THEN}).encode())
+
+
+def make_table(db: psycopg.Connection[Any], kind: str = "TABLE") -> None:
+    """Make a table `document_chunks` without partitions, for vectors of three numbers."""
+    columns = [f"{name} {rules} {DEFAULTS.get(name, '')}" for name, rules in COLUMNS.items()]
+    columns.append(f"PRIMARY KEY ({', '.join(KEY)})")
+    db.execute(f"CREATE {kind} document_chunks ({', '.join(columns)})".encode())
+
+
+def insert_of(one: Mapping[str, Any]) -> str:
+    """Return the statement that inserts a row."""
+    values = ", ".join(sql.Literal(value).as_string() for value in one.values())
+    return f"INSERT INTO document_chunks ({', '.join(one)}) VALUES ({values})"
+
+
+BESIDE = {
+    "partition": "documentation",
+    "tenant_id": "acme",
+    "repo_slug": "wiki",
+    "branch": "v2",
+    "document_name": "b.md",
+    "chunk_index": 1,
+}
+"""A change of one of these makes another row."""
+
+
+def _the_text(text: str, *_: Any) -> str:
+    """Return the learner's text, which `look` runs."""
+    return text
+
+
+def _places_of(connection: Any, text: str, rows: Rows) -> Any:
+    """Make the table, insert the rows, and return in which table each is, or what refused it."""
+    from course_lib.store.schema import filled
+
+    connection.execute(filled(text, 3).encode())
+    found = []
+    for one in rows:
+        try:
+            insert = f"{insert_of(one)} RETURNING tableoid::regclass::text"
+            found.append(connection.execute(insert.encode()).fetchone()[0])
+        except psycopg.Error as error:
+            found.append(type(error).__name__)
+    return found
+
+
+@drawn(6, apply=_the_text, look=_places_of)
+def any_places(random: Draws) -> Call:
+    """Draw rows of few keys, some of them wrong."""
+    values = {
+        "partition": (*PARTITIONS, "Issues", "else"),
+        "tenant_id": "ab",
+        "repo_slug": "ab",
+        "branch": ("", "b"),
+        "document_name": "ab",
+        "chunk_index": (0, 1),
+        "content": ("one", "two", "one", "two", None),
+        "visibility": ("private", "public", "private", "public", "open"),
+        "embedding": ("[1,2,3]", "[0,-1,0]", "[-1,0,0]", "[0,0,0]", "[1,2]"),
+    }
+    rows = [row(**{name: random.choice(some) for name, some in values.items()}) for _ in range(30)]
+    for one in random.sample(rows, 8):
+        name = random.choice(list(values))
+        rows.append({**one, name: random.choice(values[name])})
+    return given(rows)
+
+
+def _table_of(connection: Any, rows: Rows) -> None:
+    make_table(connection)
+
+
+def _written(connection: Any, text: str, rows: Rows) -> Any:
+    """Run the statement for one row after the other; return how many it touched, and the table."""
+    touched = [connection.execute(text.encode(), one).rowcount for one in rows]
+    return [touched, _rows(connection)]
+
+
+def _rows(connection: Any) -> Any:
+    """Return all rows as texts, and which of them were updated."""
+    return connection.execute(
+        "SELECT (to_jsonb(t) - 'updated_at' - 'id') #>> '{}' || embedding::text, "
+        f"updated_at <> '{LONG_AGO}' FROM document_chunks AS t ORDER BY 1"
+    ).fetchall()
+
+
+@drawn(6, apply=_the_text, prepare=_table_of, look=_written)
+def any_rows(random: Draws) -> Call:
+    """Draw rows of few keys and few values: new, equal, changed, and with NULL."""
+    values = {
+        **{name: (ROW[name], other) for name, other in BESIDE.items() if random.chance(0.4)},
+        "content": ("one", "ONE", "one ", "%", "it's"),
+        "content_hash": "ab",
+        "metadata": ("{}", '{"a": 1}'),
+        "embedding": ("[1,2,3]", "[2,4,6]"),
+        **dict.fromkeys(("commit_sha", "namespace", "citation_url"), ("x", "", None)),
+        **dict.fromkeys(("kind", "name"), "xy"),
+        "visibility": ("private", "public"),
+    }
+    rows = []
+    for _ in range(12):
+        changed = random.some(list(values))
+        one = row(**{name: random.choice(values[name]) for name in changed})
+        rows += [one] * random.choice((1, 1, 2))
+        name = random.choice(list(values))
+        rows.append({**one, name: random.choice(values[name])})
+    return given(rows)
+
+
+def _replaced(
+    function: Callable[..., Any], connection: Any, of: Any, rows: Rows, *rest: Any
+) -> Any:
+    """Replace a document, at times in a transaction that is rolled back; say how it ended."""
+    rolled_back = (
+        connection.transaction(force_rollback=True) if rest[-1] == "back" else nullcontext()
+    )
+    try:
+        with rolled_back:
+            found = function(connection, of, rows)
+    except Exception:
+        found = "an exception"
+    return [found, connection.info.transaction_status.name]
+
+
+def _pages(connection: Any, of: Any, _: Rows, there: Rows, ending: str) -> None:
+    make_table(connection)
+    for one in there:
+        connection.execute(insert_of(one).encode())
+    if ending == "kept":
+        connection.execute(
+            "CREATE TABLE marks (LIKE document_chunks, "
+            f"FOREIGN KEY ({', '.join(KEY)}) REFERENCES document_chunks);"
+            "INSERT INTO marks SELECT * FROM document_chunks"
+        )
+
+
+def _left(connection: Any, value: Any, *_: Any) -> Any:
+    """Return what the call returned, and the table."""
+    return [value, _rows(connection)]
+
+
+@drawn(16, takes_connection=True, apply=_replaced, prepare=_pages, look=_left)
+def any_document(random: Draws) -> Call:
+    """Draw rows that are there, of this document and of others, and rows that take their place."""
+    columns = KEY[:5]
+    values = ("a_c", "abc", "A_C", "it's 100 %")
+    first = dict(zip(columns, random.choices(values, k=5), strict=True))
+    documents = [first, {**first, random.choice(columns): "other"}]
+    documents += [{**first, "document_name": name} for name in values]
+    documents = list({str(one): one for one in documents}.values())
+
+    def rows(of: dict[str, str]) -> list[dict[str, Any]]:
+        return [
+            row(**of, chunk_index=place, content=random.choice(("one", "One", "100 %s")))
+            for place in random.some(range(4))
+        ]
+
+    there = [one for each in documents for one in rows(each)]
+    own = [one for one in there if first.items() <= one.items()]
+    new = random.choice((rows(first), [*own], own[1:]))
+    ending = ("", "", "back", "kept", "null")[random.turn(5)]
+    if ending == "kept":
+        new = [{**one, "content": "changed"} for one in own[:1]]
+    if ending == "null":
+        new = [*new, row(**first, chunk_index=9, content=None)]
+    return given(first, new, there, ending)
