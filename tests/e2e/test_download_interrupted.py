@@ -25,7 +25,7 @@ from course_lib.store import connect
 from course_lib.store.databases import FreshDatabase
 from course_lib.teaching.github_server import GitHubServer, Repository, environment, faults
 
-PROGRAM = Path(__file__).parents[1] / "faults" / "slow_course.py"
+PROGRAM = Path(__file__).parents[1] / "faults" / "hash_course.py"
 FILES = 30
 WANTED = Selection("heron/platform", "main", [".md"])
 PATIENCE = 60
