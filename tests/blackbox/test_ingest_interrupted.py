@@ -7,9 +7,11 @@ committed, holds the ingest up at its last batch.
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from operator import itemgetter
 from pathlib import Path
 
@@ -124,6 +126,32 @@ def test_two_at_once_do_the_work_once_and_another_source_does_not_wait(
     found = snapshot(begun)
     assert of(found, repo_slug="notes") == expected
     assert len(of(found, repo_slug="other")["chunks"]) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another signal there")
+def test_ctrl_c_ends_who_works_and_who_waits_and_another_takes_over(
+    begun: Place, folder: Path, expected: Snapshot
+) -> None:
+    """130 and one word; what was written is whole, and whoever waits writes what is missing."""
+    words, waiting = ("ingest", folder, "--json"), "another ingest of the same source is running"
+    with begun.course.process(*words) as first, ExitStack() as others:
+        with holding(begun, first):
+            second = others.enter_context(begun.course.process(*words))
+            until(lambda: waits(begun, "advisory"))
+            second.send_signal(signal.SIGINT)
+            out, err = second.communicate(timeout=60)
+            assert (second.returncode, out, first.poll()) == (130, "", None)
+            assert err.startswith(waiting) and err.endswith("\nstopped\n")
+            third = others.enter_context(begun.course.process(*words))
+            until(lambda: waits(begun, "advisory"))
+            there = begun.one(NUMBER)
+            assert 128 <= there == begun.one("SELECT count(*) FROM documents") < NOTES
+            first.send_signal(signal.SIGINT)
+            out, err = first.communicate(timeout=60)
+            assert (first.returncode, out, err) == (130, "", "stopped\n")
+        report = json.loads(third.communicate(timeout=120)[0])
+    assert (third.returncode, report["inserted"], report["unchanged"]) == (0, NOTES - there, there)
+    assert snapshot(begun) == expected
 
 
 PARTS = {"first.txt": 130, "second.txt": 2}

@@ -1,4 +1,4 @@
-"""Downloads and ingests that are hit in their middle, two at once, and certificates that lie."""
+"""Downloads that are hit in their middle, two at once, and certificates that lie."""
 
 import json
 import math
@@ -25,7 +25,7 @@ from course_lib.store import connect
 from course_lib.store.databases import FreshDatabase
 from course_lib.teaching.github_server import GitHubServer, Repository, environment, faults
 
-PROGRAM = Path(__file__).parents[1] / "faults" / "slow_course.py"
+PROGRAM = Path(__file__).parents[1] / "faults" / "hash_course.py"
 FILES = 30
 WANTED = Selection("heron/platform", "main", [".md"])
 PATIENCE = 60
@@ -41,12 +41,12 @@ def repository(github: GitHubServer) -> Repository:
     return repository
 
 
-def contents(version: str = "first") -> dict[str, bytes]:
+def contents() -> dict[str, bytes]:
     """Return 30 files of 3 chunks each."""
     words = ("one", "two", "three")
     return {
         f"docs/{number:02}.md": "\n\n".join(
-            f"File {number} of the {version} version says {word}. " * 3 for word in words
+            f"File {number} of the first version says {word}. " * 3 for word in words
         ).encode()
         for number in range(FILES)
     }
@@ -61,19 +61,15 @@ class Bench:
     dest: Path
     processes: list[subprocess.Popen[str]] = field(default_factory=list)
 
-    def start(self, *options: str, held: bool = False) -> subprocess.Popen[str]:
-        """Start `course ingest-repo`; a held one stays in its middle."""
-        gate = self.dest.with_name("gate")
-        if held:
-            gate.touch()
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        """Start `course ingest-repo`."""
         process = subprocess.Popen(
             [sys.executable, str(PROGRAM), "ingest-repo", "heron/platform", "--ref", "main"]
             + ["--ext", ".md", "--dest", str(self.dest), "--json", *options]
             + ["--chunk-size", "150", "--chunk-overlap", "0"],
             env=os.environ
             | environment(self.github)
-            | {"GITHUB_RAW_URL": "", "DATABASE_URL": self.database.url}
-            | ({"COURSE_TEST_GATE": str(gate)} if held else {}),
+            | {"GITHUB_RAW_URL": "", "DATABASE_URL": self.database.url},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
@@ -90,20 +86,10 @@ class Bench:
     def downloaded(self) -> int:
         return len(list(self.dest.glob("docs/*.md")))
 
-    def rows(self) -> list[tuple[Any, ...]]:
+    def chunks(self) -> int:
+        """Return the number of all chunks."""
         with connect(self.database.url) as conn:
-            return conn.execute(
-                "SELECT document_name, chunk_index, document.commit_sha,"
-                " replace(chunk.citation_url, chunk.commit_sha, document.commit_sha), chunk.content"
-                " FROM document_chunks AS chunk JOIN documents AS document USING (document_name)"
-                " ORDER BY 1, 2"
-            ).fetchall()
-
-    def documents(self) -> int:
-        with connect(self.database.url) as conn:
-            if conn.execute("SELECT to_regclass('documents') IS NULL").fetchone() == (True,):
-                return 0
-            row = conn.execute("SELECT count(*) FROM documents").fetchone()
+            row = conn.execute("SELECT count(*) FROM document_chunks").fetchone()
             return int(row[0]) if row else 0
 
 
@@ -140,26 +126,8 @@ def test_a_download_that_is_killed_is_continued_by_the_next_run(bench: Bench) ->
     bench.github.heal()
     report = bench.complete()
     assert (report["fetched"], report["reused"]) == (FILES - there, there)
-    assert len(bench.rows()) == 3 * FILES
+    assert bench.chunks() == 3 * FILES
     assert not list(bench.dest.glob("*.part"))
-
-
-@pytest.mark.long
-def test_an_update_that_is_killed_ends_with_one_commit(
-    bench: Bench, repository: Repository
-) -> None:
-    bench.complete()
-    changed = {name: text for name, text in contents("second").items() if name < "docs/15"}
-    repository.commit(contents() | OTHERS | changed)
-    process = bench.start(held=True)
-    wait_until(lambda: any("second" in row[4] for row in bench.rows()))
-    process.kill()
-    process.communicate(timeout=PATIENCE)
-    report = bench.complete()
-    rows = bench.rows()
-    assert {row[2] for row in rows} == {report["commit"]}
-    assert all(f"/blob/{report['commit']}/" in row[3] for row in rows)
-    assert sum("second" in row[4] for row in rows) == 3 * 15
 
 
 def held_back(bench: Bench) -> threading.Event:
@@ -189,24 +157,7 @@ def test_two_runs_into_the_same_destination_do_the_work_once(bench: Bench) -> No
         reports.append(json.loads(out))
     assert [report["fetched"] for report in reports] == [FILES, 0]
     assert bench.github.count("/blobs/") == FILES
-    assert len(bench.rows()) == 3 * FILES
-
-
-@pytest.mark.long
-def test_whoever_waits_for_a_destination_goes_on_when_the_first_is_killed(bench: Bench) -> None:
-    released = held_back(bench)
-    first = bench.start()
-    wait_until(lambda: bench.downloaded() > 0)
-    second = bench.start()
-    assert second.stderr is not None
-    assert "another download into" in second.stderr.readline()
-    first.kill()
-    bench.github.heal()
-    released.set()
-    out, err = second.communicate(timeout=PATIENCE)
-    assert second.returncode == 0, err
-    assert 0 < json.loads(out)["fetched"] < FILES
-    assert len(bench.rows()) == 3 * FILES
+    assert bench.chunks() == 3 * FILES
 
 
 @pytest.mark.long

@@ -125,39 +125,28 @@ def catalogue(conn: Conn) -> set[str]:
     return {name for (name,) in conn.execute("SELECT name FROM xray_packages")}
 
 
-def test_what_one_drops_while_another_adds_it_is_not_lost(
-    conn: Conn, xray_database: FreshDatabase
+MEETINGS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
+    "one drops what the other adds": ({"one": "s"}, {"one": "m", "two": "s"}),
+    "both drop what they share": ({"one": "sm", "two": "sy"}, {"one": "m", "two": "y"}),
+    "each adds what the other drops": ({"one": "p", "two": "q"}, {"one": "q", "two": "p"}),
+}
+"""What meets → what two projects use before and after, a letter a package."""
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+def test_two_projects_at_once_lose_nothing_and_leave_no_orphan(
+    conn: Conn, xray_database: FreshDatabase, name: str
 ) -> None:
+    before, after = MEETINGS[name]
     for _ in range(3):
-        library(conn, "one", {"shared": "1"})
-        errors, met = at_once(
-            xray_database.url, library, ("one", {"mine": "1"}), ("two", {"shared": "1"})
-        )
+        for project in after:
+            forget_project(conn, project)
+        for project, names in before.items():
+            library(conn, project, dict.fromkeys(names, "1"))
+        one, two = ((project, dict.fromkeys(names, "1")) for project, names in after.items())
+        errors, met = at_once(xray_database.url, library, one, two)
         assert (errors, any(met)) == ([None, None], False)
-        assert used(conn) == catalogue(conn) == {"mine", "shared"}
-        forget_project(conn, "two")
-
-
-def test_what_two_drop_at_once_leaves_no_orphan(conn: Conn, xray_database: FreshDatabase) -> None:
-    for _ in range(3):
-        library(conn, "one", {"shared": "1", "mine": "1"})
-        library(conn, "two", {"shared": "1", "yours": "1"})
-        errors, met = at_once(
-            xray_database.url, library, ("one", {"mine": "1"}), ("two", {"yours": "1"})
-        )
-        assert (errors, any(met)) == ([None, None], False)
-        assert used(conn) == catalogue(conn) == {"mine", "yours"}
-
-
-def test_syncs_that_add_and_drop_crosswise_do_not_block_each_other(
-    conn: Conn, xray_database: FreshDatabase
-) -> None:
-    for _ in range(3):
-        library(conn, "one", {"p": "1"})
-        library(conn, "two", {"q": "1"})
-        errors, met = at_once(xray_database.url, library, ("one", {"q": "1"}), ("two", {"p": "1"}))
-        assert (errors, any(met)) == ([None, None], False)
-        assert used(conn) == catalogue(conn) == {"p", "q"}
+        assert used(conn) == catalogue(conn) == set("".join(after.values()))
 
 
 def test_one_project_synced_twice_at_once_is_one_of_the_two(

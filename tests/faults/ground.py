@@ -19,7 +19,7 @@ from course_lib.loader import default_registry
 from course_lib.settings import settings
 from course_lib.store import connections
 from course_lib.store.server import Server, remove_server
-from tests.faults.slow_course import SlowClient
+from tests.faults.hash_course import HashClient
 
 DIMENSION = 32
 PATIENCE = 300
@@ -29,7 +29,7 @@ Tell = Callable[[int], None]
 """Called with how many of the planned steps were done just now."""
 
 
-class Hashed(SlowClient):
+class Hashed(HashClient):
     """Encodes by a hash: every process gives a text the same vector, to the last bit.
 
     No number is negative, so that no similarity is, which a search would leave out.

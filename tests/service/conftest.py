@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 import pytest
@@ -26,6 +27,16 @@ class Index:
     def config(self, **others: object) -> ServiceConfig:
         keys = {key_digest(self.acme): "acme", key_digest(self.beta): "beta"}
         return ServiceConfig(database_url=self.url, **{"keys": keys, **others})  # type: ignore[arg-type]
+
+
+def record(**fields: Any) -> dict[str, Any]:
+    """Return a parsed-chunk-v1 record of beta's, with whatever matters to a test."""
+    return {
+        **{"schemaVersion": "1.0.0", "tenantId": "beta", "repoSlug": "x", "sourcePath": "a.md"},
+        **{"rootKind": "external-source", "content": "a", "hashInputs": ["content"]},
+        **{"parserId": "own", "parserVersion": "1.0.0", "kind": "note", "name": "a"},
+        **fields,
+    }
 
 
 @pytest.fixture(scope="session")

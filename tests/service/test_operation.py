@@ -16,10 +16,8 @@ import psycopg
 import pytest
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.errors import InputError
 from course_lib.retriever import search_async
-from course_lib.service import ServiceConfig, create_app, new_key
-from course_lib.service.config import key_digest, read_keys
+from course_lib.service import ServiceConfig, create_app
 from course_lib.service.encoding import Encoder
 from course_lib.service.run import listen
 from course_lib.store import ensure_server, stop_server
@@ -54,14 +52,6 @@ def state() -> Iterator[Path]:
     yield folder / "state"
     remove_server(folder / "state")
     shutil.rmtree(folder)
-
-
-def test_an_entry_that_is_none_is_refused_and_not_repeated() -> None:
-    key = new_key("acme")
-    for wrong in (f"Acme:{key_digest(key)}", f"acme:{key}", f":{key_digest(key)}"):
-        with pytest.raises(InputError) as caught:
-            read_keys((wrong,))
-        assert key not in str(caught.value)
 
 
 def test_a_service_finds_its_database_late_and_a_restart_under_load_costs_errors_only_meanwhile(

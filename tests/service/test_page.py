@@ -1,32 +1,15 @@
 """The search page in a browser: it fits a phone and works by keyboard; what it marks."""
 
-import re
 from collections.abc import Iterator
-from html import unescape
 
-import httpx
 import pytest
 from playwright.sync_api import Page
 
 from course_lib.service.page import highlighted
-from course_lib.settings import project_root
 from tests.needs import needs
 from tests.service.browser import browser
-from tests.service.conftest import Index
+from tests.service.conftest import Index, record
 from tests.service.running import Running
-
-
-def test_a_result_on_the_page_begins_with_a_word(client: httpx.Client) -> None:
-    asked = {"q": "How is drift measured?", "top_k": "50", "repo": "documents"}
-    html = client.get("/", params=asked).text
-    texts = re.findall(r"<pre[^>]*>(.*?)</pre>", html, re.DOTALL)
-    firsts = [re.findall(r"\w+", unescape(re.sub(r"<[^>]+>", "", text)))[0] for text in texts]
-    assert len(firsts) == 50 and set(firsts) <= words_of_the_documents()
-
-
-def words_of_the_documents() -> set[str]:
-    pages = (project_root() / "data" / "documents").glob("*.md")
-    return {word for page in pages for word in re.findall(r"\w+", page.read_text("utf-8"))}
 
 
 @pytest.mark.parametrize(
@@ -95,16 +78,12 @@ def test_nothing_that_a_record_holds_runs_or_turns_what_is_beside_it(
 ) -> None:
     """Tags are text, and an override of the writing direction ends with the name that holds it."""
     script = "<script>document.title = 'run'</script><img src=x onerror=\"document.title = 'run'\">"
-    record = {
-        **{"schemaVersion": "1.0.0", "tenantId": "beta", "repoSlug": "x", "sourcePath": "a.md"},
-        **{"rootKind": "external-source", "hashInputs": ["content"], "parserId": "own"},
-        **{"parserVersion": "1.0.0", "kind": "note", "name": f"turned \u202e {script}"},
-        "content": f"Narwhals write {script} and \u202e backwards.",
-    }
-    body = {"repo": "narwhals", "branch": "main", "visibility": "public", "files": [record]}
+    text = f"Narwhals write {script} and \u202e backwards."
+    sent = record(name=f"turned \u202e {script}", content=text)
+    body = {"repo": "narwhals", "branch": "main", "visibility": "public", "files": [sent]}
     headers = {"X-API-Key": index.beta}
-    sent = service.client.post("/ingest/source-files", json=body, headers=headers)
-    assert sent.json()["rejections"] == []
+    answer = service.client.post("/ingest/source-files", json=body, headers=headers)
+    assert answer.json()["rejections"] == []
     tab.set_viewport_size({"width": 1200, "height": 900})
     tab.goto(f"{service.url}/?q=narwhals+write&repo=narwhals&top_k=1")
     assert tab.evaluate("document.querySelector('pre').textContent").startswith(

@@ -1,7 +1,6 @@
 """The X-Ray over HTTP: what is scanned is suggested, to the key's tenant and to nobody else."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +15,7 @@ from course_lib.service.config import key_digest
 from course_lib.settings import project_root
 from course_lib.store import connect, fresh_database, service_url
 from tests.service.conftest import Index
-from tests.service.running import Running, running, until
+from tests.service.running import running, until
 
 SPOTIFY = "fetch top charts from Spotify"
 LOCKS = project_root() / "data" / "lockfiles"
@@ -75,24 +74,6 @@ def test_one_tenant_cannot_take_a_package_from_another(client: httpx.Client, ind
     done = scan(client, index.beta, requirements_txt="rich==1.0\n").json()
     assert done["languages"][0]["removed"] == ["spotipy"]
     assert names(client, index.acme, k=1) == ["spotipy"]
-
-
-def test_two_services_that_scan_at_once_lose_nothing_and_leave_no_orphan(
-    service: Running, index: Index, embedder: EmbeddingClient
-) -> None:
-    with running(create_app(index.config(), embedder=embedder)) as other:
-
-        def scan_often(client: httpx.Client, key: str, own: str) -> list[int]:
-            texts = [f"{own}==1\nshared==1\n", f"{own}==1\n"] * 3
-            return [scan(client, key, requirements_txt=text).status_code for text in texts]
-
-        with ThreadPoolExecutor(2) as pool:
-            mine = pool.submit(scan_often, service.client, index.acme, "mine")
-            yours = pool.submit(scan_often, other.client, index.beta, "yours")
-            assert mine.result() + yours.result() == [200] * 12
-    with connect(index.url, autocommit=True) as conn:
-        rows = conn.execute("SELECT name FROM xray_packages ORDER BY 1").fetchall()
-        assert rows == [("mine",), ("yours",)]
 
 
 def test_an_answer_does_not_tell_what_others_use(client: httpx.Client, index: Index) -> None:

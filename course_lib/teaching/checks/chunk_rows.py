@@ -218,7 +218,7 @@ def _replaced(
 def _pages(connection: Any, of: Any, _: Rows, there: Rows, ending: str) -> None:
     make_table(connection)
     for one in there:
-        connection.execute(insert_of(one).encode())
+        connection.execute(insert_of({**one, **STORED_THEN}).encode())
     if ending == "kept":
         connection.execute(
             "CREATE TABLE marks (LIKE document_chunks, "

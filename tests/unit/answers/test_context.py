@@ -12,10 +12,9 @@ import pytest
 from course_lib.answers import Context, ContextOptions, retrieve_context
 from course_lib.answers import context as context_module
 from course_lib.embedder import EmbeddingClient
-from course_lib.errors import DatabaseError, InputError
 from course_lib.indexing import IngestOptions
 from course_lib.records import Query
-from course_lib.store import create_schema, write_chunks
+from course_lib.store import write_chunks
 from course_lib.store.databases import FreshDatabase
 from tests.unit.answers.made import index_of
 from tests.unit.chunks import make_chunk
@@ -70,36 +69,14 @@ def paths(context: Context, *origins: str) -> list[str]:
     return [one.path for one in context.passages if one.origin in origins or not origins]
 
 
-def test_copies_are_left_out(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
-    found = paths(ask(index, embedder, top_k=20))
-    assert len({"undo.md", "undo_again.md"} & set(found)) == 1
-    assert "back.md" in found
-
-
 def test_what_repeats_others_comes_later(
     index: psycopg.Connection, embedder: EmbeddingClient
 ) -> None:
     alike = {"undo.md", "undo_again.md", "back.md"}
     same = ask(index, embedder, top_k=2, structure_max_chunks=0, diversity=0)
-    assert set(paths(same)) <= alike
+    assert set(paths(same)) <= alike and set(paths(same)) != {"undo.md", "undo_again.md"}
     other = ask(index, embedder, top_k=2, structure_max_chunks=0, diversity=0.9)
     assert len(set(paths(other)) & alike) == 1
-
-
-def test_a_named_file_comes_first_and_is_capped(
-    index: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    question = "What does steps.py say about row 7 of the tide table?"
-    context = ask(index, embedder, question, hint_max_chunks=3, top_k=6)
-    assert paths(context)[:3] == ["tide/steps.py"] * 3
-    assert [one.origin for one in context.passages[:4]] == ["hint", "hint", "hint", "structure"]
-    assert len(context.passages) == 6
-    assert any("row 7" in one.result.content for one in context.passages[:3])
-    assert context.hints == ("steps.py",)
-    assert ask(index, embedder, question, hint_max_chunks=0).hints == ()
-    more = ask(index, embedder, "steps.py", hint_max_chunks=8, top_k=2)
-    assert paths(more, "hint") == ["tide/steps.py"] * 8
-    assert paths(more, "search") == []
 
 
 def test_a_name_that_several_files_have_means_them_all_and_a_path_one(
@@ -131,17 +108,6 @@ def test_what_is_kept_out_is_nowhere(index: psycopg.Connection, embedder: Embedd
     assert len(context.passages) == 6
 
 
-def test_filters_hold_everywhere(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
-    modes: list[Any] = ["dense", "hybrid"]
-    for mode in modes:
-        for where in ({"repo": "other"}, {"branch": "v1"}, {"tenant": "theirs"}):
-            assert ask(index, embedder, "cats.md", mode=mode, **where).passages == ()
-        other = ask(
-            index, embedder, "cats.md", partitions="issues", structure_max_chunks=0, mode=mode
-        )
-        assert other.passages == ()
-
-
 def test_a_threshold_is_for_what_is_searched_and_not_for_what_is_named(
     index: psycopg.Connection, embedder: EmbeddingClient
 ) -> None:
@@ -157,14 +123,3 @@ def test_maxsim_orders_the_union(index: psycopg.Connection, embedder: EmbeddingC
     assert "cats.md" in paths(context, "hint")
     assert paths(context, "search")[0] in {"undo.md", "undo_again.md", "back.md"}
     assert [one.index for one in context.passages] == list(range(1, len(context.passages) + 1))
-
-
-def test_without_an_index_it_says_so_and_an_empty_one_gives_nothing(
-    conn: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    with pytest.raises(DatabaseError, match="no index"):
-        ask(conn, embedder)
-    create_schema(conn)
-    assert ask(conn, embedder, "cats.md").passages == ()
-    with pytest.raises(InputError, match="empty"):
-        ask(conn, embedder, " ")

@@ -66,26 +66,14 @@ def test_a_path_cannot_break_its_line() -> None:
 # --- instructions of one's own ---
 
 
-def test_instructions_come_from_the_setting_then_the_file_then_the_course(tmp_path: Path) -> None:
+def test_a_file_of_instructions_is_utf8_with_or_without_a_mark(tmp_path: Path) -> None:
     file = tmp_path / "prompt.txt"
-    file.write_text("\ufeffFrom the file.", encoding="utf-8")
-    assert system_prompt(Settings(RAG_SYS_PROMPT="Mine.", RAG_SYS_PROMPT_FILE=str(file))) == "Mine."
-    assert system_prompt(Settings(RAG_SYS_PROMPT=" ", RAG_SYS_PROMPT_FILE=str(file))) == (
-        "From the file."
-    )
-    assert system_prompt(Settings(RAG_SYS_PROMPT="", RAG_SYS_PROMPT_FILE="")) == SYSTEM_PROMPT
-
-
-@pytest.mark.parametrize(("content", "says"), [(None, "cannot be read"), (b"\xff", "utf-8"),
-                                               (b" \n", "is empty")])  # fmt: skip
-def test_a_file_that_holds_no_instructions_is_an_error(
-    tmp_path: Path, content: bytes | None, says: str
-) -> None:
-    file = tmp_path / "prompt.txt"
-    if content is not None:
-        file.write_bytes(content)
-    with pytest.raises(InputError, match=says) as caught:
-        system_prompt(Settings(RAG_SYS_PROMPT_FILE=str(file)))
+    file.write_bytes(b"\xef\xbb\xbfFrom the file.")
+    given = Settings(RAG_SYS_PROMPT=" ", RAG_SYS_PROMPT_FILE=str(file))
+    assert system_prompt(given) == "From the file."
+    file.write_bytes(b"\xff")
+    with pytest.raises(InputError, match="utf-8") as caught:
+        system_prompt(given)
     assert "RAG_SYS_PROMPT_FILE" in caught.value.hint
 
 

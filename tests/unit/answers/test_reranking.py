@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import psycopg
 import pytest
 
-from course_lib.answers import ContextOptions, retrieve_context
 from course_lib.answers.reranking import rerank
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import ModelError
-from course_lib.records import Query, Scope, SourceDocument
-from course_lib.store import create_schema, write_chunks, write_documents
 from tests.blackbox.language_models import nobody
 from tests.tiny_models import cross_encoder
 from tests.unit.answers.made import make_result
-from tests.unit.chunks import make_chunk
 
 
 @pytest.fixture(scope="module")
@@ -46,32 +41,6 @@ def test_a_cross_encoder_gives_the_order(
     found = rerank(model, embedder, "drift", RESULTS)
     expected = sorted(range(3), key=lambda at: -float(scores[at]))
     assert [one.document_name for one in found] == ["abc"[at] + ".md" for at in expected]
-
-
-@pytest.mark.long
-def test_a_cross_encoder_orders_the_union_of_a_context(
-    cross_encoders: dict[int, Path], conn: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    from sentence_transformers import CrossEncoder
-
-    texts = {"a.md": "drift is slow", "b.md": "slow drift", "c.md": "cats purr", "d.md": "is cats"}
-    chunks = [make_chunk(text, source_path=path) for path, text in texts.items()]
-    # `documents` is what an ingest keeps, and where names of files are looked up.
-    create_schema(conn)
-    rows = [SourceDocument(path, text, "0", "test", "", "test") for path, text in texts.items()]
-    write_documents(conn, Scope(tenant="ours", repo="docs"), rows)
-    write_chunks(conn, chunks, embedder.encode(list(texts.values())))
-    model = str(cross_encoders[1])
-    question = "What about drift in c.md?"
-    context = retrieve_context(
-        conn, embedder, Query(question, threshold=-1), ContextOptions(rerank=model)
-    )
-    assert context.reranker == model
-    assert [one.origin for one in context.passages if one.path == "c.md"] == ["hint"]
-    assert {one.path for one in context.passages} == set(texts)
-    pairs = [(question, one.result.content) for one in context.passages]
-    scores = CrossEncoder(model, device="cpu").predict(pairs).tolist()
-    assert scores == pytest.approx(sorted(scores, reverse=True), abs=1e-4)
 
 
 @pytest.mark.long

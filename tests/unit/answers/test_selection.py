@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,8 +44,3 @@ def test_each_place_comes_once_and_as_many_as_are_wanted(
     places = maximal_marginal_relevance(by_place(size), vectors, count, diversity=diversity)
     assert len(places) == len(set(places)) == min(count, size)
     assert set(places) <= set(range(size))
-
-
-def test_places_become_relevances() -> None:
-    assert by_place(0) == []
-    assert by_place(2) == pytest.approx([1, 0.5])

@@ -19,7 +19,6 @@ from course_lib.evaluation import (
     read_run,
     write_run,
 )
-from course_lib.evaluation.metrics import NAMES
 
 
 @dataclass(frozen=True)
@@ -81,13 +80,6 @@ def test_an_accent_of_two_characters_is_the_accent_of_one(tmp_path: Path) -> Non
             assert asked.is_answered_by(name, "x")
 
 
-def test_questions_without_resources_are_not_measured_by_resource() -> None:
-    run = run_of({"m1": [], "d1": [Passage("b.md", "docs")]}, ROLE, PAGE)
-    assert run.means("resource")["n"] == 1 and run.means("file")["n"] == 2
-    assert run.about("docs").means("resource") == dict.fromkeys(NAMES, 0.0) | {"n": 0}
-    assert run.answers[1].place == 1
-
-
 def test_only_ten_different_files_count() -> None:
     files = [Passage(f"{n}.yaml") for n in range(10) for _ in range(3)]
     run = run_of({"m1": [*files, Passage("a.yaml")]}, ROLE)
@@ -144,8 +136,5 @@ def test_runs_are_compared_question_by_question_and_only_if_they_are_the_same() 
         compare(run(5), other)
     with pytest.raises(InputError, match="no metric 'map'"):
         other.values("map")
-
-
-def test_no_questions_are_no_measurement() -> None:
     with pytest.raises(InputError, match="no questions"):
         evaluate(lambda question: [], [])

@@ -134,32 +134,6 @@ def test_each_image_is_as_small_as_its_work_allows() -> None:
 
 
 # The parts of the package that an image runs: of the pipelines, what their steps import.
-LOADER = "settings.py errors.py records loader pipeline/corpus.py pipeline/sources.py".split()
-SEARCH = "settings.py errors.py records loader embedder store indexing retriever".split()
-PARTS = {
-    "loader": [*LOADER, "pipeline/splitting.py"],
-    "embedder": [*LOADER, *SEARCH, "pipeline/storing.py", "pipeline/reporting.py", "evaluation"],
-    "retriever": [*SEARCH, "service", "xray"],
-}
-
-
-def imported(part: str) -> set[str]:
-    """The top-level modules that a part of the package imports, inside of functions too."""
-    place = ROOT / "course_lib" / part
-    files = [place] if place.is_file() else sorted(place.rglob("*.py"))
-    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    return set(re.findall(r"^ *(?:import|from) (\w+)[\w.]*(?: import .*| as \w+)?$", text, re.M))
-
-
-@each_image
-def test_every_module_that_an_image_imports_is_installed_in_it(image: str) -> None:
-    owners = importlib.metadata.packages_distributions()
-    there = {*pinned(image), *OPTIONAL, "course-lib"}
-    found = set().union(*map(imported, PARTS[image])) & owners.keys() - sys.stdlib_module_names
-    for name in found:
-        assert {canonicalize_name(owner) for owner in owners[name]} & there, name
-
-
 # Makes this Python what an image's is: packages that it does not install cannot be imported.
 AS_IN_AN_IMAGE = """
 import importlib.metadata, re, sys

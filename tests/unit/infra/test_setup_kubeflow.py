@@ -193,12 +193,6 @@ def test_a_tool_that_is_missing_is_named_and_nothing_is_run(desk: Desk, tool: st
     )
 
 
-def test_all_tools_that_are_missing_are_named_at_once(desk: Desk) -> None:
-    for tool in TOOLS:
-        (desk.state / "bin" / tool).unlink()
-    assert f"Not on PATH: {' '.join(TOOLS)}\n" in desk.run(code=1)
-
-
 def wishes(name: str) -> Iterator[tuple[str, KubernetesExecutorConfig]]:
     """Of each step of a pipeline, read as Kubeflow's own types: its image, and its wishes."""
     spec, platform = yaml.safe_load_all(

@@ -13,7 +13,6 @@ import pytest
 from psycopg.pq import TransactionStatus
 
 from course_lib.errors import DatabaseError
-from course_lib.records import Chunk
 from course_lib.retriever import Query, SearchResult, search
 from course_lib.retriever.execution import own_settings
 from course_lib.store import (
@@ -21,13 +20,12 @@ from course_lib.store import (
     connect,
     create_schema,
     drop_schema,
-    write_chunks,
 )
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.schema import TABLES
 from course_lib.store.vector_indexes import HnswBuild
 from tests.schemas import OwnSchema, own_schema
-from tests.unit.chunks import PlainRow, copy_chunks
+from tests.unit.chunks import PlainRow, copy_chunks, write
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 DIMENSION = 48
@@ -161,15 +159,6 @@ def test_how_many_rows_pass_the_filters_decides_between_index_and_rows(
         assert scans(big)[0] == before + walks
 
 
-def test_in_a_pipeline_of_the_callers_no_setting_is_left_behind(
-    big: psycopg.Connection, corpus: Corpus
-) -> None:
-    search(big, corpus.vectors[5])  # loads the extension, whose settings are unknown before
-    with big.pipeline():
-        assert rows_of(search(big, corpus.vectors[5], Query(top_k=1, ef_search=99))) == [5]
-        assert big.execute("SHOW hnsw.ef_search").fetchone() == ("40",)
-
-
 @pytest.mark.parametrize(
     ("rows", "candidates"),
     [(-1, "100"), (9_999, "100"), (40_000, "200"), (250_000, "500"), (1e9, "1000")],
@@ -225,30 +214,8 @@ def conn(database: OwnSchema) -> Iterator[psycopg.Connection]:
         yield connection
 
 
-def add(
-    conn: psycopg.Connection,
-    document: str,
-    vector: Any,
-    partition: str = "documentation",
-    **fields: Any,
-) -> None:
-    chunk = Chunk(
-        **{
-            "tenant_id": "local",
-            "repo_slug": "docs",
-            "root_kind": "external-source",
-            "source_path": document,
-            "content": document,
-            "hash_inputs": ["content"],
-            "parser_id": "test",
-            "parser_version": "1.0.0",
-            "kind": "doc-section",
-            "name": "Heading",
-            "line_start": 3,
-            **fields,
-        }
-    )
-    write_chunks(conn, [chunk], np.array([vector], np.float32), partition=partition)
+def add(conn: psycopg.Connection, document: str, vector: Any) -> None:
+    write(conn, document, source_path=document, vector=vector)
 
 
 def names(conn: psycopg.Connection, **options: Any) -> list[str]:
@@ -270,7 +237,6 @@ def test_equals_are_ordered_by_document_and_place_and_zero_vectors_never_come(
     ordered = ["many-1.md", "many-10.md", "many-2.md", "near.md"]
     for exact in (True, False):
         assert names(conn, exact=exact, threshold=-1) == ordered
-    assert names(conn, exact=True, top_k=2) == ordered[:2]
     assert search(conn, [-1, 0, 0]) == []
     assert search(conn, [-1, 0, 0], Query(threshold=-1))[-1].similarity_score == pytest.approx(-1)
     for scale in (1e-30, 1, 1e300):  # the query's length does not matter

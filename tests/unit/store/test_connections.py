@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 
-import numpy as np
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -33,23 +31,6 @@ def test_without_a_url_it_is_the_database_course_as_a_role_that_is_no_superuser(
     assert row == ("course", "course", False, False, False, "course")
 
 
-def test_vectors_travel_in_binary_in_both_directions() -> None:
-    vector = np.array([0.25, -1.0, 3.0], dtype=np.float32)
-    with connect() as conn, conn.cursor(binary=True) as cursor:
-        row = cursor.execute("SELECT %b::vector, '[1,2]'::vector", (vector,)).fetchone()
-    assert row is not None
-    assert np.array_equal(row[0].to_numpy(), vector)
-    assert row[1].to_list() == [1.0, 2.0]
-
-
-def test_a_new_connection_is_in_no_transaction_and_autocommit_is_as_asked() -> None:
-    with connect() as conn:
-        assert conn.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-        assert not conn.autocommit
-    with connect(autocommit=True) as conn:
-        assert conn.autocommit
-
-
 def test_an_unreachable_server_is_named_without_its_password() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -59,22 +40,6 @@ def test_an_unreachable_server_is_named_without_its_password() -> None:
     assert "s3cret" not in str(caught.value) and "ada:***@" in str(caught.value)
     assert "DATABASE_URL" in caught.value.hint
     assert caught.value.__suppress_context__, "the cause would show the URL in a traceback"
-
-
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ({"password": "wr0ng"}, "refuses the login"),
-        ({"dbname": "nowhere", "user": "postgres"}, "refuses the login"),
-        ({"dbname": "nowhere"}, "does not exist"),
-    ],
-)
-def test_what_the_server_refuses_is_said(parts: dict[str, str], message: str) -> None:
-    url = changed(default_url(), **parts)
-    password = conninfo_to_dict(url)["password"]
-    with pytest.raises(DatabaseError, match=message) as caught:
-        connect(url)
-    assert str(password) not in str(caught.value)
 
 
 def test_a_database_without_the_extension_gets_a_hint_that_works() -> None:
@@ -91,18 +56,13 @@ def test_a_database_without_the_extension_gets_a_hint_that_works() -> None:
     connect(bare).close()
 
 
-@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
-def test_a_database_that_is_not_in_utf8_is_refused_at_once_and_the_hint_works(
-    encoding: str,
-) -> None:
+def test_a_database_that_is_not_in_utf8_is_refused_at_once_and_the_hint_works() -> None:
     admin = ensure_server().url()
     with psycopg.connect(admin, autocommit=True) as conn:
-        made = f"CREATE DATABASE {encoding.lower()} ENCODING '{encoding}' LOCALE 'C'"
-        conn.execute(f"{made} TEMPLATE template0")
-        url = url_for(admin, encoding.lower())
-        with pytest.raises(DatabaseError, match=f"is in {encoding}; the database has to be") as bad:
-            connect(url)
-        conn.execute(f"DROP DATABASE {encoding.lower()}")
+        conn.execute("CREATE DATABASE latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+        with pytest.raises(DatabaseError, match="is in LATIN1; the database has to be") as bad:
+            connect(url_for(admin, "latin1"))
+        conn.execute("DROP DATABASE latin1")
         statement = bad.value.hint.partition(": ")[2].rstrip(".")
         conn.execute(statement)
         rag = url_for(admin, "rag")
@@ -161,18 +121,9 @@ def test_another_database_keeps_the_rest_of_the_url(url: str) -> None:
     assert conninfo_to_dict(found) == conninfo_to_dict(url) | {"dbname": "my db/ä"}
 
 
-def test_psql_opens_a_url_and_the_password_is_not_on_its_command_line() -> None:
-    url = default_url()
-    command, environment = psql_command(url)
-    assert str(conninfo_to_dict(url)["password"]) not in " ".join(command)
-    answer = subprocess.run(
-        [*command, "--tuples-only", "--no-align", "--command", "SELECT current_user"],
-        env=environment,
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    assert answer.stdout.strip() == "course"
+def test_a_password_is_not_on_the_command_line_of_psql() -> None:
+    command, _ = psql_command(default_url())
+    assert str(conninfo_to_dict(default_url())["password"]) not in " ".join(command)
 
 
 def test_a_connection_that_dies_before_it_is_handed_out_is_explained(

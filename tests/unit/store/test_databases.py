@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -147,23 +146,6 @@ def test_what_another_machines_process_has_is_left_alone(admin: Admin) -> None:
         assert lab_databases(admin)[name] and exists(admin, name)[1]
     finally:
         admin.execute(f"DROP ROLE {name}")
-
-
-def test_many_at_once_do_not_disturb_each_other(admin: Admin) -> None:
-    names: list[str] = []
-
-    def use() -> None:
-        with fresh_database("crowd") as database, connect(database.url) as conn:
-            conn.execute("CREATE TABLE t (n int)")
-            names.append(database.name)
-
-    threads = [threading.Thread(target=use) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(names)) == 3
-    assert not any(exists(admin, name)[0] for name in names)
 
 
 @pytest.mark.parametrize("label", ["x" * 200, 'Ü"; DROP DATABASE course; --'])

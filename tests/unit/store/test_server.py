@@ -226,13 +226,6 @@ def test_a_file_of_facts_that_cannot_be_understood_names_no_server(
     assert module.known_server(tmp_path) is None and server_status(tmp_path) is None
 
 
-def test_a_failed_start_shows_the_last_lines_and_names_a_full_disk() -> None:
-    error = module._program_error("It did not start on", Path("pgdata"), "line\n" * 20 + "FATAL: x")
-    assert str(error.args[0]).endswith("FATAL: x") and str(error).count("line\n") == 7
-    full = module._program_error("It did not start on", Path(), "PANIC: No space left on device")
-    assert "is full" in str(full) and "COURSE_STATE" in full.hint
-
-
 # Programs: the wheel's, or a system's.
 
 

@@ -29,6 +29,7 @@ from course_lib.store.roles import ROLES
 from course_lib.store.tenancy import PARENTS, set_visibility
 from course_lib.store.urls import url_for
 from course_lib.store.writer import delete_chunks, stored_vectors
+from tests.unit.chunks import make_chunk
 
 OURS = Scope(tenant="ours", repo="repo")
 THEIRS = Scope(tenant="theirs", repo="repo")
@@ -36,18 +37,7 @@ VECTORS = np.eye(3, dtype=np.float32)
 
 
 def chunk(tenant: str, content: str) -> Chunk:
-    return Chunk(
-        tenant_id=tenant,
-        repo_slug="repo",
-        root_kind="external-source",
-        source_path="a.md",
-        content=content,
-        hash_inputs=["content"],
-        parser_id="test",
-        parser_version="1.0.0",
-        kind="doc-section",
-        name="A",
-    )
+    return make_chunk(content, tenant_id=tenant, repo_slug="repo")
 
 
 def row(name: str = "a.md") -> SourceDocument:
@@ -147,19 +137,6 @@ def test_public_rows_are_read_by_all_and_written_by_their_tenant_alone(
         assert delete_documents(writer, THEIRS, ["a.md"]) == 0
         set_visibility(writer, "theirs", "repo", "private")
     assert everything(owner) == before
-
-
-@pytest.mark.parametrize("exact", [None, True, False])
-def test_a_search_without_a_filter_finds_the_tenants_rows_alone(
-    owner: psycopg.Connection, reader: psycopg.Connection, exact: bool | None
-) -> None:
-    build_vector_indexes(owner)
-    for tenant, other in (("ours", "theirs"), ("theirs", "ours")):
-        with as_tenant(reader, tenant):
-            found = search(reader, [1, 0, 0], Query(top_k=6, threshold=-1, exact=exact))
-            assert sorted(one.content for one in found) == [f"{tenant} {n}" for n in range(3)]
-            assert search(reader, [1, 0, 0], Query(threshold=-1, tenant=other, exact=exact)) == []
-            assert search(reader, [1, 0, 0], Query(threshold=-1, document="a.md", exact=exact))
 
 
 READS: dict[str, Callable[[psycopg.Connection], Any]] = {

@@ -3,16 +3,14 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
-import pytest
 
 from course_lib.store import (
     build_vector_indexes,
     connect,
     create_schema,
 )
-from course_lib.store.databases import FreshDatabase
 from course_lib.store.vector_indexes import HNSW, HnswBuild
-from tests.schemas import OwnSchema, own_schema
+from tests.schemas import OwnSchema
 from tests.unit.chunks import write_many
 
 INDEX = "document_chunks_issues_embedding_hnsw"
@@ -47,24 +45,6 @@ def test_an_index_is_built_where_there_are_rows_and_only_once(conn: psycopg.Conn
     assert build_vector_indexes(conn) == ["document_chunks_documentation"]
 
 
-@pytest.mark.parametrize(
-    ("dimension", "made"),
-    [
-        (384, "hnsw (embedding vector_cosine_ops)"),
-        (3_072, "hnsw (((embedding)::halfvec(3072)) halfvec_cosine_ops)"),
-        (4_001, None),
-    ],
-)
-def test_the_dimension_decides_which_of_three_indexes_there_is(
-    conn: psycopg.Connection, dimension: int, made: str | None
-) -> None:
-    create_schema(conn, dimension)
-    write_many(conn, dimension, "issues")
-    assert build_vector_indexes(conn) == (["document_chunks_issues"] if made else [])
-    found = conn.execute("SELECT indexdef FROM pg_indexes WHERE indexname = %s", [INDEX]).fetchone()
-    assert made in found[0] if found and made else found is made, found
-
-
 def test_who_names_a_graph_gets_it_and_leaves_the_others(
     conn: psycopg.Connection,
 ) -> None:
@@ -87,18 +67,6 @@ def test_one_who_has_written_does_not_wait_for_one_who_builds(
         writer.execute("UPDATE document_chunks_issues SET name = 'B'")  # locks the table
         assert build_vector_indexes(conn) == []
         assert build_vector_indexes(writer) == []
-
-
-def test_an_index_of_another_collection_is_not_taken_for_ones_own(
-    conn: psycopg.Connection, worker_database: FreshDatabase
-) -> None:
-    create_schema(conn, 3)
-    write_many(conn, 3, "issues")
-    with own_schema(worker_database) as mine, mine.connect() as other:
-        create_schema(other, 3)
-        write_many(other, 3, "issues")
-        build_vector_indexes(other)
-        assert build_vector_indexes(conn) == ["document_chunks_issues"]
 
 
 def test_four_at_once_build_an_index_once(conn: psycopg.Connection, database: OwnSchema) -> None:
