@@ -40,11 +40,6 @@ ROOT = Path(__file__).resolve().parents[2]
 # Which Python
 
 
-def test_this_python_will_do() -> None:
-    assert unsuitable(sys.executable) == ""
-    assert unsuitable(find_python()) == ""
-
-
 def python_that(folder: Path, version: str, complaint: str = "") -> str:
     """Write a program that answers the set-up's question as a Python would."""
     program = folder / "python3"
