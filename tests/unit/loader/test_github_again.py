@@ -110,15 +110,6 @@ def test_a_destination_of_its_own_for_each_repository_and_ref(
 # --- what could not be had ---
 
 
-def test_a_file_that_changes_between_listing_and_download_is_seen(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    github.fail("blobs/", faults.changed_content())
-    checkout.download()
-    assert checkout.there() == checkout.yaml  # asked for once more
-    assert github.count("/blobs/") == 5
-
-
 def test_a_server_that_has_stopped_to_answer_ends_it(
     github: GitHubServer, repository: Repository, checkout: Any
 ) -> None:

@@ -59,17 +59,6 @@ def client(
         yield client
 
 
-@pytest.mark.parametrize(
-    "fault", [faults.short_body(), faults.short_body(0.0), faults.hang_up(), faults.broken_json()]
-)
-def test_an_answer_that_is_not_whole_is_tried_again(
-    client: GitHubClient, github: GitHubServer, fault: faults.Fault
-) -> None:
-    github.fail("commits", fault)
-    assert client.json(COMMIT)["sha"]
-    assert len(github.seen) == 2
-
-
 def test_a_server_that_is_not_there_is_an_error_after_some_attempts(
     client: GitHubClient, github: GitHubServer
 ) -> None:

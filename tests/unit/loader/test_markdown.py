@@ -56,6 +56,18 @@ def test_sections_are_the_whole_text_and_begin_with_headings(content: str, size:
     )
 
 
+def test_small_neighbours_are_one_piece_under_what_they_share() -> None:
+    text = "# Page\n\n## Install\n\n### Linux\n\nOne.\n\n### Mac\n\nTwo.\n\n## Use\n\nThree."
+    for size, headers in (
+        (40, ["Page > Install > Linux", "Page"]),
+        (60, ["Page > Install", "Page > Use"]),
+        (99, ["Page"]),
+    ):
+        chunks = split_document(page(text), chunk_size=size, chunk_overlap=0)
+        assert [one.custom_meta["header"] for one in chunks] == [f"{one}\n" for one in headers]
+        assert [one.name for one in chunks] == [header.split(" > ")[-1] for header in headers]
+
+
 @pytest.mark.parametrize(
     ("heading", "name"),
     [

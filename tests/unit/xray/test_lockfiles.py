@@ -39,6 +39,9 @@ def test_requirements_give_names_and_pins_and_nothing_else() -> None:
 ./local/wheel.whl
 https://example.com/thing.zip
 git+https://example.com/repo.git
+-e git+https://example.org/a/thing.git@v1#egg=My_Thing
+git+ssh://git@example.org/a/b.git#subdirectory=x&egg=other  # a comment
+archives/made-1.0.tar.gz ; python_version > "3.8"
 Flask_SQLAlchemy[async]==3.1.1 ; python_version >= "3.9"  # via app
 requests >= 2.31, < 3
 pinned-by-prefix==1.*
@@ -54,6 +57,8 @@ crlf==2.0 \\\r
 after-a-comment==1.0
 """
     assert parse_requirements(text) == {
+        "my-thing": "",
+        "other": "",
         "flask-sqlalchemy": "3.1.1",
         "requests": "",
         "pinned-by-prefix": "",
@@ -419,21 +424,6 @@ def test_a_lock_file_that_is_not_whole_or_not_known_is_refused(
 def test_composer_without_packages_for_development_is_whole() -> None:
     text = COMPOSER.partition('"packages-dev"')[0] + '"packages-dev": null}'
     assert LockFiles({"composer.lock": text}).packages("php") == {"monolog/monolog": "3.6.0"}
-
-
-def test_an_egg_is_a_package_and_an_archive_is_none() -> None:
-    text = """-e git+https://example.org/a/thing.git@v1#egg=My_Thing
-git+ssh://git@example.org/a/b.git#subdirectory=x&egg=other  # a comment
--e ./local
-dist/made-1.0-py3-none-any.whl
-archives/made-1.0.tar.gz ; python_version > "3.8"
-named @ https://example.org/named-2.0.zip
-rich==14.1.0
-"""
-    found = {"my-thing": "", "other": "", "named": "", "rich": "14.1.0"}
-    assert LockFiles({"requirements.txt": text}).packages("python") == {
-        **dict(sorted(found.items()))
-    }
 
 
 def test_a_replacement_of_one_version_replaces_only_that() -> None:
