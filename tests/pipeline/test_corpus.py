@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.errors import InputError
-from course_lib.loader.staged import read_staged
-from course_lib.pipeline.corpus import Corpus, Shard, shard_names, write_corpus
+from course_lib.pipeline.corpus import Shard, shard_names
 from course_lib.pipeline.sources import read_folder
-from course_lib.records import Document, Skipped
 
 
 @given(st.text(), st.integers(1, 50))
@@ -40,26 +37,6 @@ def test_a_fan_out_over_nothing_or_over_too_much_is_refused() -> None:
     for count in (0, -1, 1001):
         with pytest.raises(InputError, match="shards"):
             shard_names(count)
-
-
-def test_a_corpus_comes_back_as_it_was_written(folder: Path, tmp_path: Path) -> None:
-    corpus = read_folder(str(folder), repo="mill")
-    origin = replace(corpus.origin, kept=(Skipped("sub/", "cannot be read"),))
-    file = tmp_path / "documents.jsonl"
-    assert write_corpus(file, Corpus(origin, corpus.documents))["documents"] == 6
-    back, documents = read_staged(file, Document)
-    assert back == origin
-    assert [(one.name, one.content, one.metadata) for one in documents.values()] == [
-        (one.name, one.content, one.metadata) for one in corpus.documents
-    ]
-
-
-@pytest.mark.parametrize("text", ["", "{}\n", "[1]\n", '{"origin": {"what": 1}}\n', "no\n"])
-def test_a_file_that_is_no_corpus_is_refused(text: str, tmp_path: Path) -> None:
-    file = tmp_path / "documents.jsonl"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError):
-        read_staged(file, Document)
 
 
 def test_the_fingerprint_changes_with_a_text_a_name_and_a_file_and_with_nothing_else(

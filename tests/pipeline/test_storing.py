@@ -11,14 +11,14 @@ import psycopg
 import pytest
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.errors import DatabaseError, InputError
-from course_lib.indexing import IngestOptions, ingest, update
+from course_lib.errors import InputError
+from course_lib.indexing import IngestOptions, ingest
 from course_lib.pipeline import sources
 from course_lib.pipeline.corpus import write_corpus
 from course_lib.pipeline.splitting import split_shard
 from course_lib.pipeline.storing import build_index, database, store_shard
 from course_lib.records import Scope
-from course_lib.store import connect, create_schema
+from course_lib.store import connect
 from tests.pipeline.conftest import split, stored
 from tests.schemas import OwnSchema
 
@@ -96,40 +96,6 @@ def test_shards_are_encoded_at_the_same_time_and_an_ingest_waits_for_them(
             Stopped.go_on.set()
         storing.result(60)
         ingesting.result(60)
-
-
-def test_a_shard_that_fails_half_way_is_completed_by_running_it_again(
-    folder: Path,
-    tmp_path: Path,
-    conn: psycopg.Connection,
-    embedder: EmbeddingClient,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(update, "BATCH_CHUNKS", 1)  # a transaction a document
-    create_schema(conn)
-    conn.execute(REFUSE)
-    ((rows, chunks),) = split(folder, tmp_path, 1)
-    with pytest.raises(DatabaseError, match="the disk is full"):
-        store_shard(rows, chunks, conn=conn, embedder=embedder)
-    conn.execute("DROP FUNCTION refuse CASCADE")
-    half = stored(conn)
-    names = {row[3] for row in half}
-    assert 0 < len(names) < 6, "it failed in the middle"
-    done = store_shard(rows, chunks, conn=conn, embedder=embedder)
-    assert 0 < done["encoded"] < done["chunks"], "what was stored is not encoded again"
-    whole = stored(conn)
-    assert len({row[3] for row in whole}) == 6 and len(whole) == done["chunks"]
-    assert len({row[3:5] for row in whole}) == len(whole), "nothing is there twice"
-    assert {row for row in whole if row[3] in names} == set(half), "what was whole stays"
-
-
-REFUSE = """
-CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    IF NEW.document_name = 'millstone.md' THEN RAISE EXCEPTION 'the disk is full'; END IF;
-    RETURN NEW;
-END $$;
-CREATE TRIGGER refuse BEFORE INSERT ON document_chunks FOR EACH ROW EXECUTE FUNCTION refuse();
-"""
 
 
 def test_issues_since_some_day_leave_the_others_in_the_index(

@@ -1,4 +1,4 @@
-"""The code splitter: its laws, cases worked by hand, and Python's own parser as the judge."""
+"""The code splitter: its laws, odd cases, and Python's own parser as the judge."""
 
 import ast
 import asyncio
@@ -74,22 +74,12 @@ def test_definitions_nested_deep_are_no_error() -> None:
 )
 @example(text="class A:" * 3 + "\n", pair=(1, 0))
 @example(text="f() {\n" + "  cat <<EOF\n\n\nEOF\n" * 9 + "}\n", pair=(30, 10))
+@example(text="f() {\n  cat\n} <<EOF\n" + "line of text\n" * 60 + "EOF\n", pair=(200, 20))
 def test_the_laws_hold_for_every_text(language: str, text: str, pair: tuple[int, int]) -> None:
     size, overlap = pair
     spans = split_code(text, language, size, overlap)
     assert all(type(span) is CodeSpan for span in spans)
     check_laws(text, spans, size)
-
-
-def test_parts_of_what_is_too_large_share_whole_lines() -> None:
-    text = "def f(a):\n" + "".join(f"    call_number_{i:03d}(a)\n" for i in range(60))
-    spans = split_code(text, "python", 300, 60)
-    for left, right in pairwise(spans):
-        shared = text[right.start : left.end]
-        assert shared.count("call_number") == 2
-        assert text[right.start - 1] == "\n"
-    assert {span.header for span in spans[1:]} == {"def f(a):\n"}
-    assert spans[0].header == ""
 
 
 def test_parts_end_at_blank_lines_where_there_are_any() -> None:
@@ -105,9 +95,7 @@ def test_parts_end_at_blank_lines_where_there_are_any() -> None:
     [
         ((1, "python"), TypeError),
         (("", "cobol"), ValueError),
-        (("", "python", 0), ValueError),
         (("", "python", 10, 10), ValueError),
-        (("", "python", "10"), TypeError),
     ],
 )
 def test_wrong_arguments_are_errors(arguments: tuple[object, ...], error: type[Exception]) -> None:
@@ -133,59 +121,6 @@ def names(text: str, size: int = 512, language: str = "python") -> list[tuple[st
     return [(kind, name) for kind, name, _ in shape(text, size, language)]
 
 
-def test_docstring_and_imports_are_one_piece_and_definitions_one_each() -> None:
-    text = (
-        '#!/usr/bin/env python\n"""Doc."""\n\nimport os\nfrom a import (\n    b,\n)\n\n'
-        "X = 1\n\n\ndef f():\n    pass\n\n\nclass A:\n    pass\n"
-    )
-    assert shape(text) == [
-        (
-            "module",
-            "",
-            '#!/usr/bin/env python\n"""Doc."""\n\nimport os\nfrom a import (\n    b,\n)',
-        ),
-        ("block", "X", "X = 1"),
-        ("function", "f", "def f():\n    pass"),
-        ("class", "A", "class A:\n    pass"),
-    ]
-
-
-def test_decorators_and_comments_directly_above_stay_with_their_definition() -> None:
-    text = (
-        "def a():\n    pass\n\n# Not about b.\n\nx = 1  # about x\n@one\n"
-        "@two(\n    1,\n)\n# really\nasync def b():\n    pass\n# c\n@three\nclass C:\n    pass\n"
-    )
-    assert shape(text) == [
-        ("function", "a", "def a():\n    pass"),
-        ("block", "x", "# Not about b.\n\nx = 1  # about x"),
-        ("function", "b", "@one\n@two(\n    1,\n)\n# really\nasync def b():\n    pass"),
-        ("class", "C", "# c\n@three\nclass C:\n    pass"),
-    ]
-
-
-def test_a_class_that_is_too_large_is_split_by_method_under_its_signature() -> None:
-    method = "    # About.\n    @property\n    def m{}(self):\n        return {}\n\n"
-    text = (
-        'class A(\n    B, c.D[int, str], metaclass=M\n):\n    """Doc."""\n\n    x = 1\n\n'
-        + method.format(1, 1)
-        + "    y = 2\n    z = 3\n\n"
-        + method.format(2, 2)
-        + "    class Inner:\n        def deep(self):\n            return 'some text'\n\n"
-        + "        def deeper(self):\n            return 'more text to fill this'\n"
-    )
-    spans = split_code(text, "python", 120, 0)
-    head = "class A(\n    B, c.D[int, str], metaclass=M\n):\n"
-    assert [(s.kind, s.name, s.class_name, s.extends, s.header) for s in spans] == [
-        ("class", "A", "A", "B, c.D[int, str]", ""),
-        ("method", "m1", "A", None, head),
-        ("class", "A", "A", "B, c.D[int, str]", head),
-        ("method", "m2", "A", None, head),
-        ("class", "Inner", "A.Inner", None, head),
-        ("method", "deep", "A.Inner", None, head + "    class Inner:\n"),
-        ("method", "deeper", "A.Inner", None, "    class Inner:\n"),  # there is no room for more
-    ]
-
-
 def test_definitions_in_a_condition_are_pieces_where_it_is_too_large() -> None:
     text = (
         "if sys.platform == 'win32':\n    def f():\n        return 'one thing'\n\n"
@@ -195,20 +130,6 @@ def test_definitions_in_a_condition_are_pieces_where_it_is_too_large() -> None:
     assert [name for _, name in names(text, 80)] == [
         "if sys.platform == 'win32':", "f", "g", "if sys.platform == 'win32':", "f",
     ]  # fmt: skip
-
-
-def test_what_is_wrong_with_one_definition_harms_no_other() -> None:
-    text = (
-        "import os\n\n\ndef a():\n    return (\n\n\nclass B:\n    def c(self):\n        pass\n\n\n"
-        "def d(:\n    {{ name }}\n\n\nasync def e():\n    pass\n"
-    )
-    assert names(text) == [
-        ("module", ""),
-        ("block", "a"),
-        ("class", "B"),
-        ("function", "d"),
-        ("function", "e"),
-    ]
 
 
 def test_a_large_class_with_a_mistake_in_it_is_named_once() -> None:
@@ -239,31 +160,19 @@ def test_what_takes_too_long_to_parse_is_split_by_its_looks(
     assert len(spans) == 3_001
 
 
-@pytest.mark.parametrize("indent", ["\t", "  ", "        "])
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_python_2_tabs_and_crlf_are_split_like_any_other(indent: str, line_end: str) -> None:
+def test_python_2_with_tabs_and_crlf_is_split_like_any_other() -> None:
     text = (
         "import os\nclass A:\n>def f(self):\n>>print 'x', `y`\n>>exec 'a' in b\n"
         ">def g(self, (a, b)):\n>>raise E, 'x'\ndef h():\n>pass\n"
     )
-    text = text.replace(">", indent).replace("\n", line_end)
-    assert names(text, 60 + 6 * len(indent)) == [
+    text = text.replace(">", "\t").replace("\n", "\r\n")
+    assert names(text, 66) == [
         ("module", ""),
         ("class", "A"),
         ("method", "f"),
         ("method", "g"),
         ("function", "h"),
     ]
-
-
-def test_what_looks_like_a_definition_in_a_string_is_none() -> None:
-    text = (
-        'a = """\ndef no():\n    pass\n"""\nb = \'\'\'\nclass No:\n    x = """\n\'\'\'\n'
-        "c = 'it is \"\"\" quoted'\nd = \"\\\n\\\ndef no(): pass\"  # '''\n"
-        'def yes():\n    r"""\ndef no():\n\\"""\n    """\n    return 1\n'
-    )
-    assert names(text) == [("block", "a"), ("function", "yes")]
-    assert split_code(text, "python")[-1].text.endswith("return 1")
 
 
 def definitions(text: str) -> list[tuple[Definition, int, int, bool]]:
@@ -322,154 +231,3 @@ def check_methods(node: ast.ClassDef, spans: list[CodeSpan]) -> None:
     [first, *_] = [s for s in spans if s.kind == "class" and s.class_name == node.name]
     bases = ", ".join(ast.unparse(base) for base in node.bases)
     assert (first.extends or "").replace('"', "'") == bases
-
-
-def test_comments_that_make_a_definition_too_large_are_a_piece_of_their_own() -> None:
-    text = "# long comment\n" * 5 + "@a\ndef f():\n    return 1\n"
-    *above, last = shape(text, 40)
-    assert last == ("function", "f", "@a\ndef f():\n    return 1")
-    assert {kind for kind, _, _ in above} == {"block"}
-
-
-GO = """// Copyright.
-
-//go:build linux
-
-// Package p does.
-package p
-
-import (
-\t"fmt"
-)
-
-/*
-#include <x.h>
-*/
-import "C"
-
-// Limits of it.
-const (
-\t// A is one.
-\tA = iota
-\tB
-)
-
-var text = `
-func no() {
-}
-type No struct{}
-`
-
-// T holds.
-//
-// And more.
-type T struct {
-\ta int
-}
-
-/* Get gets,
-   func no() {
-*/
-func (t *T) Get(f func(a int) string) (int, error) {
-\tvar x = '{'
-\ttype local struct{}
-\treturn t.a, nil
-}
-
-func Map[K any](m map[K]int) []K { return nil }
-func (List[T]) Len() int { return 0 }
-
-type (
-\tOne int
-\tTwo string
-)
-"""
-
-
-def test_each_declaration_of_go_is_a_piece_with_its_comments() -> None:
-    spans = split_code(GO, "go")
-    assert [(s.kind, s.name, s.class_name) for s in spans] == [
-        ("module", "", None),
-        ("block", "A", None),
-        ("block", "text", None),
-        ("type", "T", None),
-        ("method", "Get", "T"),
-        ("function", "Map", None),
-        ("method", "Len", "List"),
-        ("type", "One", None),
-    ]
-    assert spans[4].text.startswith("/* Get gets,")
-
-
-SHELL = """#!/usr/bin/env bash
-# Deploys it.
-
-set -euo pipefail
-NAME=x
-
-# Say it.
-log() {
-  echo "$*" >&2
-
-  echo '}'
-}
-function build {
-  cat <<-EOF
-	a
-
-	}
-	EOF
-  sed 's/#{/}/' <<< "$x"
-}
-
-one() { echo 1; }
-two () (
-  cd x
-)
-
-for f in *; do
-  log "$f"
-
-  build
-done
-
-cat > file <<'END' && echo "it's"
-no() {
-
-  $x
-}
-END
-
-awk '
-BEGIN { x = 1 }
-
-function no() {
-}
-'
-
-export PATH="$(cat <<EOF
-a "quoted" b
-
-it's
-EOF
-)"
-
-main "$@"  # it's the end
-"""
-
-
-def test_functions_of_a_script_are_pieces_and_the_rest_is_packed() -> None:
-    assert names(SHELL, language="shell") == [
-        ("block", "set -euo pipefail"),
-        ("function", "log"),
-        ("function", "build"),
-        ("function", "one"),
-        ("function", "two"),
-        ("block", "for f in *; do"),
-    ]
-
-
-def test_a_function_that_is_handed_a_long_text_is_split() -> None:
-    text = "f() {\n  cat\n} <<EOF\n" + "line of text\n" * 60 + "EOF\n"
-    spans = split_code(text, "shell", 200, 20)
-    assert spans[0].name == "f" and all(len(span.text) <= 200 for span in spans)

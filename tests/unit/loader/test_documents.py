@@ -25,10 +25,9 @@ def test_a_file_of_a_hundred_megabytes_is_left_out_unread(tmp_path: Path) -> Non
     assert skipped == {"huge.txt": "has 100.0 MB; the limit is 20.0 MB"}
 
 
-@pytest.mark.parametrize("path", ["x" * 300, "nul\0byte"])
-def test_an_impossible_path_is_an_error_and_no_traceback(path: str) -> None:
+def test_an_impossible_path_is_an_error_and_no_traceback() -> None:
     with pytest.raises(InputError):
-        read_documents(path)
+        read_documents("nul\0byte")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
@@ -47,12 +46,6 @@ def test_a_name_that_is_no_unicode_is_left_out(tmp_path: Path) -> None:
     documents, skipped = read(tmp_path)
     assert documents == []
     assert skipped == {"bad?.md": "has a name that is not valid Unicode"}
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a backslash separates folders there")
-def test_a_name_with_a_backslash_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "a\\b.md").write_text("x", encoding="utf-8")
-    assert read(tmp_path) == ([], {"a\\b.md": "has a backslash in its name"})
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes in folders")

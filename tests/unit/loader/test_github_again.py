@@ -33,16 +33,11 @@ def test_a_folder_may_become_a_file_and_a_file_a_folder(
     assert checkout.there() == changed
 
 
-@pytest.mark.parametrize("damage", ["changed", "deleted"])
-def test_a_file_that_was_damaged_is_brought_again(
-    repository: Repository, damage: str, checkout: Any
-) -> None:
+def test_files_that_were_damaged_are_brought_again(repository: Repository, checkout: Any) -> None:
     checkout.download()
-    if damage == "changed":
-        (checkout.dest / "apps" / "a.yaml").write_bytes(b"kind: mine")
-    else:
-        (checkout.dest / "apps" / "a.yaml").unlink()
-    assert checkout.download().fetched == 1
+    (checkout.dest / "apps" / "a.yaml").write_bytes(b"kind: mine")
+    (checkout.dest / "apps" / "b.YAML").unlink()
+    assert checkout.download().fetched == 2
     assert checkout.there() == checkout.yaml
 
 
@@ -67,7 +62,7 @@ def test_a_folder_of_another_repository_is_not_touched(
     assert checkout.there() == checkout.yaml
 
 
-@pytest.mark.parametrize("note", ["", "{}", "[1]", '{"version": 2}', "{"])
+@pytest.mark.parametrize("note", ["{}", '{"version": 2}', "{"])
 def test_a_note_that_cannot_be_read_is_an_error_that_says_what_to_do(
     repository: Repository, note: str, checkout: Any
 ) -> None:
@@ -113,19 +108,6 @@ def test_a_destination_of_its_own_for_each_repository_and_ref(
 
 
 # --- what could not be had ---
-
-
-def test_a_file_that_changes_between_listing_and_download_is_seen(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    github.fail("blobs/", faults.changed_content())
-    checkout.download()
-    assert checkout.there() == checkout.yaml  # asked for once more
-    assert github.count("/blobs/") == 5
-    repository.commit({"a.yaml": b"new"})
-    github.fail("blobs/", faults.changed_content(), times=2)
-    with pytest.raises(IncompleteDownloadError, match=r"a\.yaml is not what was listed"):
-        checkout.download()
 
 
 def test_a_server_that_has_stopped_to_answer_ends_it(
@@ -208,7 +190,7 @@ def test_trees_that_are_truncated_again_and_again_end(
     assert github.count("git/trees") == 7
 
 
-@pytest.mark.parametrize("given", [None, 7, "x", {}, [7], [[]], [{"path": 7}]])
+@pytest.mark.parametrize("given", [None, [7], [{"path": 7}]])
 def test_a_tree_of_another_form_is_an_error_that_says_so(
     github: GitHubServer, repository: Repository, checkout: Any, given: Any
 ) -> None:

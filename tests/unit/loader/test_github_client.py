@@ -19,7 +19,6 @@ from course_lib.loader.github.client import GitHubClient
 from course_lib.loader.github.errors import (
     AnswerError,
     GitHubError,
-    GoneError,
     NotFoundError,
     UnreachableError,
 )
@@ -60,30 +59,6 @@ def client(
         yield client
 
 
-def statuses(github: GitHubServer) -> list[int]:
-    return [one.status for one in github.seen]
-
-
-@pytest.mark.parametrize("status", [500, 408])
-def test_faults_of_the_server_are_tried_again(
-    client: GitHubClient, github: GitHubServer, status: int
-) -> None:
-    github.fail("commits", faults.status(status), times=2)
-    assert client.json(COMMIT)["sha"]
-    assert statuses(github) == [status, status, 200]
-
-
-@pytest.mark.parametrize(
-    "fault", [faults.short_body(), faults.short_body(0.0), faults.hang_up(), faults.broken_json()]
-)
-def test_an_answer_that_is_not_whole_is_tried_again(
-    client: GitHubClient, github: GitHubServer, fault: faults.Fault
-) -> None:
-    github.fail("commits", fault)
-    assert client.json(COMMIT)["sha"]
-    assert len(github.seen) == 2
-
-
 def test_a_server_that_is_not_there_is_an_error_after_some_attempts(
     client: GitHubClient, github: GitHubServer
 ) -> None:
@@ -100,30 +75,6 @@ def test_a_secondary_limit_that_does_not_end_is_an_error(
         client.json(COMMIT)
     assert len(github.seen) == 5
     assert [wait.seconds for wait in waits] == [60, 120, 240, 480]
-
-
-@pytest.mark.parametrize(
-    ("status", "message", "error"),
-    [
-        (401, "Bad credentials", GitHubError),
-        (403, "Resource not accessible by personal access token", GitHubError),
-        (404, "Not Found", NotFoundError),
-        (409, "Git Repository is empty.", GitHubError),
-        (410, "Issues are disabled for this repo", GoneError),
-        (422, "No commit found for SHA: x", NotFoundError),
-        (451, "Repository access blocked", GitHubError),
-        (400, "Problems parsing", GitHubError),
-    ],
-)
-def test_what_will_not_pass_is_told_apart_and_not_tried_again(
-    client: GitHubClient, github: GitHubServer, status: int, message: str, error: type[GitHubError]
-) -> None:
-    github.fail("commits", faults.refused(status, message))
-    with pytest.raises(error, match=message) as caught:
-        client.json(COMMIT)
-    assert type(caught.value) is error
-    assert caught.value.hint
-    assert len(github.seen) == 1
 
 
 def test_a_page_in_html_is_no_answer(client: GitHubClient, github: GitHubServer) -> None:
@@ -235,17 +186,6 @@ def test_requests_without_end_end(
     assert len(github.seen) == 7
 
 
-def test_pages_are_followed_to_the_last(
-    client: GitHubClient, github: GitHubServer, repository: Repository
-) -> None:
-    repository.issues = [issue(number) for number in range(1, 8)]
-    place = "repos/heron/platform/issues"
-    numbers = [one["number"] for one in client.pages(place, {"per_page": "3", "state": "all"})]
-    assert sorted(numbers) == [1, 2, 3, 4, 5, 6, 7]
-    assert len(github.seen) == 3
-    assert all("state=all" in one.path for one in github.seen)
-
-
 def test_a_next_page_on_another_host_does_not_get_the_token(
     client: GitHubClient, github: GitHubServer
 ) -> None:
@@ -283,20 +223,6 @@ def test_the_token_is_in_no_log_no_error_and_no_representation(
     shown += [record.getMessage() + str(vars(record)) for record in caplog.records]
     shown.append(json.dumps([repr(one) for one in github.seen]))
     assert not [text for text in shown if TOKEN in text]
-
-
-def issue(number: int) -> dict[str, object]:
-    return {
-        "number": number,
-        "title": f"Issue {number}",
-        "body": "",
-        "state": "open",
-        "user": "ines",
-        "labels": [],
-        "created_at": f"2026-01-{number:02}T00:00:00Z",
-        "updated_at": f"2026-01-{number:02}T00:00:00Z",
-        "comments": [],
-    }
 
 
 def test_a_304_that_nobody_asked_for_is_no_answer(

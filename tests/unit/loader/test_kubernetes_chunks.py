@@ -57,36 +57,10 @@ spec:
 """
 
 
-def test_a_resource_that_fits_is_one_piece_under_its_header() -> None:
-    text = "kind: A\nmetadata:\n  name: a\n---\napiVersion: v1\nkind: B\n"
-    pieces = chunk_resources(text, source_path="base/all.yaml")
-    assert [piece.text for piece in pieces] == [
-        "# A a\n# base/all.yaml\nkind: A\nmetadata:\n  name: a\n",
-        "# v1 B\n# base/all.yaml\napiVersion: v1\nkind: B\n",
-    ]
-
-
-def test_the_limits_of_a_container_keep_their_owner() -> None:
-    pieces = chunk_resources(DEPLOYMENT, 320, source_path="base/web.yaml")
-    [cache] = [piece for piece in pieces if "name: cache" in piece.text]
-    assert cache.path == "spec.template.spec.containers[1]"
-    assert cache.text == (
-        "# apps/v1 Deployment web in namespace shop: runs a program in containers\n"
-        "# base/web.yaml at spec.template.spec.containers[1]\n" + CONTAINER.format(name="cache")
-    )
-
-
-def test_what_fits_together_stays_together() -> None:
-    pieces = chunk_resources(DEPLOYMENT, 500)
-    for name in ("front", "cache", "proxy"):
-        assert sum(CONTAINER.format(name=name) in piece.text for piece in pieces) == 1
-
-
 @pytest.mark.parametrize(
     ("line", "where"),
     [
         ("data:\n  a.conf: |\n    {}\n", 'data["a.conf"]'),
-        ("data:\n  a: '{}'\n", "data.a"),
         ("items:\n- - b: {}\n", "items[0][0].b"),
         ("'data':\n    \"a b\": {}\n", 'data["a b"]'),
     ],
@@ -98,26 +72,12 @@ def test_a_value_that_is_too_long_is_cut_under_its_own_path(line: str, where: st
     assert "".join(text[piece.start : piece.end] for piece in pieces) == text
 
 
-def test_text_in_a_block_scalar_is_no_key() -> None:
-    text = "kind: A\ndata:\n  a: |\n" + "    kind: X\n    b: 1\n" * 20
-    assert {piece.path for piece in chunk_resources(text, 120)[1:]} == {"data.a"}
-
-
 def test_items_of_a_list_have_paths_of_their_own() -> None:
     item = "- kind: A\n  metadata:\n    name: a\n  spec:\n" + "    key: some value here\n" * 8
     pieces = chunk_resources("kind: List\nitems:\n" + item + item, 160)
     assert {piece.resource.identity.kind for piece in pieces} == {"A"}
     assert all(not piece.path.startswith(("items", "[")) for piece in pieces)
     assert any(piece.path.startswith("spec") for piece in pieces)
-
-
-def test_of_a_definition_only_the_top_of_its_schemas_is_kept() -> None:
-    pieces = chunk_resources(CRD, 2000)
-    kept = "".join(CRD[piece.start : piece.end] for piece in pieces)
-    for words in ("A queue of orders.", "of the queue.", "What is there.", "served: true", "Queue"):
-        assert words in kept
-    for words in ("How deep", "versioned schema", "boolean"):
-        assert words not in kept
 
 
 @settings(max_examples=150)
@@ -150,11 +110,6 @@ def test_pieces_are_slices_that_fit_and_lose_nothing(text: str, size: int) -> No
 def test_a_limit_that_leaves_no_room_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 100, not 99"):
         chunk_resources("kind: A", 99)
-
-
-def test_a_name_of_many_lines_stays_on_one_line_of_the_header() -> None:
-    [piece] = chunk_resources('kind: A\nmetadata:\n  name: "x\\ny: z"\n')
-    assert piece.header == "# A x y: z\n"
 
 
 def test_a_header_leaves_room_for_the_piece_however_deep_it_lies() -> None:

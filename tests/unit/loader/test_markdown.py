@@ -17,10 +17,6 @@ def page(content: str, name: str = "folder/page.md") -> Document:
     return Document(Path(name), name, content)
 
 
-def names(content: str, size: int = 12) -> list[str]:
-    return [chunk.name for chunk in split_document(page(content), chunk_size=size, chunk_overlap=0)]
-
-
 def heading_of(content: str) -> str:
     """Return the name of the piece that holds the word `body`."""
     chunks = split_document(page(content + "\n\nbody"), chunk_size=5, chunk_overlap=0)
@@ -60,26 +56,6 @@ def test_sections_are_the_whole_text_and_begin_with_headings(content: str, size:
     )
 
 
-def test_pieces_of_white_space_alone_are_left_out() -> None:
-    assert split_document(page(" \n\n\t\r\n   \u2028")) == []
-    chunks = split_document(page("a" + " " * 30 + "b"), chunk_size=4, chunk_overlap=0)
-    assert [(c.content.strip(), c.custom_meta["chunkIndex"]) for c in chunks] == [
-        ("a", 0),
-        ("b", 1),
-    ]
-
-
-def test_a_heading_belongs_to_what_follows_it() -> None:
-    text = "# One\n\naaaaa\n\n## Two\n\nbbbbb ccccc"
-    chunks = split_document(page(text), chunk_size=16, chunk_overlap=0)
-    assert [(one.name, one.content, one.custom_meta["header"]) for one in chunks] == [
-        ("One", "# One\n\naaaaa\n\n", "One\n"),
-        ("Two", "## Two\n\n", "One > Two\n"),
-        ("Two", "bbbbb ccccc", "One > Two\n"),
-    ]
-    assert heading_of("# One\n\n## Two\n\n# Three") == "Three"
-
-
 def test_small_neighbours_are_one_piece_under_what_they_share() -> None:
     text = "# Page\n\n## Install\n\n### Linux\n\nOne.\n\n### Mac\n\nTwo.\n\n## Use\n\nThree."
     for size, headers in (
@@ -92,35 +68,9 @@ def test_small_neighbours_are_one_piece_under_what_they_share() -> None:
         assert [one.name for one in chunks] == [header.split(" > ")[-1] for header in headers]
 
 
-def test_front_matter_gives_the_title_and_its_comments_are_no_headings() -> None:
-    text = "---\n# old: no\ntitle: 'Roll back'\n---\nFirst.\n\n## Why\n\nSecond."
-    chunks = split_document(page(text), chunk_size=44, chunk_overlap=0)
-    assert [(one.name, one.custom_meta["header"]) for one in chunks] == [
-        ("Roll back", "Roll back\n"),
-        ("Why", "Roll back > Why\n"),
-    ]
-    assert [one.name for one in split_document(page("---\n# A\nb\n"))] == ["A"]
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "```\n# comment\n```",
-        "~~~\n# comment\n```\n# comment\n~~~",
-        "````\n```\n# comment\n```\n# comment\n````",
-        "```\r\n# comment\r\n```\r",
-        "~~~ with `ticks`\n# comment\n~~~",
-    ],
-)
-def test_comments_in_fenced_code_are_no_headings(code: str) -> None:
-    assert heading_of(f"# Before\n\n{code}") == "Before"
-    assert heading_of(f"# Before\n\n{code}\n\n# After") == "After"
-
-
 @pytest.mark.parametrize(
     ("heading", "name"),
     [
-        ("Pipelines\n=========", "Pipelines"),
         ("Pipelines\r\nand steps\r\n---", "Pipelines and steps"),
         ("## [Install](https://a.example) the *first* `kfp` <a id=a></a>", "Install the first kfp"),
         ("## ![logo](x.png) Serving {#serve-models}", "logo Serving"),
@@ -135,25 +85,18 @@ def test_a_headings_name_is_what_a_reader_sees(heading: str, name: str) -> None:
 @pytest.mark.parametrize(
     "code",
     [
+        "```\r\n# comment\r\n```\r",
+        "~~~ with `ticks`\n# comment\n~~~",
         "1. ```sh\n   # comment\n   ```",
         "- step\n\n  ```\n  # comment\n  ```",
-        "<!--\n# comment\n-->",
         "<!-- Copyright\n\n# comment\n\n-->",
         "<pre>\n# comment\n\n# another\n</pre>",
-        "    # comment",
         "> # quoted",
     ],
 )
 def test_what_is_no_heading_to_commonmark_is_none_here(code: str) -> None:
     assert heading_of(f"# Before\n\n{code}") == "Before"
     assert heading_of(f"# Before\n\n{code}\n\n# After") == "After"
-
-
-def test_a_licence_in_a_comment_is_not_the_pages_title() -> None:
-    text = "<!--\n# Copyright 2026 The Authors\n-->\nServing\n=======\n\nbody"
-    chunks = split_document(page(text), chunk_size=40, chunk_overlap=0)
-    assert chunks[-1].name == "Serving"
-    assert {one.custom_meta["header"] for one in chunks if "body" in one.content} == {"Serving\n"}
 
 
 def test_a_long_line_of_spaces_or_marks_is_no_trap() -> None:

@@ -12,9 +12,8 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
-from course_lib.xray import LANGUAGES, Package, TableDescriber, find_lock_files
+from course_lib.xray import LANGUAGES, find_lock_files
 from course_lib.xray.descriptions import LONGEST
-from course_lib.xray.lockfiles import FORMATS, lock_format
 from course_lib.xray.measure import Instruction, read_instructions, score_suggestions
 
 LOCKFILES = project_root() / "data" / "lockfiles"
@@ -31,45 +30,6 @@ def rows() -> list[dict[str, Any]]:
 
 def files() -> list[Path]:
     return sorted(path for path in LOCKFILES.rglob("*") if path.is_file())
-
-
-def test_the_formats_of_the_two_projects_are_these() -> None:
-    """The others are tried on texts in test_lockfiles.py."""
-    found = {
-        one.id
-        for path in files()
-        if (one := lock_format(path.relative_to(LOCKFILES).as_posix())) is not None
-    }
-    others = {
-        "Pipfile.lock",
-        "bun.lock",
-        "composer.lock",
-        "pdm.lock",
-        "pnpm-lock.yaml",
-        "yarn.lock",
-    }
-    assert found == {one.id for one in FORMATS} - others
-    assert {path.parts[-1] for path in LOCKFILES.iterdir()} == {*PROJECTS, TABLE.name}
-
-
-def test_the_projects_share_packages_in_three_languages_at_different_versions() -> None:
-    one, two = PROJECTS.values()
-    for language in ("go", "javascript", "python"):
-        left, right = one.packages(language), two.packages(language)
-        assert len(set(left) & set(right)) >= 15, language
-        assert set(left) - set(right) and set(right) - set(left), language
-        assert any(left[name] != right[name] for name in set(left) & set(right)), language
-
-
-def test_every_package_but_the_projects_own_forks_has_a_description() -> None:
-    for files in PROJECTS.values():
-        for language in files.languages():
-            asked = [Package(language, name) for name in files.packages(language)]
-            known = {one for found in TableDescriber().describe(asked) for one in found}
-            assert {one.name for one in asked if one not in known} <= {
-                "github.com/heron/apns2",
-                "heron-audit",
-            }
 
 
 def test_the_table_is_in_order_and_tells_each_package_once_and_shortly() -> None:

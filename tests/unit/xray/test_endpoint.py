@@ -9,7 +9,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from course_lib.errors import CourseError
 from course_lib.xray import LockFiles, Package, sync_project
 from course_lib.xray.descriptions import DescriberStoppedError, Descriptions, InstalledDescriber
 from course_lib.xray.endpoint import ModelDescriber
@@ -49,10 +48,6 @@ def well(question: str) -> str:
     return "\n".join(map(json.dumps, rows))
 
 
-def busy(question: str) -> str:
-    raise CourseError("the server takes no more requests for now", hint="Use another one.")
-
-
 @pytest.fixture(autouse=True)
 def two_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("course_lib.xray.endpoint.BATCH", 2)
@@ -69,13 +64,6 @@ def test_packages_are_asked_for_in_batches_of_one_language() -> None:
     assert run.batches[0][PACKAGES[0]] == "What p0 does"
     assert run.stopped == "" and run.describer.spent > 0
     assert run.asked[-1] == "Packages for go:\ng v1\nh"
-
-
-def test_a_model_that_cannot_be_asked_ends_the_run_and_keeps_what_came() -> None:
-    run = Run(well, busy).describe(PACKAGES)
-    assert [package.name for found in run.batches for package in found] == ["p0", "p1"]
-    assert "takes no more requests for now" in run.stopped and "Scan again" in run.stopped
-    assert len(run.asked) == 2
 
 
 def test_what_models_like_to_write_around_an_answer_does_no_harm(

@@ -8,17 +8,13 @@ import psycopg
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.settings import project_root
 from course_lib.xray import (
     LockFiles,
     TableDescriber,
-    find_lock_files,
-    offline_describer,
     suggest,
     sync_packages,
     sync_project,
 )
-from course_lib.xray.suggestions import nearest_packages_query
 
 Conn = psycopg.Connection[Any]
 
@@ -38,26 +34,6 @@ def filled(conn: Conn, client: Any) -> Conn:
 
 
 GO = "module a\ngo 1.24\nrequire github.com/zmb3/spotify/v2 v2.4.3\n"
-
-
-def test_the_nearest_are_those_of_a_plain_computation(conn: Conn, client: Any) -> None:
-    folder = project_root() / "data" / "lockfiles" / "rider-app"
-    sync_project(
-        conn, "app", find_lock_files(folder), embedder=client, describer=offline_describer()
-    )
-    packages = conn.execute(
-        "SELECT name, concat_ws(': ', name, description) FROM xray_packages "
-        "WHERE language = 'ruby' ORDER BY name"
-    ).fetchall()
-    assert len(packages) > 100
-    rows = client.encode([text for _, text in packages])
-    for ask in ("refund the payment", "only supervisors may do this", "x"):
-        vector = client.encode([ask])[0]
-        similarity = rows @ vector
-        best = sorted(range(len(packages)), key=lambda at: -similarity[at])[:10]
-        query = nearest_packages_query(vector, "app", "ruby", client.model_name, 10)
-        found = [name for name, *_ in conn.execute(*query)]
-        assert found == [packages[at][0] for at in best]
 
 
 def test_only_vectors_of_the_model_that_asks_count(

@@ -11,13 +11,10 @@ from course_lib.errors import DatabaseError, InputError
 from course_lib.store import connect
 from course_lib.xray import (
     LockFiles,
-    Package,
     forget_project,
     sync_packages,
     sync_project,
 )
-from course_lib.xray.catalogue import delete_orphans
-from course_lib.xray.tables import alone_in
 from tests.schemas import OwnSchema
 
 Conn = psycopg.Connection[Any]
@@ -42,19 +39,6 @@ def test_a_new_version_updates_its_row_and_is_embedded_again_only_if_its_text_ch
     assert report(conn, "app") == {"same": ("2", "Stays"), "other": ("2", "After")}
     assert client.texts == ["other: After"]
     assert (done.filled.described, done.filled.embedded) == (1, 1)
-
-
-def test_what_the_catalogue_knows_is_neither_asked_for_nor_embedded_again(
-    conn: Conn, client: Any, told: Any, report: Any
-) -> None:
-    sync_project(conn, "one", python("rich==1"), embedder=client, describer=told(rich="Colours"))
-    client.texts.clear()
-    knows = told(rich="Something else", new="New")
-    done = sync_project(conn, "two", python("rich==2", "new==1"), embedder=client, describer=knows)
-    assert knows.asked == [Package("python", "new", "1")]
-    assert client.texts == ["new: New"]
-    assert report(conn, "two")["rich"] == ("2", "Colours")
-    assert done.filled.embedded == 1
 
 
 def test_a_package_of_the_same_name_in_another_language_is_another_package(conn: Conn) -> None:
@@ -108,18 +92,6 @@ def test_a_description_that_changes_while_it_is_encoded_is_not_overwritten(
     assert catalogue(conn) == {"rich": ("After", None)}
     client.encode = encode
     assert sync_project(conn, "app", files, embedder=client).filled.embedded == 1
-
-
-def test_the_orphan_query_takes_only_what_nobody_uses(conn: Conn, catalogue: Any) -> None:
-    sync_packages(conn, "one", "python", {"used": "1"})
-    conn.execute(
-        "INSERT INTO xray_packages (language, name) VALUES ('python', 'left'), ('go', 'left')"
-    )
-    with alone_in(conn, "python"):
-        assert delete_orphans(conn, "python", ["used", "left", "unknown"]) == ["left"]
-        assert delete_orphans(conn, "python", []) == []
-    rows = conn.execute("SELECT language, name FROM xray_packages ORDER BY 1").fetchall()
-    assert rows == [("go", "left"), ("python", "used")]
 
 
 def test_the_database_itself_refuses_to_lose_a_package_in_use(conn: Conn) -> None:

@@ -11,19 +11,16 @@ from psycopg.errors import InsufficientPrivilege
 
 from course_lib.errors import DatabaseError, SchemaMismatchError
 from course_lib.store import as_tenant, connect, fresh_database, service_url
-from course_lib.store.collection import in_collection
 from course_lib.store.databases import FreshDatabase
 from course_lib.xray import (
     LockFiles,
     create_tables,
     drop_tables,
     forget_project,
-    migrate_reports,
     suggest,
     sync_packages,
     sync_project,
 )
-from course_lib.xray.tables import has_tables
 
 Conn = psycopg.Connection[Any]
 FILES = LockFiles({"requirements.txt": "rich==1\ntyper==1"})
@@ -57,18 +54,6 @@ def reader(conn: Conn, roles: FreshDatabase) -> Any:
     create_tables(conn)
     with connect(url, autocommit=True) as connection:
         yield connection
-
-
-def test_two_tenants_have_projects_of_the_same_name(conn: Conn, client: Any) -> None:
-    for tenant, lines in (("one", "rich==1"), ("two", "rich==2\ntyper==1")):
-        files = LockFiles({"requirements.txt": lines})
-        sync_project(conn, "app", files, tenant=tenant, embedder=client)
-    for tenant, versions in (("one", {"1"}), ("two", {"1", "2"}), ("three", set())):
-        found = suggest(
-            conn, client, "colours", project="app", language="python", tenant=tenant, k=9
-        )
-        assert {one.version for one in found.packages} == versions
-    assert forget_project(conn, "app", tenant="one")[0].orphans == ()
 
 
 def test_the_writer_syncs_its_own_tenant_and_sees_no_other(
@@ -135,19 +120,6 @@ def test_a_role_without_rights_is_told_who_makes_the_tables(conn: Conn, writer: 
     with pytest.raises(DatabaseError, match="holds no packages yet"):
         suggest(writer, None, "x", project="app", language="python")
     assert forget_project(writer, "app") == []
-
-
-def test_a_collection_needs_no_index(roles: FreshDatabase, client: Any) -> None:
-    url = in_collection(roles.url, "packages_only")
-    for _ in range(2):
-        with connect(url, autocommit=True) as mine:
-            sync_project(mine, "app", FILES, embedder=client)
-            found = suggest(mine, client, "colours", project="app", language="python")
-            assert [one.similarity is None for one in found.packages] == [False, False]
-            assert migrate_reports(mine).reports == 0
-    with connect(roles.url, autocommit=True) as default:
-        default.execute("DROP SCHEMA packages_only CASCADE")
-        assert not has_tables(default) or not default.execute("TABLE xray_packages").fetchall()
 
 
 def test_tables_of_another_version_are_refused_by_name_and_keep_their_rows(bare: Conn) -> None:
