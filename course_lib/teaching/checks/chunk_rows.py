@@ -170,10 +170,11 @@ def _written(connection: Any, text: str, rows: Rows) -> Any:
 
 
 def _rows(connection: Any) -> Any:
-    """Return all rows as texts, and which of them were updated."""
+    """Return all rows as texts, and which of them are new and which were updated."""
     return connection.execute(
-        "SELECT (to_jsonb(t) - 'updated_at' - 'id') #>> '{}' || embedding::text, "
-        f"updated_at <> '{LONG_AGO}' FROM document_chunks AS t ORDER BY 1"
+        "SELECT (to_jsonb(t) - '{id,created_at,updated_at}'::text[]) #>> '{}' || embedding::text, "
+        f"created_at <> '{LONG_AGO}', updated_at <> '{LONG_AGO}' FROM document_chunks AS t "
+        "ORDER BY 1"
     ).fetchall()
 
 
