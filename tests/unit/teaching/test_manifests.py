@@ -52,25 +52,6 @@ def test_a_line_knows_its_depth_and_whether_it_is_the_first_of_its_block():
     assert ITEMS[46:].startswith("  # above\n  - name: d"), "the comment goes with its line"
 
 
-def test_the_first_line_begins_where_the_resource_does_and_text_without_keys_is_one_line():
-    text = "a: 1\n---\n# two\nb: 2\n"
-    assert [line.start for line in lines_of(text, 8, len(text))] == [8, len(text)]
-    assert lines_of("no keys\n", 0, 8) == [Line(0, 0, False, ""), Line(8, -1, False, "")]
-
-
-def test_a_shared_path_is_no_longer_than_the_path_of_its_first_line():
-    texts = [(text, document) for text in MANIFESTS.values() for document in split_stream(text)]
-    for text, document in texts:
-        lines = lines_of(text, document.start, document.end)[:-1]
-        for begin in range(len(lines)):
-            for end in (begin + 1, begin + 2, begin + 7):
-                shared = shared_path(lines[begin:end])
-                assert lines[begin].path.startswith(shared)
-                assert all(
-                    re.match(r"[.\[]|$", x.path[len(shared) :]) for x in lines[begin:end]
-                ) or (shared == "")
-
-
 def test_paths_share_whole_steps_only():
     def shared(*paths: str) -> str:
         return shared_path([Line(0, 0, False, path) for path in paths])
