@@ -1,11 +1,12 @@
-"""The local GitHub: git's own hashes, GitHub's limits and answers, faults on demand."""
+"""The local GitHub: git's own hashes and archives, and what it refuses.
 
-import base64
+Its limits, pages and faults are those that `tests/unit/loader/` and `tests/blackbox/` need to come.
+"""
+
 import io
 import os
 import subprocess
 import tarfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,14 +18,12 @@ from course_lib.teaching.github_server import (
     GitHubServer,
     Repository,
     link,
-    object_sha,
     sample_repository,
     submodule,
 )
 from course_lib.teaching.github_server.archives import archive_of
 from tests.needs import needs
 
-RAW = {"Accept": "application/vnd.github.raw+json"}
 MODULE = "3f0a1c5d7e9b2468ace013579bdf02468ace1357"
 
 
@@ -153,13 +152,6 @@ def test_an_archive_is_on_another_host_which_takes_no_token(
     assert web.get(place.copy_with(path="/heron/platform/zip/v2")).status_code == 404
 
 
-def test_a_ref_of_any_form_is_a_commit(web: httpx.Client, repository: Repository) -> None:
-    main = repository.refs["heads/main"]
-    for ref in ("main", "v2", "HEAD", "heads/main", "tags/v2", "refs/heads/main", main, main[:8]):
-        assert web.get(f"/commits/{ref}").json()["sha"] == main
-    assert web.get("/commits/v1").json()["sha"] == repository.refs["tags/v1"]
-
-
 def test_what_is_not_there_is_refused_as_github_does(
     web: httpx.Client, server: GitHubServer, repository: Repository
 ) -> None:
@@ -183,63 +175,3 @@ def test_what_is_not_there_is_refused_as_github_does(
     server.tokens = frozenset({"y"})
     assert web.get("/commits/main", headers=token).status_code == 401
     assert web.get("/commits/main", headers={"Authorization": "token y"}).status_code == 200
-
-
-def test_a_tree_is_listed_alone_or_with_all_below_it(
-    web: httpx.Client, server: GitHubServer
-) -> None:
-    alone = web.get("/git/trees/main").json()
-    assert [one["path"] for one in alone["tree"]] == [
-        *("README.md", "docs.md", "docs", "link.md", "lost.md", "run.sh", "vendor")
-    ]
-    assert {one["path"]: (one["mode"], one["type"]) for one in alone["tree"]} | {} == {
-        "README.md": ("100644", "blob"),
-        "docs.md": ("100644", "blob"),
-        "docs": ("040000", "tree"),
-        "link.md": ("120000", "blob"),
-        "lost.md": ("120000", "blob"),
-        "run.sh": ("100755", "blob"),
-        "vendor": ("160000", "commit"),
-    }
-    for value in ("1", "0", "false"):
-        whole = web.get("/git/trees/main", params={"recursive": value}).json()
-        assert "docs/deep/b.md" in [one["path"] for one in whole["tree"]]
-        assert whole["truncated"] is False
-    server.sizes.tree_entries = 3
-    cut = web.get("/git/trees/main?recursive=1").json()
-    assert (len(cut["tree"]), cut["truncated"]) == (3, True)
-    docs = next(one["sha"] for one in alone["tree"] if one["path"] == "docs")
-    assert [one["path"] for one in web.get(f"/git/trees/{docs}").json()["tree"]] == ["a.md", "deep"]
-
-
-def test_contents_come_in_base64_and_raw_up_to_a_limit(
-    web: httpx.Client, server: GitHubServer, repository: Repository
-) -> None:
-    small = web.get("/contents/docs/a.md").json()
-    assert base64.b64decode(small["content"]) == b"# A\n"
-    assert (small["encoding"], small["size"], small["type"]) == ("base64", 4, "file")
-    assert web.get("/contents/link.md").json()["sha"] == small["sha"]
-    assert web.get("/contents/lost.md").status_code == 404
-    assert small["sha"] == object_sha("blob", b"# A\n")
-    assert web.get("/contents/old.md?ref=v1").status_code == 200
-    assert web.get("/contents/old.md").status_code == 404
-    assert web.get("/contents/docs/a.md", headers=RAW).content == b"# A\n"
-    server.sizes.raw_bytes = 3
-    assert web.get("/contents/docs/a.md", headers=RAW).status_code == 403
-    assert web.get(f"/git/blobs/{small['sha']}").status_code == 403
-
-
-def test_the_primary_limit_is_told_counted_and_ends(
-    web: httpx.Client, server: GitHubServer
-) -> None:
-    server.set_limit(2)
-    told = [web.get("/commits/main") for _ in range(3)]
-    assert [answer.status_code for answer in told] == [200, 200, 403]
-    assert [answer.headers["x-ratelimit-remaining"] for answer in told] == ["1", "0", "0"]
-    assert {answer.headers["x-ratelimit-limit"] for answer in told} == {"2"}
-    assert 3500 < int(told[0].headers["x-ratelimit-reset"]) - time.time() < 3602
-    assert "rate limit exceeded" in told[2].json()["message"]
-    token = {"Authorization": "Bearer x"}
-    assert web.get("/commits/main", headers=token).status_code == 200  # counted by itself
-    server.set_limit(0, status=429)
-    assert web.get("/commits/main").status_code == 429

@@ -6,7 +6,6 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader.kubernetes import split_resources, split_stream
-from course_lib.loader.resource_identity import Key, read_key
 from course_lib.loader.yaml_lines import Line, lines_of, shared_path
 from course_lib.records import Span
 from course_lib.settings import project_root
@@ -18,26 +17,6 @@ MANIFESTS = {
     for path in sorted((project_root() / "data" / "manifests").rglob("*.yaml"))
 }
 ITEMS = "spec:\n  list:\n  - name: a\n    b: |\n      c: 1\n  # above\n  - name: d\n"
-
-
-KEYS = {
-    "kind: Role\r\n": Key(0, "kind", "Role"),
-    "  a.b/c: 'x: # y' # z": Key(2, "a.b/c", "x: # y"),
-    "name: {{ .name }}-x": Key(0, "name", "{{ .name }}-x"),
-    "name: a#b": Key(0, "name", "a#b"),
-    "name: # nothing": Key(0, "name", ""),
-    "name:x": None,
-    "  - name: x": None,
-    "\"kind\": 'Role',": Key(0, "kind", "Role"),
-    "name: 'it''s'": Key(0, "name", "'it''s'"),
-    'name: "two': Key(0, "name", '"two'),
-    "": None,
-    "just text: no, two words before it": None,
-}
-
-
-def test_a_key_is_a_word_with_a_colon_and_what_comes_after_it():
-    assert {line: read_key(line) for line in KEYS} == KEYS
 
 
 def test_a_line_knows_its_depth_and_whether_it_is_the_first_of_its_block():
