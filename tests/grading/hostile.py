@@ -16,11 +16,6 @@ def first(source: str) -> dict[str, str]:
 
 ENDLESS = {
     "loop-in-a-cell": first(f"{GOOD}\nwhile True:\n    pass"),
-    "loop-in-a-function": first("def double(x):\n    while True:\n        pass"),
-    "loop-in-a-helper": first(
-        "def help_me():\n    while 1:\n        pass\n"
-        "def double(x):\n    help_me()\n    return 2 * x"
-    ),
     "loop-that-catches-all": first(
         "def double(x):\n    while True:\n        try:\n            while True: pass\n"
         "        except BaseException:\n            pass"
@@ -38,7 +33,6 @@ ENDLESS = {
 }
 
 DEADLY = {
-    "os-exit-in-a-cell": first(f"import os\n{GOOD}\nos._exit(0)"),
     "os-exit-in-a-function": first("import os\ndef double(x):\n    os._exit(0)"),
     "kill-self": first(
         "import os, signal\ndef double(x):\n    os.kill(os.getpid(), signal.SIGKILL)"

@@ -65,11 +65,6 @@ def by_heart() -> str:
     )
 
 
-REPLACES_THE_CHECK = """
-def find_cut(*args, **named):
-    return 0
-lab.check = lambda *args: print("1.1 passed")
-"""
 WRONG = "\ndef find_cut(*args, **named):\n    return None\n"
 CHANGES_WHAT_RUNS_IT = {
     "strips-asserts": "import ast\nclass Strip(ast.NodeTransformer):\n"
@@ -89,7 +84,6 @@ CHANGES_WHAT_RUNS_IT = {
     f"get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n']){WRONG}",
 }
 CHEATS = CHANGES_WHAT_RUNS_IT | {
-    "replaces": REPLACES_THE_CHECK,
     "patches": PATCHES, "bytecode": BYTECODE, "source": READS_THE_SOURCE, "by-heart": by_heart(),
 }  # fmt: skip
 
@@ -122,7 +116,7 @@ def test_a_cheat_is_held_back_or_has_no_points(held_back: dict[str, Grade], name
     assert one.flags or not one.score, one
 
 
-@pytest.mark.parametrize("name", ["patches", "by-heart", "replaces"])
+@pytest.mark.parametrize("name", ["patches", "by-heart"])
 def test_what_passes_its_check_alone_fails_its_audit(held_back, name: str) -> None:
     assert held_back[name].marks[0].state == "passed"
     said = next(flag for flag in held_back[name].flags if "the audit failed" in flag)

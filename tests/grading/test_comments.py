@@ -33,13 +33,11 @@ def test_the_line_is_that_of_the_learners_cell(place: str) -> None:
 @pytest.mark.parametrize(
     ("number", "source", "place", "error"),
     [
-        (3, "a\nb", IN_A_FORK, "SyntaxError"),
         (0, "a\nb", IN_A_FORK, "SyntaxError"),
         (10**9, "a\nb", IN_A_FORK, "SyntaxError"),
         (1, "exec('a b')", "(<string>, line {})", "SyntaxError"),
         (1, "a", "(<ipython-input-1-0>, line {}) and more", "SyntaxError"),
         (1, "a", IN_A_FORK, "ValueError"),
-        (2, "!ls \\\n  -l\ndef f(x", IN_A_FORK, "SyntaxError"),
         (2, "files = !ls \\\n  -l\ndef f(x", IN_A_FORK, "SyntaxError"),
     ],
 )
@@ -86,17 +84,6 @@ def test_a_comment_shows_hints_once_and_no_control_characters() -> None:
     text = comments(master, Grade("ada", "ada", "graded", marks))["exercise-1-1"]
     assert "1. Hint: " in text and "hint 1 of 3:" not in text and "and so on" not in text
     assert "\ufffd[2J" in text and "\x1b" not in text and "`str.rfind" in text
-
-
-def test_a_learner_reads_the_line_that_python_could_not_read(graded, tmp_path) -> None:
-    wrong = RIGHT | {"double": "\n\ndef double(x)\n    return x < 2"}
-    (grade,) = graded({"ada": wrong}).grades
-    text = comments(read_master(tmp_path / "words.ipynb"), grade)["double"]
-    expected = (
-        "    double: SyntaxError: expected ':' (line 3 of the cell)\n    \n      3 | def double(x)"
-    )
-    assert expected in text and "ipython-input" not in text
-    assert text.count("SyntaxError") == 1
 
 
 def test_what_a_hidden_test_says_is_not_told(graded, tmp_path) -> None:

@@ -144,16 +144,6 @@ def fill(url: str) -> str:
 
 @needs_fence
 @pytest.mark.long
-def test_a_table_that_fills_the_disk_is_gone_with_its_database(databases, others) -> None:
-    with psycopg.connect(given_by(others), autocommit=True) as neighbour:
-        assert FULL.search(fill(given_by(databases)))
-        neighbour.execute("CREATE TABLE small AS SELECT 1")
-    with psycopg.connect(given_by(databases), autocommit=True) as conn:
-        conn.execute("CREATE TABLE big AS SELECT repeat('x', 7000) FROM generate_series(1, 9999)")
-
-
-@needs_fence
-@pytest.mark.long
 def test_who_is_graded_after_a_submission_that_filled_the_disk_has_all_points(
     tmp_path: Path,
 ) -> None:

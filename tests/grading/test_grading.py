@@ -17,34 +17,24 @@ from course_lib.teaching.grade.library import library_for
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
 from tests.grading.classroom import RIGHT, hand_in, learners, master_notebook, write_master
 from tests.grading.conftest import any_fence, grade_class
-from tests.grading.gradebooks import with_essay
 
-WRONG = {"double": "def double(x):\n    return 3 * x", "longest": RIGHT["longest"]}
 VARIETY = {
-    "right": RIGHT,
-    "wrong": WRONG,
-    "untouched": {},
-    "syntax": RIGHT | {"double": "def double(x:\n"},
-    "import": RIGHT | {"double": f"import no_such_module\n{RIGHT['double']}"},
-    "hidden": RIGHT | {"double": "def double(x):\n    return x + x if x not in (-3,) else 0"},
     "stderr": RIGHT
     | {"double": "import sys\ndef double(x):\n    print('50%', file=sys.stderr)\n    return x + x"},
     "dies": RIGHT | {"longest": "import os\ndef longest(words):\n    os._exit(1)"},
-    "ends": RIGHT | {"double": "import os\nos._exit(0)\ndef double(x):\n    return x + x"},
-    "essay": RIGHT | {"essay": "It depends."},
     "needs-more": RIGHT | {"double": "def double(x):\n    return x + x if separator else None"},
 }
 EXPECTED = {
-    "right": (3, 5, 2), "wrong": (0, 5, 2), "untouched": (0, 0, 0), "syntax": (0, 5, 2),
-    "import": (0, 5, 2), "hidden": (0, 5, 2), "stderr": (3, 5, 2), "dies": (3, 0, 0),
-    "ends": (0, 5, 2), "essay": (3, 5, 2), "needs-more": (3, 5, 2), "settings": (0, 0, 0),
+    "stderr": (3, 5, 2), "dies": (3, 0, 0), "needs-more": (3, 5, 2), "settings": (0, 0, 0),
     "helper": (3, 5, 2),
 }  # fmt: skip
 
 
 def with_settings():
     """Return an untouched notebook whose tags and settings ask for points."""
-    sheet = learners(with_essay(), {"double": "def double(x):\n    return None", "longest": "0"})
+    sheet = learners(
+        master_notebook(), {"double": "def double(x):\n    return None", "longest": "0"}
+    )
     for one in sheet.cells:
         one.metadata["tags"] = [
             "raises-exception", "nbval-raises-exception", "nbval-skip", "skip-execution",
@@ -60,7 +50,7 @@ def with_settings():
 def with_helper():
     """Return a notebook whose answer calls a function of an added cell, which has other lines."""
     answer = {"double": "def double(x):\n    return helped(x, TIMES)", "longest": RIGHT["longest"]}
-    sheet = learners(with_essay(), answer)
+    sheet = learners(master_notebook(), answer)
     place = next(i for i, one in enumerate(sheet.cells) if one.id == "double")
     helper = (
         "import operator\nTIMES = 2\nprint(no_such_name)\n"
@@ -79,12 +69,12 @@ def of_variety(folder, **options) -> Report:
     (folder / "handed-in").mkdir(exist_ok=True)
     hand_in(folder / "handed-in", "settings", with_settings())
     hand_in(folder / "handed-in", "helper", with_helper())
-    return grade_class(folder, VARIETY, with_essay(), **options)
+    return grade_class(folder, VARIETY, master_notebook(), **options)
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory) -> Report:
-    """A class of thirteen, graded once."""
+    """A class of five, graded once."""
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     book = of_variety(tmp_path_factory.mktemp("variety"))
     left = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
@@ -95,19 +85,6 @@ def book(tmp_path_factory) -> Report:
 
 def test_points_are_what_is_due(book) -> None:
     assert points(book) == EXPECTED
-
-
-def test_a_check_says_why_what_it_needs_is_not_there(book) -> None:
-    first = {one.learner: one.marks[0] for one in book.grades}
-    assert first["syntax"].said.startswith("double: SyntaxError: incomplete input")
-    assert first["ends"].state == "died" and "the process died" in first["ends"].said
-    (untouched,) = (one for one in book.grades if one.learner == "untouched")
-    assert {mark.state for mark in untouched.marks[:3]} == {"not attempted"}
-
-
-def test_what_a_person_grades_waits_for_a_person(book) -> None:
-    status = {one.learner: (one.status, one.score) for one in book.grades}
-    assert status["essay"] == ("needs a person", 10) and status["right"] == ("graded", 10)
 
 
 def test_a_master_that_fails_its_own_check_is_refused(graded) -> None:

@@ -97,7 +97,7 @@ ATTACKS = {**ENDLESS, **DEADLY, **GREEDY, **FORGERS, **BURGLARS}
 NOISY = {"threads-left-behind", "daemons", "output"}
 """Attacks on nobody but time and space, which a limit holds and which cost no points."""
 
-KEEPS_ITS_TIME = {"loop-in-a-cell", "waits-for-input", "os-exit-in-a-cell"}
+KEEPS_ITS_TIME = {"loop-in-a-cell", "waits-for-input"}
 """Attacks before the answer: whether the first check passes is left open."""
 
 FOUND = {

@@ -35,12 +35,6 @@ def merged(master: Master, notebook, tmp_path: Path) -> Merged:
     return merge(master, read_cells(hand_in(tmp_path, "ada", notebook)))
 
 
-def test_answers_are_found_by_their_grade_ids(master, sheet, tmp_path) -> None:
-    found = merged(master, learners(sheet, RIGHT), tmp_path)
-    assert found.answers == RIGHT
-    assert not found.untouched and not found.undecided and not found.notes
-
-
 @pytest.mark.parametrize(("ids", "place"), [(True, "its cell id"), (False, "its place")])
 def test_without_metadata_answers_are_found_by_their_ids_or_their_place(
     master, sheet, tmp_path, ids: bool, place: str
@@ -73,14 +67,6 @@ def test_an_answer_that_moved_to_a_cell_of_the_learners_own_is_for_a_person(
     assert set(merged(master, notebook, tmp_path).undecided) == {"double"}
 
 
-def test_two_different_cells_of_one_grade_id_are_for_a_person(master, sheet, tmp_path) -> None:
-    notebook = learners(sheet, RIGHT)
-    other = json.loads(json.dumps(notebook.cells[3]))
-    other["source"] = "def double(x):\n    return 3"
-    notebook.cells.append(other)
-    assert set(merged(master, notebook, tmp_path).undecided) == {"double"}
-
-
 def test_of_two_cells_of_one_grade_id_the_one_that_was_written_counts(
     master, sheet, tmp_path
 ) -> None:
@@ -94,11 +80,6 @@ def test_an_answer_turned_into_text_is_for_a_person(master, sheet, tmp_path) -> 
     notebook = learners(sheet, RIGHT)
     notebook.cells[3]["cell_type"] = "markdown"
     assert "markdown" in merged(master, notebook, tmp_path).undecided["double"]
-
-
-def test_a_notebook_of_something_else_is_for_a_person(master, tmp_path) -> None:
-    other = nbformat.v4.new_notebook(cells=[cell("1 + 1"), cell("print('hello')")])
-    assert set(merged(master, other, tmp_path).undecided) == {"double", "longest"}
 
 
 def test_an_answer_of_megabytes_is_for_a_person(master, sheet, tmp_path) -> None:
@@ -128,13 +109,6 @@ def test_what_json_cannot_say_otherwise_is_read(tmp_path) -> None:
     path.write_text("\ufeff" + json.dumps({"nbformat": 4, "cells": [source]}), encoding="utf-8")
     (found,) = read_cells(path)
     assert found.source == "a = '?'\nb" and found.grade_id == ""
-
-
-def test_a_notebook_of_40_megabytes_is_read(master, sheet, tmp_path) -> None:
-    notebook = learners(sheet, RIGHT)
-    blob = nbformat.v4.new_output("stream", text="x" * 40_000_000)
-    notebook.cells[1].outputs = [blob]
-    assert merged(master, notebook, tmp_path).answers == RIGHT
 
 
 def test_a_learners_folder_holds_one_notebook_and_nothing_in_it_is_followed(tmp_path) -> None:

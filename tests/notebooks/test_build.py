@@ -6,7 +6,6 @@ import sys
 import nbformat
 import pytest
 
-from course_lib.errors import InputError
 from course_lib.settings import project_root
 from course_lib.teaching.notebooks.execute import tidy_outputs
 from course_lib.teaching.notebooks.project import BuildError, StaleError
@@ -35,55 +34,10 @@ def test_the_command_compares_one_lab_and_names_a_lab_that_is_none() -> None:
     assert missing.returncode == 1 and missing.stderr.startswith("error: there is no lab '77'")
 
 
-def test_the_solution_shows_the_function_and_the_lab_its_stub(built) -> None:
-    solution = built.cell("solutions", "exercise-1-1")["source"]
-    assert solution.startswith("import math as m\nfrom mini.maths import FACTOR, helper\n\n\ndef d")
-    assert "m.fsum" in solution
-    lab = built.cell("labs", "exercise-1-1")["source"]
-    assert lab.endswith('4.0\n    """\n    # YOUR CODE HERE\n    raise NotImplementedError()'), (
-        "signature, docstring and stub"
-    )
-    assert "fsum" not in lab and "answer" not in lab
-
-
-def test_a_solution_between_markers_is_cleared_with_its_indentation(built) -> None:
-    assert built.cell("labs", "exercise-1-3")["source"] == (
-        "def triple(value):\n    '''Return three times the value.'''\n"
-        "    # YOUR CODE HERE\n    raise NotImplementedError()"
-    )
-
-
-def test_a_claim_is_run_in_the_solution_and_is_not_in_the_learners_notebook(built) -> None:
-    claims = {
-        folder: [
-            (cell["metadata"]["tags"], cell["execution_count"], cell["outputs"])
-            for cell in built.notebook(folder)["cells"]
-            if "they stay doubled" in "".join(cell["source"]) and cell["cell_type"] == "code"
-        ]
-        for folder in ("solutions", "labs")
-    }
-    assert claims == {"solutions": [(["claim", "nbval-ignore-output"], 7, [])], "labs": []}
-
-
 def test_a_claim_that_does_not_hold_ends_the_build_with_its_sentence(built) -> None:
     built.change(SOURCE, "double(20) == 40", "double(20) == 41")
     with pytest.raises(BuildError, match=r"cell 7 \(claim-.* failed: .*: they stay doubled"):
         build_labs(["01"], project=built.project)
-
-
-def test_nbgrader_finds_what_to_grade_and_what_is_locked(built) -> None:
-    from nbgrader.nbgraderformat import read
-    from nbgrader.utils import compute_checksum, is_grade, is_locked, is_solution
-
-    numbers = {f"1-{number}" for number in (1, 2, 3)}
-    with (built.root / "labs" / "01_doubling.ipynb").open(encoding="utf-8") as file:
-        cells = {cell.id: cell for cell in read(file, as_version=4).cells}
-    assert {one for one, c in cells.items() if is_grade(c)} == {f"check-{n}" for n in numbers}
-    assert {one for one, c in cells.items() if is_solution(c)} == {f"exercise-{n}" for n in numbers}
-    check = cells["check-1-1"]
-    assert is_locked(cells["setup"]) and is_locked(check)
-    assert check.metadata.nbgrader.checksum == compute_checksum(check)
-    assert check.metadata.nbgrader.points == 2 and check.metadata.editable is False
 
 
 def test_nbgraders_own_release_of_the_solution_is_the_lab(built) -> None:
@@ -243,14 +197,6 @@ def test_a_source_that_breaks_a_rule_is_refused_by_name(course) -> None:
         assert message in str(raised.value) and "01_doubling.py" in str(raised.value)
         source.write_text(good, encoding="utf-8")
     assert course.notebooks() == {}
-
-
-def test_a_lab_is_found_by_number_and_by_name(course) -> None:
-    for given in ("1", "01", "01_doubling", "solutions/01_doubling.py"):
-        assert [source.stem for source in course.project.sources([given])] == ["01_doubling"]
-    for given in ("9", "1x", "001", "x1"):
-        with pytest.raises(InputError, match=f"no lab '{given}'"):
-            build_labs([given], project=course.project)
 
 
 def test_outputs_lose_widgets_paths_and_addresses(tmp_path) -> None:

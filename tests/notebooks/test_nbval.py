@@ -22,9 +22,3 @@ def test_a_built_solution_passes_nbval_which_compares_the_cells_that_are_tagged(
     built.change("solutions/01_doubling.ipynb", "lab 01\\n", "lab one\\n")
     told = nbval(built)
     assert "1 failed, 10 passed" in told and "43.0" in told
-
-
-def test_nbval_fails_where_a_claim_does_not_hold(built) -> None:
-    built.change("solutions/01_doubling.ipynb", "double(20) == 40", "double(20) == 41")
-    told = nbval(built)
-    assert "1 failed, 10 passed" in told and "AssertionError" in told and "they stay" in told

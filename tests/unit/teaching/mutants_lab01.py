@@ -43,14 +43,6 @@ def takes_sentence_ends_before_line_ends(text, start, limit, floor=0, separators
     return find_cut(text, start, limit, floor, separators)
 
 
-def forgets_to_escape_the_separator(text, start, limit, floor=0, separators=SEPARATORS):
-    for separator in filter(None, separators):
-        ends = [one.end() for one in re.compile(separator).finditer(text, start, limit)]
-        if after := [end for end in ends if end > floor]:
-            return after[-1]
-    return limit
-
-
 def finds_no_separators_that_overlap(text, start, limit, floor=0, separators=SEPARATORS):
     for separator in filter(None, separators):
         pattern = re.compile(re.escape(separator))
@@ -207,10 +199,6 @@ def claims_to_equal_everything(text, spans):
 # --- found by playing learners ---
 
 
-def ends_with_the_text_at_last(text, start, limit, floor=0, separators=SEPARATORS):
-    return min(find_cut(text, start, limit, floor, separators), len(text))
-
-
 def begins_after_any_white_space(text, end, chunk_overlap, *, snap_to_words=False):
     start = end - chunk_overlap
     if snap_to_words:
@@ -344,9 +332,7 @@ MUTANTS = {
         takes_the_first_boundary: "find_cut('a b c d e', 0, 6)",
         takes_the_nearest_of_all: "'. ' is stronger than ' '",
         takes_sentence_ends_before_line_ends: "a line end is stronger than '. '",
-        forgets_to_escape_the_separator: "exactly these two characters",
         finds_no_separators_that_overlap: "shares a line end with the one at 1",
-        ends_with_the_text_at_last: "even if the text ends before it",
         lets_a_separator_begin_before: "which is before start",
     },
     "1.2": edits(
@@ -386,12 +372,6 @@ MUTANTS = {
         cuts_by_size_alone=(
             "end = find_cut(text, start, limit, floor, separators) -> end = limit",
             "the strongest boundary within reach",
-        ),
-        checks_no_sizes=(
-            "check_arguments(text, chunk_size, chunk_overlap, separators)"
-            " -> chunk_size = max(chunk_size, 1)\n"
-            "    chunk_overlap = max(0, min(chunk_overlap, chunk_size - 1))",
-            "split_text('', 0, 0)",
         ),
         has_no_chunks_of_an_empty_text_whatever_the_sizes=(
             '    check_arguments ->     if text == "":\n        return []\n    check_arguments',
@@ -437,7 +417,6 @@ MUTANTS = {
     )
     | {
         cuts_the_remainder_again: "there is nothing left to cut",
-        cuts_the_whole_text_and_the_remainder: "the whole text fits",
         cuts_the_remainder: "the rest of the text, from 6 on, fits",
         cuts_what_would_fit: "the whole text fits",
         has_no_floor: "a chunk must end after start + chunk_overlap",
@@ -454,7 +433,6 @@ MUTANTS = {
         joins_the_texts: "overlap loses nothing",
         looks_at_the_ends_only: "offset 3 is in no span",
         believes_the_offsets: "a space was stripped",
-        compares_lengths_only: "not at their offsets",
         looks_for_the_texts_anywhere: "not at their offsets",
         looks_at_neighbours_only: "a span may be inside another one",
         believes_the_texts: "there is a text, but no span",

@@ -43,11 +43,6 @@ def _by_lines(text, lines, separates):
     return _full([*spans, Span(begin, len(text), text[begin:])])
 
 
-def wants_a_space_before_the_rest(text):
-    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
-    return _by_lines(text, lines, lambda line: line.rstrip() == "---" or line.startswith("--- "))
-
-
 def knows_other_line_ends(text):
     lines = text.splitlines(keepends=True)
     return _by_lines(text, lines, lambda line: re.match(r"---(?=\s|\Z)", line))
@@ -60,14 +55,6 @@ def _identity(own, children):
     return Identity(
         own.get("kind"), children.get("name"), children.get("namespace"), own.get("apiVersion")
     )
-
-
-def takes_the_first_of_each(document):
-    keys = {}
-    for line in document.splitlines():
-        if key := read_key(line):
-            keys.setdefault(key.name, key.value)
-    return _identity(keys, keys)
 
 
 def takes_the_last_of_each(document):
@@ -140,11 +127,6 @@ def _reach(lines, at, limit):
     return [i for i in range(at + 1, len(lines)) if lines[i].start <= limit]
 
 
-def ends_with_the_outermost_block(lines, at, limit):
-    within = [i for i in _reach(lines, at, limit) if lines[i].depth < lines[at].depth]
-    return within[-1] if within else next_cut(lines, at, limit)
-
-
 def gives_up_where_nothing_is_in_reach(lines, at, limit):
     return next_cut(lines, at, limit) if _reach(lines, at, limit) else len(lines) - 1
 
@@ -210,12 +192,6 @@ MUTANTS = {
             ' -> (own := text[begin:end].strip()) and own[0] != "#"',
             "above and below",
         ),
-        drops_what_ends_with_a_comment=(
-            'any(line and not line.startswith("#") for line in lines)'
-            " -> (own := text[begin:end].split()) and "
-            'text[begin:end].strip().split("\\n")[-1].strip()[0] != "#"',
-            "above and below",
-        ),
         strips_its_documents=(
             "Span(begin, end, text[begin:end]) -> Span(begin, end, text[begin:end].strip())",
             "to its last line end",
@@ -238,7 +214,6 @@ MUTANTS = {
         ),
     )
     | {
-        wants_a_space_before_the_rest: "a tab is white space",
         knows_other_line_ends: "U+2028 does not",
         looks_its_documents_up: "work with offsets",
         counts_what_stands_beside_the_dashes: "there is only a comment",
@@ -313,7 +288,6 @@ MUTANTS = {
         ),
     )
     | {
-        takes_the_first_of_each: "deeper than the children of `metadata`",
         takes_the_last_of_each: "deeper than the children of `metadata`",
         takes_the_last_kind: "it belongs to `roleRef`",
         takes_the_last_version: "the second `apiVersion`",
@@ -331,7 +305,6 @@ MUTANTS = {
             "if lines[i].depth < lines[at].depth -> if False",
             "the block is over",
         ),
-        ends_at_the_next_sibling=("depth < lines -> depth <= lines", "next_cut("),
         ends_where_any_line_is_shallower_than_the_one_above=(
             "lines[i].depth < lines[at].depth"
             " -> lines[i - 1].depth > lines[i].depth <= lines[at].depth",
@@ -367,7 +340,6 @@ MUTANTS = {
         ),
     )
     | {
-        ends_with_the_outermost_block: "next_cut(",
         gives_up_where_nothing_is_in_reach: "so cut before the next line",
     },
     "2.4": edits(
@@ -433,7 +405,6 @@ MUTANTS = {
             "its line feed counts",
         ),
         cuts_and_adds_a_line_end=("most - 1] -> most]", "its line feed counts"),
-        never_cuts=('header[: most - 1] + "\\n" -> header', "still too long"),
         drops_a_line_that_is_too_long=(
             'header[: most - 1] + "\\n" -> header.split("\\n")[0] + "\\n"',
             "still too long",

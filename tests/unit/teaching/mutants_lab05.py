@@ -156,11 +156,6 @@ def joins_the_pieces(text, offsets, limit=256):
     return " ".join(text[start:end] for start, end in offsets[limit - 2 :])
 
 
-def ends_with_the_last_piece(text, offsets, limit=256):
-    rest = offsets[limit - 2 :]
-    return text[rest[0][0] : rest[-1][1]] if rest else ""
-
-
 def looks_the_piece_up(text, offsets, limit=256):
     rest = offsets[limit - 2 :]
     return text[text.find(text[slice(*rest[0])]) :] if rest else ""
@@ -313,7 +308,6 @@ MUTANTS = {
         begins_behind_the_last_piece_read: "' three four'",
         returns_what_is_read: "'one two '",
         joins_the_pieces: "to the end of the text, not of the last piece",
-        ends_with_the_last_piece: "to the end of the text, not of the last piece",
         looks_the_piece_up: "the same word is read twice before",
         counts_offsets_in_bytes: "offsets count characters",
         empties_the_offsets: "its caller still needs it",

@@ -39,11 +39,6 @@ def _delete(conn, document, rows):
     return conn.execute(stale, kept).rowcount
 
 
-def deletes_first_without_transaction(conn, document, rows):
-    deleted = _delete(conn, document, rows)
-    return _write(conn, rows), deleted
-
-
 def deletes_after_the_transaction(conn, document, rows):
     with conn.transaction():
         written = _write(conn, rows)
@@ -94,7 +89,6 @@ MUTANTS = {
     "6.1": edits(
         SCHEMA,
         has_no_key=(f",\n    {KEY} -> ", "a.md has a chunk 0 already"),
-        keys_the_id=(f"{KEY} -> PRIMARY KEY (partition, id)", "a.md has a chunk 0 already"),
         keys_the_document=(
             ", chunk_index)\n) PARTITION -> )\n) PARTITION", "a document has more than one chunk",
         ),
@@ -235,8 +229,6 @@ MUTANTS = {
             "AND branch = %(branch)s AND document_name LIKE %(document_name)s",
             "a name is not a pattern",
         ),
-        deletes_in_any_case=("branch, document_name) -> branch, lower(document_name))",
-                             "%(document_name)s) -> lower(%(document_name)s))", "case counts"),
         writes_the_values_into_the_statement=(
             "cursor.execute(stale,  -> cursor.execute(stale.replace('%(document_name)s', "
             "\"'\" + document['document_name'] + \"'\"), ",
@@ -267,7 +259,6 @@ MUTANTS = {
         returns_none=("return cursor.rowcount, deleted -> return None", "both rows are new"),
     )
     | {
-        deletes_first_without_transaction: "the second vector was refused",
         deletes_after_the_transaction: "PostgreSQL refuses the DELETE: what was done",
         has_a_transaction_a_row: "the second vector was refused",
         swallows_the_error: "the caller has to get the exception",

@@ -270,11 +270,6 @@ MUTANTS = {
         counts_places_from_zero=("ranking, 1 -> ranking, 0", "places count from 1"),
         forgets_the_constant=("RRF_K + place -> place", "RRF_K is 60"),
         keeps_the_last_place_only=("scores.get(item, 0) +  -> ", "and gets both"),
-        keeps_the_better_place_only=(
-            "scores.get(item, 0) + 1 / (RRF_K + place)"
-            " -> max(scores.get(item, 0), 1 / (RRF_K + place))",
-            "and gets both",
-        ),
         leaves_them_unsorted=(
             "sorted(scores.items(), key=lambda pair: -pair[1]) -> list(scores.items())",
             "and gets both",

@@ -503,9 +503,7 @@ MUTANTS = {
             "the first is used",
         ),
         keeps_the_last_of_the_longest=(" > len(known ->  >= len(known", "the first is used"),
-        keeps_the_shortest=(" > len(known ->  < len(known", "got furthest"),
         merges_only_equal_places=('error["loc"][:2] -> error["loc"]', "got furthest"),
-        merges_by_the_last_part=('error["loc"][:2] -> error["loc"][-1]', "got furthest"),
         merges_query_and_body=(
             'error["loc"][:2] -> error["loc"][1:2]',
             "in the query and one in the body",

@@ -51,11 +51,6 @@ def takes_json_from_the_notebook(documents, chunks, shard):
         return [json.loads(line) for line in file]
 
 
-def appends_to_the_file(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard, mode="a")
-    chunks.metadata.update(documents=mine, chunks=lines)
-
-
 def splits_every_document(documents, chunks, shard, split=_split):
     mine, lines = split(documents, chunks, shard, all_of_them=True)
     chunks.metadata.update(documents=mine, chunks=lines)
@@ -491,7 +486,6 @@ MUTANTS = {
     },
     "10.2": {
         takes_json_from_the_notebook: "takes json from the notebook",
-        appends_to_the_file: "overwrite what a failed attempt left",
         keeps_what_was_there_for_an_empty_shard: "also with an empty file",
         sorts_by_name: "the others follow in the order of the file",
         splits_every_document: "a.md is in shard 1 of 2",

@@ -1,6 +1,5 @@
 """Wrong answers to lab 11 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-import json
 import re
 
 from course_lib.indexing.plan import Plan, make_plan
@@ -49,13 +48,6 @@ def takes_sets_of_pairs(current, stored):
     return Plan([key for key, _ in same], plan.add, plan.change, plan.remove)
 
 
-def compares_what_is_written(current, stored):
-    def written(states):
-        return {key: json.dumps(state, sort_keys=True) for key, state in states.items()}
-
-    return make_plan(written(current), written(stored))
-
-
 def ignores_capitals_of_states(current, stored):
     def lowered(states):
         return {
@@ -72,19 +64,6 @@ def returns_a_dictionary(current, stored):
 
 
 # --- 11.2 names_to_embed ---
-
-
-def ignores_case_and_blanks(texts, made_of, model):
-    def plain(text):
-        return text.strip().lower()
-
-    return [
-        name
-        for name, text in texts.items()
-        if name not in made_of
-        or plain(made_of[name][0]) != plain(text)
-        or made_of[name][1] != model
-    ]
 
 
 def looks_for_the_model_within_a_name(texts, made_of, model):
@@ -205,12 +184,6 @@ def begins_with_what_has_a_vector(texts, made_of, model):
     return sorted(found, key=lambda name: name not in made_of)
 
 
-def gives_a_list_of_values(vector, project, language, model, k=5, tenant="local"):
-    query, values = nearest_packages_query(vector, project, language, model, k, tenant)
-    names = re.findall(r"%\((\w+)\)s", query)
-    return re.sub(r"%\(\w+\)s", "%s", query), [values[name] for name in names]
-
-
 MUTANTS = {
     "11.1": edits(
         make_plan,
@@ -263,7 +236,6 @@ MUTANTS = {
         removes_what_changed: "the same key has another state",
         compares_by_position: "only the order is different",
         takes_sets_of_pairs: "which cannot be in a set",
-        compares_what_is_written: "1 and 1.0 are equal",
         ignores_capitals_of_states: "'A' and 'a' are not equal",
         returns_a_dictionary: "Plan",
         sorts_the_keys: "are in no order",
@@ -278,10 +250,6 @@ MUTANTS = {
         embeds_what_is_new=(
             "made_of.get(name) != (text, model) -> name not in made_of",
             "another text made the vector",
-        ),
-        ignores_the_model=(
-            'made_of.get(name) != (text, model) -> made_of.get(name, ("", ""))[0] != text',
-            "another model",
         ),
         ignores_the_text=(
             'made_of.get(name) != (text, model) -> made_of.get(name, ("", ""))[1] != model',
@@ -302,7 +270,6 @@ MUTANTS = {
         ),
     )
     | {
-        ignores_case_and_blanks: "another capital or blank",
         looks_for_the_model_within_a_name: "another model, mini-2, made the vector",
         names_it_for_each_reason: "each name is returned once",
         ignores_capitals_of_texts: "another capital or blank",
@@ -420,6 +387,5 @@ MUTANTS = {
     | {
         filters_what_was_found: "filter before you choose",
         takes_values_by_position: "placeholders have names",
-        gives_a_list_of_values: "the query's placeholders have names",
     },
 }

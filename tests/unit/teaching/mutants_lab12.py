@@ -105,13 +105,6 @@ def weighed(relevance, vectors, count, gain, taken):
     return order
 
 
-def takes_the_mean_likeness(relevance, vectors, count, *, diversity=0.3, taken=None):
-    def gain(worth, like):
-        return (1 - diversity) * worth - diversity * (sum(like) / len(like) if like else 0)
-
-    return weighed(relevance, vectors, count, gain, taken)
-
-
 def forgets_the_context_after_the_first(relevance, vectors, count, *, diversity=0.3, taken=None):
     known = 0 if taken is None else len(taken)
 
@@ -401,7 +394,6 @@ MUTANTS = {
     | {
         sorts_by_relevance: "adds more",
         forgets_the_context_after_the_first: "what the context had",
-        takes_the_mean_likeness: "two rounds before",
         lets_opposites_add: "counts as 0: the second adds 0.15",
     },
     "12.3": edits(

@@ -3,7 +3,6 @@
 import re
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from course_lib.errors import InputError
@@ -13,8 +12,6 @@ from course_lib.teaching.lab import figures
 from course_lib.teaching.lab.code_files import (
     definitions,
     kept_whole,
-    real_sources,
-    search_over,
 )
 
 TEXT = '''import os
@@ -53,55 +50,12 @@ def test_definitions_go_from_their_decorators_to_their_last_line(
     assert not recwarn.list  # an invalid escape is no matter for a reader of the lab
 
 
-def test_a_definition_without_a_line_end_ends_with_the_text() -> None:
-    (one,) = definitions("def f(): pass")
-    assert one.span == Span(0, 13, "def f(): pass")
-
-
 def test_a_definition_counts_as_whole_if_it_lies_in_one_piece() -> None:
     box = TEXT.index("class Box")
     assert kept_whole(lambda text, _: at(0, len(TEXT)), [TEXT]) == (100, 100)
     assert kept_whole(lambda text, _: at(0, box + 5, len(TEXT)), [TEXT]) == (75, 50)
     overlapping = [*at(0, box + 5), *at(box, len(TEXT))]
     assert kept_whole(lambda text, _: overlapping, [TEXT]) == (100, 100)
-
-
-def test_what_is_larger_than_a_piece_is_not_counted() -> None:
-    sizes = sorted(len(one.span.text) for one in definitions(TEXT))
-    cut = TEXT.index("return inner")
-    assert kept_whole(lambda text, _: at(0, cut, len(TEXT)), [TEXT])[0] == 75
-    assert kept_whole(lambda text, _: at(0, cut, len(TEXT)), [TEXT], size=sizes[-1] - 1)[0] == 100
-
-
-def test_the_sample_is_valid_python_of_many_files() -> None:
-    sources = real_sources(every=40)
-    assert len(sources) > 5 and all(isinstance(definitions(text), list) for text in sources)
-    assert len(real_sources(every=20)) > len(sources)
-
-
-def test_a_search_ranks_pieces_with_their_headers() -> None:
-    seen: list[str] = []
-
-    def encode(texts):
-        seen.extend(texts)
-        return np.array([[text.count("a"), text.count("b")] for text in texts], np.float32)
-
-    class Piece:
-        def __init__(self, text: str, header: str = "") -> None:
-            self.start, self.end, self.text, self.header = 0, len(text), text, header
-
-    files = {"x.py": "", "y.go": ""}
-    split = {"python": [Piece("a"), Piece("b", "aa")], "go": [Piece("aaa")]}
-    search = search_over(files, lambda _, language: split[language], encode)
-    assert seen == ["a", "aa\nb", "aaa"]
-    found = search("a")
-    assert [(one.document_name, one.chunk_index, one.content) for one in found] == [
-        ("y.go", 0, "aaa"),
-        ("x.py", 1, "b"),
-        ("x.py", 0, "a"),
-    ]
-    assert found[0].similarity_score == 3
-    assert figures.ranking(found, "a").alt == "3 results for 'a'; the first is y.go."
 
 
 def test_the_figure_says_what_is_torn_and_what_is_too_large() -> None:

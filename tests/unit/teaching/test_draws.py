@@ -32,7 +32,7 @@ NOT_TOLD_APART = {
     "raises the right exception with another message": "lets_min_complain",
     "differs for input that is not drawn; the check has a case for it": """
         asks_twice checks_the_default_separators counts_the_header_s_bytes drops_a_table
-        empties_the_offsets ends_with_the_text_at_last expects_a_row_of_what_is_taken
+        empties_the_offsets expects_a_row_of_what_is_taken
         finds_both_words finds_ready_in_a_text gives_the_error_s_own_words
         goes_two_ways_at_most has_another_name ignores_capitals_of_texts
         is_content_with_five keeps_the_first_column knows_two_spellings

@@ -10,7 +10,6 @@ from course_lib.loader.recursive import split_text
 from course_lib.loader.yaml_lines import lines_of
 from course_lib.records import Span
 from course_lib.teaching.lab import figures
-from course_lib.teaching.lab.figures.plans import read_plan
 from course_lib.teaching.lab.figures.vectors import plane
 from course_lib.teaching.lab.serving import Seen
 
@@ -119,18 +118,6 @@ def test_the_map_keeps_distances_of_what_lies_in_a_plane():
     assert star == pytest.approx(points[1])
 
 
-def test_a_plan_in_text_is_read_with_depths_loops_and_details():
-    nodes = read_plan(EXPLAINED)
-    assert [(n.depth, n.name.split(" on ")[0], n.estimated, n.actual) for n in nodes] == [
-        (0, "Limit", 5, 5),
-        (1, "Nested Loop", 50, 5),
-        (2, "Index Scan using by_vector", 50, 1200),
-        (2, "Seq Scan", 1, 0),
-    ]
-    assert nodes[2].milliseconds == pytest.approx(1.4)
-    assert nodes[2].details == ["Order By: (embedding <=> '[1,2]'::vector)"]
-
-
 def test_an_estimate_that_is_far_off_is_marked():
     assert "⚠ 1,200" in figures.plan(EXPLAINED).html
     assert "⚠" not in figures.plan(EXPLAINED[:2]).html
@@ -157,13 +144,3 @@ def test_what_is_no_plan_is_refused():
     for rows in ([("hello",)], [([{"Plan": {}}],)]):
         with pytest.raises(InputError, match="not a plan"):
             figures.plan(rows)
-
-
-def test_the_live_slider_redraws_when_it_is_moved():
-    box = figures.spans_slider("some text. " * 30, split_text, (50, 100), (0, 60)).live()
-    size, overlap, panel = box.children
-    before = panel.value
-    size.value = 100
-    assert panel.value != before
-    size.value, overlap.value = 50, 60
-    assert "does not fit into chunks of 50" in panel.value

@@ -1,34 +1,29 @@
-"""The local GitHub: git's own hashes, GitHub's limits and answers, faults on demand."""
+"""The local GitHub: git's own hashes and archives, and what it refuses.
 
-import base64
+Its limits, pages and faults are those that `tests/unit/loader/` and `tests/blackbox/` need to come.
+"""
+
 import io
-import json
 import os
 import subprocess
 import tarfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
-from course_lib.settings import project_root
 from course_lib.teaching.github_server import (
     Entry,
     GitHubServer,
     Repository,
-    faults,
     link,
-    object_sha,
     sample_repository,
     submodule,
 )
 from course_lib.teaching.github_server.archives import archive_of
 from tests.needs import needs
 
-RAW = {"Accept": "application/vnd.github.raw+json"}
 MODULE = "3f0a1c5d7e9b2468ace013579bdf02468ace1357"
 
 
@@ -157,13 +152,6 @@ def test_an_archive_is_on_another_host_which_takes_no_token(
     assert web.get(place.copy_with(path="/heron/platform/zip/v2")).status_code == 404
 
 
-def test_a_ref_of_any_form_is_a_commit(web: httpx.Client, repository: Repository) -> None:
-    main = repository.refs["heads/main"]
-    for ref in ("main", "v2", "HEAD", "heads/main", "tags/v2", "refs/heads/main", main, main[:8]):
-        assert web.get(f"/commits/{ref}").json()["sha"] == main
-    assert web.get("/commits/v1").json()["sha"] == repository.refs["tags/v1"]
-
-
 def test_what_is_not_there_is_refused_as_github_does(
     web: httpx.Client, server: GitHubServer, repository: Repository
 ) -> None:
@@ -187,190 +175,3 @@ def test_what_is_not_there_is_refused_as_github_does(
     server.tokens = frozenset({"y"})
     assert web.get("/commits/main", headers=token).status_code == 401
     assert web.get("/commits/main", headers={"Authorization": "token y"}).status_code == 200
-
-
-def test_a_tree_is_listed_alone_or_with_all_below_it(
-    web: httpx.Client, server: GitHubServer
-) -> None:
-    alone = web.get("/git/trees/main").json()
-    assert [one["path"] for one in alone["tree"]] == [
-        *("README.md", "docs.md", "docs", "link.md", "lost.md", "run.sh", "vendor")
-    ]
-    assert {one["path"]: (one["mode"], one["type"]) for one in alone["tree"]} | {} == {
-        "README.md": ("100644", "blob"),
-        "docs.md": ("100644", "blob"),
-        "docs": ("040000", "tree"),
-        "link.md": ("120000", "blob"),
-        "lost.md": ("120000", "blob"),
-        "run.sh": ("100755", "blob"),
-        "vendor": ("160000", "commit"),
-    }
-    for value in ("1", "0", "false"):
-        whole = web.get("/git/trees/main", params={"recursive": value}).json()
-        assert "docs/deep/b.md" in [one["path"] for one in whole["tree"]]
-        assert whole["truncated"] is False
-    server.sizes.tree_entries = 3
-    cut = web.get("/git/trees/main?recursive=1").json()
-    assert (len(cut["tree"]), cut["truncated"]) == (3, True)
-    docs = next(one["sha"] for one in alone["tree"] if one["path"] == "docs")
-    assert [one["path"] for one in web.get(f"/git/trees/{docs}").json()["tree"]] == ["a.md", "deep"]
-
-
-def test_contents_come_in_base64_and_raw_up_to_a_limit(
-    web: httpx.Client, server: GitHubServer, repository: Repository
-) -> None:
-    small = web.get("/contents/docs/a.md").json()
-    assert base64.b64decode(small["content"]) == b"# A\n"
-    assert (small["encoding"], small["size"], small["type"]) == ("base64", 4, "file")
-    assert web.get("/contents/link.md").json()["sha"] == small["sha"]
-    assert web.get("/contents/lost.md").status_code == 404
-    assert small["sha"] == object_sha("blob", b"# A\n")
-    assert web.get("/contents/old.md?ref=v1").status_code == 200
-    assert web.get("/contents/old.md").status_code == 404
-    assert web.get("/contents/docs/a.md", headers=RAW).content == b"# A\n"
-    server.sizes.raw_bytes = 3
-    assert web.get("/contents/docs/a.md", headers=RAW).status_code == 403
-    assert web.get(f"/git/blobs/{small['sha']}").status_code == 403
-
-
-def test_the_primary_limit_is_told_counted_and_ends(
-    web: httpx.Client, server: GitHubServer
-) -> None:
-    server.set_limit(2)
-    told = [web.get("/commits/main") for _ in range(3)]
-    assert [answer.status_code for answer in told] == [200, 200, 403]
-    assert [answer.headers["x-ratelimit-remaining"] for answer in told] == ["1", "0", "0"]
-    assert {answer.headers["x-ratelimit-limit"] for answer in told} == {"2"}
-    assert 3500 < int(told[0].headers["x-ratelimit-reset"]) - time.time() < 3602
-    assert "rate limit exceeded" in told[2].json()["message"]
-    token = {"Authorization": "Bearer x"}
-    assert web.get("/commits/main", headers=token).status_code == 200  # counted by itself
-    server.set_limit(0, status=429)
-    assert web.get("/commits/main").status_code == 429
-
-
-def test_the_secondary_limit_refuses_so_many_after_so_many(
-    web: httpx.Client, server: GitHubServer
-) -> None:
-    server.refuse(2, after=1, status=429, retry_after=7)
-    told = [web.get("/commits/main") for _ in range(3)]
-    server.refuse(1, retry_after=None)
-    told += [web.get("/commits/main") for _ in range(2)]
-    assert [answer.status_code for answer in told] == [200, 429, 429, 403, 200]
-    assert [answer.headers.get("retry-after") for answer in told] == [None, "7", "7", None, None]
-    assert "secondary rate limit" in told[3].json()["message"]
-
-
-@pytest.mark.parametrize(
-    ("fault", "check"),
-    [
-        (faults.status(502), lambda answer: answer.status_code == 502),
-        (faults.status(503, 9), lambda answer: answer.headers["retry-after"] == "9"),
-        (faults.refused(451, "No"), lambda answer: answer.json() == {"message": "No"}),
-        (faults.html_page(), lambda answer: "Hotel" in answer.text),
-        (faults.redirect("/elsewhere", 301), lambda answer: answer.status_code == 301),
-        (faults.delay(0.1), lambda answer: answer.elapsed.total_seconds() > 0.1),
-        (faults.changed_content(b"!"), lambda answer: answer.json()["size"] == 5),
-    ],
-)
-def test_a_fault_comes_once_and_to_whom_it_is_meant(
-    web: httpx.Client, server: GitHubServer, fault: faults.Fault, check: Any
-) -> None:
-    server.fail("docs/a", fault)
-    assert web.get("/contents/README.md").status_code == 200
-    assert check(web.get("/contents/docs/a.md"))
-    again = web.get("/contents/docs/a.md")
-    assert (again.status_code, again.json()["size"]) == (200, 4)
-
-
-def test_a_body_may_be_cut_off_and_a_connection_closed(
-    web: httpx.Client, server: GitHubServer
-) -> None:
-    for fault in (faults.short_body(), faults.hang_up()):
-        server.fail("commits", fault)
-        with pytest.raises(httpx.RemoteProtocolError):
-            web.get("/commits/main")
-    server.fail("commits", faults.broken_json())
-    with pytest.raises(json.JSONDecodeError):
-        web.get("/commits/main").json()
-    server.fail("raw/", faults.changed_content(b"!"))
-    assert web.get(f"{server.raw_url}/heron/platform/main/docs/a.md").content == b"# A\n!"
-    server.fail("commits", faults.status(500), times=9)
-    server.refuse(9)
-    server.heal()
-    assert web.get("/commits/main").status_code == 200
-
-
-def test_requests_are_remembered_without_the_token(web: httpx.Client, server: GitHubServer) -> None:
-    web.get("/commits/main", headers={"Authorization": "Bearer ghp_secret"})
-    web.get(f"{server.raw_url}/nothing")
-    assert [(one.host, one.status, one.has_token) for one in server.seen] == [
-        ("api", 200, True),
-        ("raw", 404, False),
-    ]
-    assert "ghp_secret" not in repr(server.seen)
-
-
-# --- issues ---
-
-
-@pytest.fixture
-def with_issues(repository: Repository) -> list[dict[str, Any]]:
-    repository.issues = sample_repository().issues
-    assert repository.issues is not None
-    return repository.issues
-
-
-def test_issues_are_paged_and_the_links_cannot_be_guessed(
-    web: httpx.Client, with_issues: list[dict[str, Any]]
-) -> None:
-    first = web.get("/issues", params={"state": "all", "per_page": "5", "direction": "asc"})
-    assert [one["number"] for one in first.json()] == [1, 2, 3, 4, 5]
-    assert set(first.links) == {"next", "last"}
-    assert "/repositories/" in first.links["next"]["url"]
-    second = web.get(first.links["next"]["url"])
-    assert [one["number"] for one in second.json()] == [6, 7, 8, 9, 10]
-    assert set(second.links) == {"prev", "first", "next", "last"}
-    third = web.get(second.links["next"]["url"])
-    assert [one["number"] for one in third.json()] == [11, 12, 13, 14]
-    assert set(third.links) == {"prev", "first"}
-    assert web.get("/issues?per_page=1000").links == {}
-    assert web.get("/issues?page=x").status_code == 422
-
-
-def test_issues_are_chosen_and_ordered_as_on_github(
-    web: httpx.Client, with_issues: list[dict[str, Any]]
-) -> None:
-    assert [one["number"] for one in web.get("/issues").json()] == [14, 13, 11, 7]  # open ones
-    since = {"state": "all", "since": "2026-10-01T00:00:00Z", "sort": "updated"}
-    assert [one["number"] for one in web.get("/issues", params=since).json()] == [14, 13, 7]
-    listed = web.get("/issues?state=all&per_page=100").json()
-    pulls = [one["number"] for one in listed if "pull_request" in one]
-    assert sorted(pulls) == [2, 6, 10]
-    by_number = {one["number"]: one for one in listed}
-    assert (by_number[1]["comments"], by_number[1]["user"]) == (3, {"login": "ines"})
-    assert by_number[14]["user"] is None
-    assert len(web.get("/issues/1/comments").json()) == 3
-    assert web.get("/issues/99/comments").status_code == 404
-    assert web.get("/issues/1/nothing").status_code == 404
-
-
-# --- the sample ---
-
-
-def test_the_sample_has_two_versions_of_the_courses_data() -> None:
-    repository = sample_repository()
-    main, old = (
-        dict(repository.walk(repository.commits[sha].tree))
-        for sha in (repository.refs["heads/main"], repository.refs["heads/v1.0-branch"])
-    )
-    api = "manifests/platform/base/forecast-api.yaml"
-    now = (project_root() / "data" / "manifests/platform/base/forecast-api.yaml").read_bytes()
-    assert repository.blobs[main[api].sha] == now
-    assert b"memory: 2Gi\n" in repository.blobs[old[api].sha]
-    assert "code/scripts/rotate-keys.sh" in main and "code/scripts/keys.sh" in old
-    assert main["code/scripts/rotate-keys.sh"].sha == old["code/scripts/keys.sh"].sha
-    assert "code/operator/explain.go" not in old
-    assert main["vendor/charts"].type == "commit"
-    assert not [path for path in main if "__pycache__" in path]
-    assert sample_repository().refs == repository.refs  # the same hashes on every machine

@@ -42,7 +42,6 @@ CELLS = {
     ),
     "a name that is missing": "nowhere",
     "a variable without a value": "def f():\n    x += 1\nf()",
-    "hint": 'lab.hint("1.1")',
     "widget": (
         "from course_lib.loader.recursive import split_text\n"
         'lab.show.spans_slider("some text. " * 30, split_text)'
@@ -137,12 +136,6 @@ def test_an_endless_loop_ends_in_a_kernel(outputs):
 def test_nothing_is_written_to_standard_error(outputs):
     streams = [o for given in outputs.values() for o in given if o.output_type == "stream"]
     assert {stream.name for stream in streams} == {"stdout"}
-
-
-def test_a_hint_is_shown_folded_and_as_text(outputs):
-    (result,) = outputs["hint"]
-    assert "<details" in result.data["text/html"]
-    assert result.data["text/plain"].startswith("hint 1 of 3")  # no failed check gave it away
 
 
 def test_the_slider_is_static_where_no_front_end_shows_widgets(outputs):

@@ -4,8 +4,6 @@ import json
 import linecache
 import os
 import shutil
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -166,19 +164,6 @@ from course_lib.loader.recursive import next_start, split_text
 def find_cut(text, start, limit, floor=0, separators=()):
     return 1 / 0 if text == "divides" else -1
 """
-CALLS = """
-import subprocess, sys
-import course_lib
-from course_lib.loader import find_cut, split_text
-from course_lib.loader.recursive import find_cut as copy
-
-assert copy is find_cut and "/.overlay/" in course_lib.__file__
-print(find_cut("fine", 0, 3), flush=True)
-if len(sys.argv) == 1:
-    here = open(__file__).read() if "__file__" in vars() else sys.orig_argv[2]
-    subprocess.run([sys.executable, "-c", here, "once more"])
-    split_text("divides", 3, 1)
-"""
 
 
 @pytest.fixture
@@ -188,20 +173,6 @@ def system(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     (folder / "loader.py").write_text(OWN, encoding="utf-8")
     return folder
-
-
-def test_a_function_runs_in_its_place_also_in_what_is_started_and_its_traceback_names_its_file(
-    system: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "course_lib").mkdir()  # of that name, in the folder where the command is called
-    (tmp_path / "course_lib" / "__init__.py").write_text("1 / 0", encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-c", CALLS], env={**os.environ, **environment(system)}, cwd=tmp_path,
-        capture_output=True, encoding="utf-8", check=False,
-    )  # fmt: skip
-    assert done.stdout == "-1\n-1\n", done.stderr
-    assert f'File "{system}/loader.py", line 9, in find_cut' in done.stderr
-    assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
 
 
 def test_the_copy_is_made_again_where_the_library_or_the_list_of_functions_differs(

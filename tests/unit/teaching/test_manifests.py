@@ -6,7 +6,6 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader.kubernetes import split_resources, split_stream
-from course_lib.loader.resource_identity import Key, read_key
 from course_lib.loader.yaml_lines import Line, lines_of, shared_path
 from course_lib.records import Span
 from course_lib.settings import project_root
@@ -20,26 +19,6 @@ MANIFESTS = {
 ITEMS = "spec:\n  list:\n  - name: a\n    b: |\n      c: 1\n  # above\n  - name: d\n"
 
 
-KEYS = {
-    "kind: Role\r\n": Key(0, "kind", "Role"),
-    "  a.b/c: 'x: # y' # z": Key(2, "a.b/c", "x: # y"),
-    "name: {{ .name }}-x": Key(0, "name", "{{ .name }}-x"),
-    "name: a#b": Key(0, "name", "a#b"),
-    "name: # nothing": Key(0, "name", ""),
-    "name:x": None,
-    "  - name: x": None,
-    "\"kind\": 'Role',": Key(0, "kind", "Role"),
-    "name: 'it''s'": Key(0, "name", "'it''s'"),
-    'name: "two': Key(0, "name", '"two'),
-    "": None,
-    "just text: no, two words before it": None,
-}
-
-
-def test_a_key_is_a_word_with_a_colon_and_what_comes_after_it():
-    assert {line: read_key(line) for line in KEYS} == KEYS
-
-
 def test_a_line_knows_its_depth_and_whether_it_is_the_first_of_its_block():
     assert lines_of(ITEMS, 0, len(ITEMS)) == [
         Line(0, 0, False, "spec"),
@@ -50,25 +29,6 @@ def test_a_line_knows_its_depth_and_whether_it_is_the_first_of_its_block():
         Line(68, -1, False, ""),
     ]
     assert ITEMS[46:].startswith("  # above\n  - name: d"), "the comment goes with its line"
-
-
-def test_the_first_line_begins_where_the_resource_does_and_text_without_keys_is_one_line():
-    text = "a: 1\n---\n# two\nb: 2\n"
-    assert [line.start for line in lines_of(text, 8, len(text))] == [8, len(text)]
-    assert lines_of("no keys\n", 0, 8) == [Line(0, 0, False, ""), Line(8, -1, False, "")]
-
-
-def test_a_shared_path_is_no_longer_than_the_path_of_its_first_line():
-    texts = [(text, document) for text in MANIFESTS.values() for document in split_stream(text)]
-    for text, document in texts:
-        lines = lines_of(text, document.start, document.end)[:-1]
-        for begin in range(len(lines)):
-            for end in (begin + 1, begin + 2, begin + 7):
-                shared = shared_path(lines[begin:end])
-                assert lines[begin].path.startswith(shared)
-                assert all(
-                    re.match(r"[.\[]|$", x.path[len(shared) :]) for x in lines[begin:end]
-                ) or (shared == "")
 
 
 def test_paths_share_whole_steps_only():

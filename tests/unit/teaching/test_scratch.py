@@ -58,16 +58,6 @@ def test_what_postgresql_says_is_shown_with_the_line(lab: Lab):
     assert tables(lab) == 0
 
 
-def test_a_table_that_takes_what_it_should_refuse_fails(lab: Lab):
-    text = message(lab, lambda dimension: "CREATE TABLE chunks (content text, embedding vector)")
-    assert "it was accepted" in text
-    assert "a vector of another dimension is refused" in text
-
-
-def test_no_text_at_all_fails(lab: Lab):
-    assert "it is 3 (int), not str" in message(lab, lambda dimension: dimension)
-
-
 def test_each_session_has_a_database_of_its_own(lab: Lab):
     other = Lab("01")
     assert other.database_url != lab.database_url

@@ -14,7 +14,7 @@ from course_lib.errors import CourseError
 from course_lib.teaching.checks.awaiting import run_awaitable
 from course_lib.teaching.lab import serving, stoppable
 from course_lib.teaching.lab.figures import timeline
-from course_lib.teaching.lab.serving import Seen, Watch, crowd, serve, until_ready
+from course_lib.teaching.lab.serving import Seen, crowd, serve, until_ready
 
 
 def small_app() -> FastAPI:
@@ -34,21 +34,16 @@ def small_app() -> FastAPI:
     return app
 
 
-def test_an_app_is_served_until_its_client_is_closed():
-    with serve(small_app()) as api:
-        assert api.get("/ready").json() == {"ready": True}
-        assert httpx.get(f"{api.url}/ready").status_code == 200
-    with pytest.raises(httpx.ConnectError):
-        httpx.get(f"{api.url}/ready")
-    api.close()
-
-
-def test_an_app_that_raises_says_nothing_on_standard_error(capfd: pytest.CaptureFixture[str]):
+def test_an_app_that_raises_is_silent_and_ends_with_its_client(
+    capfd: pytest.CaptureFixture[str],
+):
     app = small_app()
     app.state.is_ready = False
     with serve(app) as api:
         assert [api.get("/ready").status_code for _ in range(3)] == [500] * 3
     assert capfd.readouterr().err == ""
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{api.url}/ready")
 
 
 def test_an_app_that_does_not_start_is_told(capfd: pytest.CaptureFixture[str]):
@@ -76,22 +71,6 @@ def test_every_request_of_a_crowd_is_sent_once_and_again_where_the_service_is_bu
         times = crowd(api, [{"number": number} for number in range(25)], clients=4)
     assert sorted(seen) == sorted([*range(25), 7, 7])
     assert len(times) == 25 and min(times) > 0
-
-
-def test_a_watch_sees_what_changes():
-    app = small_app()
-    with serve(app) as api:
-        with Watch(api, "GET /ready", "POST /search", json={"number": 1}, every=0.01) as watch:
-            _until(lambda: 200 in watch.count("GET /ready"))
-            watch.mark("off")
-            app.state.is_ready = False
-            _until(lambda: 500 in watch.count("GET /ready"))
-            app.state.is_ready = True
-        until_ready(api)
-    assert set(watch.count("GET /ready")) >= {200, 500}
-    assert set(watch.count("POST /search")) == {200}
-    assert [what for _, what in watch.marks] == ["off"]
-    assert all(one.at >= 0 and one.seconds > 0 for one in watch.seen)
 
 
 def test_what_never_becomes_ready_is_told(monkeypatch: pytest.MonkeyPatch):
