@@ -121,6 +121,19 @@ def names(text: str, size: int = 512, language: str = "python") -> list[tuple[st
     return [(kind, name) for kind, name, _ in shape(text, size, language)]
 
 
+def test_decorators_and_comments_directly_above_stay_with_their_definition() -> None:
+    text = (
+        "def a():\n    pass\n\n# Not about b.\n\nx = 1  # about x\n@one\n"
+        "@two(\n    1,\n)\n# really\nasync def b():\n    pass\n# c\n@three\nclass C:\n    pass\n"
+    )
+    assert shape(text) == [
+        ("function", "a", "def a():\n    pass"),
+        ("block", "x", "# Not about b.\n\nx = 1  # about x"),
+        ("function", "b", "@one\n@two(\n    1,\n)\n# really\nasync def b():\n    pass"),
+        ("class", "C", "# c\n@three\nclass C:\n    pass"),
+    ]
+
+
 def test_definitions_in_a_condition_are_pieces_where_it_is_too_large() -> None:
     text = (
         "if sys.platform == 'win32':\n    def f():\n        return 'one thing'\n\n"
