@@ -12,9 +12,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.bench.history import RESULTS, hardware
+from tests.bench.measure import hardware
 
 Figures = dict[str, Any]
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 class Partial:

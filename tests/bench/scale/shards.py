@@ -26,7 +26,7 @@ from course_lib.pipeline.components import EMBEDDER
 from course_lib.pipeline.corpus import shard_names, write_corpus
 from course_lib.pipeline.sources import read_folder
 from course_lib.store import build_vector_indexes, connect, fresh_database
-from tests.bench.history import load
+from tests.bench.measure import load
 from tests.bench.scale.results import Figures, merge
 
 COUNTS = (1, 2, 4)
