@@ -8,7 +8,7 @@ follow Zipf's law, and some documents are near-duplicates of earlier ones in ano
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -51,14 +51,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Question:
-    """What is searched for: a vector of a row's cluster, and words that the row has.
-
-    `filters` are the columns that answers have to equal: partition, repo, kind.
-    """
+    """What is searched for: a vector of a row's cluster, and words that the row has."""
 
     vector: Vectors
     words: str
-    filters: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
