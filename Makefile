@@ -50,7 +50,7 @@ grade: setup  ## grade submissions: make grade CLASS=my-class LAB=01 SUBMISSIONS
 bench: setup  ## measure speed against named peers; PART=yaml takes one
 	@$(MODULE) tests.bench $(PART)
 
-faults: setup  ## kill, fill, crowd and feed the system, and compare what is left
+faults: setup  ## kill, fill and feed the system, and compare what is left
 	@$(MODULE) tests.faults
 
 site: setup  ## build the course as a site: build/site/index.html, without a network

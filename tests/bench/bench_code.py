@@ -1,14 +1,12 @@
 """The code splitters against LangChain's: how many definitions stay whole.
 
-The sources are what everybody has: Python's standard library and the installed `kfp` package; for
-Go the folder named by COURSE_BENCH_GO, or the toolchain's own, or the course's data; for shell the
-folder named by COURSE_BENCH_SHELL, or the scripts of the course and of the installed packages.
+The sources are what everybody has: Python's standard library; for Go the toolchain's own, or the
+course's data; for shell the scripts of the course and of the installed packages.
 """
 
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shutil
 import subprocess
@@ -16,7 +14,6 @@ import sysconfig
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
 
@@ -26,35 +23,31 @@ from tests.bench.measure import Row
 from tests.bench.peers import Peer
 
 SIZE, OVERLAP = 512, 64
-TOP_LEVEL_WHOLE, ALL_WHOLE = 0.99, 0.99
+LEAST_WHOLE = 0.99
 MOST_CHARACTERS = 6_000_000
 _HEREDOC = re.compile(r"(?<=<<)-?[ \t]*['\"]?(\w+)['\"]?[^\n]*\n(?:.*\n)*?[ \t]*\1$", re.MULTILINE)
 _SHELL_FUNCTION = re.compile(
     r"^(?:function[ \t]+)?[\w:.-]+[ \t]*\(\)[ \t]*\{[ \t]*\n(?:(?!\}).*\n)*\}", re.MULTILINE
 )
-Definition = tuple[int, int, bool]
-"""Start, end, and whether it stands at the top level."""
+Span = tuple[int, int]
 
 
 def measure() -> list[Row]:
     """Split the same sources at the same size."""
-    rows: list[Row] = []
-    for corpus, folder in (("standard library", _stdlib()), ("kfp", _package("kfp"))):
-        sources = _sources(folder, ".py")
-        definitions = [python_definitions(text) for text in sources]
-        known = [(t, d) for t, d in zip(sources, definitions, strict=True) if d is not None]
-        rows += _compare("python", corpus, [t for t, _ in known], [d for _, d in known])
-    sources = _sources(_go_sources() or project_root() / "data", ".go")
-    rows += _compare("go", "Go sources", sources, [go_functions(text) for text in sources])
-    folders = _shell_sources()
-    sources = [text for folder in folders for text in _sources(folder, ".sh")]
-    rows += _compare("shell", "scripts", sources, [shell_functions(text) for text in sources])
+    root, paths = project_root(), sysconfig.get_paths()
+    shell = [root / "data", root / "infra", Path(paths["purelib"])]
+    rows = []
+    for language, ending, folders, definitions in (
+        ("python", ".py", [Path(paths["stdlib"])], python_definitions),
+        ("go", ".go", [_toolchain() or root / "data"], go_functions),
+        ("shell", ".sh", shell, shell_functions),
+    ):
+        texts = [text for folder in folders for text in _sources(folder, ending)]
+        rows.append(_compare(language, texts, list(map(definitions, texts))))
     return rows
 
 
-def _compare(
-    language: str, corpus: str, texts: list[str], definitions: Sequence[Sequence[Definition]]
-) -> list[Row]:
+def _compare(language: str, texts: list[str], definitions: Sequence[Sequence[Span]]) -> Row:
     with Peer("code.py") as peer:
         answer = peer.ask(texts=texts, language=language, size=SIZE, overlap=OVERLAP)
     name = f"langchain-text-splitters {answer['version']}"
@@ -65,49 +58,38 @@ def _compare(
         [(span.start, span.end) for span in split_code(text, language, SIZE, OVERLAP)]
         for text in texts
     ]
-    rows = []
-    for which, only_top, least in (("top-level", True, TOP_LEVEL_WHOLE), ("all", False, ALL_WHOLE)):
-        kept, count = whole(ours, definitions, only_top=only_top)
-        their_share = whole(theirs, definitions, only_top=only_top)[0] / count
-        share = kept / count
-        rows.append(
-            Row(
-                part="code",
-                what=f"{corpus}: {which} definitions of {SIZE} or less kept whole ({count:,})",
-                peer=name,
-                ours=100 * share,
-                theirs=100 * their_share,
-                unit="%",
-                ratio=share / their_share,
-                goal=max(least / their_share, 1.0),
-                note=f"and at least {least:.0%}",
-            )
-        )
-    return rows
+    kept, count = whole(ours, definitions)
+    share, their_share = kept / count, whole(theirs, definitions)[0] / count
+    return Row(
+        part="code",
+        what=f"{language}: definitions of {SIZE} or less kept whole ({count:,})",
+        peer=name,
+        ours=100 * share,
+        theirs=100 * their_share,
+        unit="%",
+        ratio=share / their_share,
+        goal=max(LEAST_WHOLE / their_share, 1.0),
+        note=f"and at least {LEAST_WHOLE:.0%}",
+    )
 
 
-def whole(
-    spans: Iterable[list[tuple[int, int]]],
-    definitions: Iterable[Sequence[Definition]],
-    *,
-    only_top: bool,
-) -> tuple[int, int]:
+def whole(spans: Iterable[list[Span]], definitions: Iterable[Sequence[Span]]) -> tuple[int, int]:
     """Return how many definitions of `SIZE` or less lie in one span, and how many there are."""
     kept = count = 0
     for cuts, wanted in zip(spans, definitions, strict=True):
         cuts.sort()
         starts = [start for start, _ in cuts]
         furthest = list(accumulate((end for _, end in cuts), max))
-        for start, end, top in wanted:
-            if end - start <= SIZE and (top or not only_top):
+        for start, end in wanted:
+            if end - start <= SIZE:
                 count += 1
                 at = bisect_right(starts, start) - 1
                 kept += at >= 0 and furthest[at] >= end
     return kept, count
 
 
-def python_definitions(text: str) -> list[Definition] | None:
-    """Return what Python's own parser takes for definitions, decorators included; None if broken.
+def python_definitions(text: str) -> list[Span]:
+    """Return what Python's own parser takes for definitions, decorators included; none if broken.
 
     Offsets are in characters, from the first decorator or keyword to the last character.
     """
@@ -116,39 +98,38 @@ def python_definitions(text: str) -> list[Definition] | None:
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
     except (SyntaxError, ValueError):
-        return None
+        return []
     lines = text.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    top = set(map(id, tree.body))
     found = []
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             first = min([node.lineno, *(item.lineno for item in node.decorator_list)]) - 1
             last = (node.end_lineno or node.lineno) - 1
             behind = len(lines[last].encode()[: node.end_col_offset].decode())
-            found.append((starts[first] + node.col_offset, starts[last] + behind, id(node) in top))
+            found.append((starts[first] + node.col_offset, starts[last] + behind))
     return found
 
 
-def go_functions(text: str) -> list[Definition]:
+def go_functions(text: str) -> list[Span]:
     """Return the functions of a gofmt-formatted source: from `func` to the brace at column 0.
 
-    A `func` behind an odd number of backticks is text in a raw string.
+    A `func` after an odd number of backticks is text in a raw string.
     """
     return [
-        (match.start(), match.end(), True)
+        match.span()
         for match in re.finditer(r"^func (?:.*\{.*\}$|.*\n(?:(?!\}).*\n)*\})", text, re.MULTILINE)
         if text.count("`", 0, match.start()) % 2 == 0
     ]
 
 
-def shell_functions(text: str) -> list[Definition]:
-    """Return the functions whose name stands at column 0, to the brace that stands there as well.
+def shell_functions(text: str) -> list[Span]:
+    """Return the functions whose name is at column 0, to the brace that is there as well.
 
     What is in a heredoc is text, whatever it looks like.
     """
     text = _HEREDOC.sub(lambda match: " " * len(match[0]), text)
-    return [(match.start(), match.end(), True) for match in _SHELL_FUNCTION.finditer(text)]
+    return [match.span() for match in _SHELL_FUNCTION.finditer(text)]
 
 
 def _sources(folder: Path, extension: str) -> list[str]:
@@ -167,28 +148,7 @@ def _sources(folder: Path, extension: str) -> list[str]:
     return texts
 
 
-def _shell_sources() -> list[Path]:
-    named = os.environ.get("COURSE_BENCH_SHELL")
-    if named:
-        return [Path(named)]
-    root = project_root()
-    return [root / "data", root / "infra", Path(sysconfig.get_paths()["purelib"])]
-
-
-def _stdlib() -> Path:
-    return Path(sysconfig.get_paths()["stdlib"])
-
-
-def _package(name: str) -> Path:
-    spec = find_spec(name)
-    assert spec is not None and spec.origin is not None
-    return Path(spec.origin).parent
-
-
-def _go_sources() -> Path | None:
-    named = os.environ.get("COURSE_BENCH_GO")
-    if named:
-        return Path(named)
+def _toolchain() -> Path | None:
     go = shutil.which("go")
     if go is None:
         return None

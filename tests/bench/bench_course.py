@@ -10,26 +10,15 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from course_lib.teaching.run import LabRun, run_labs
+from course_lib.teaching.run import run_labs
 from tests.bench.measure import Row
 
 MOST_OF_COMPUTE = 1.3
 MOST_SECONDS_A_LAB = 60.0
 AT_ONCE = 2
 """Labs at a time, as `make run` has it."""
-
-
-@dataclass(frozen=True)
-class LabTime:
-    """Seconds of one lab: its whole process, and its code cells."""
-
-    lab: str
-    whole: float
-    compute: float
 
 
 def measure() -> list[Row]:
@@ -44,74 +33,27 @@ def measure() -> list[Row]:
         begin = time.perf_counter()
         runs = run_labs(jobs=AT_ONCE, out=Path(name))
         seconds = time.perf_counter() - begin
-        return rows(lab_times(runs), seconds)
+        if failed := [
+            f"lab {one.lab}: {one.error.get('message')}" for one in runs if not one.passed
+        ]:
+            raise OSError("; ".join(failed))
+        cells = sum(compute(run.notebook) for run in runs if run.notebook)
+    slowest = max(runs, key=lambda run: run.seconds)
+    each = ", ".join(f"{run.lab} {run.seconds:.0f}" for run in runs)
+    return [
+        Row("course", f"{len(runs)} labs through papermill, {AT_ONCE} at a time",
+            "the code cells' own time", seconds, cells, "s", cells / seconds, 1 / MOST_OF_COMPUTE,
+            f"{seconds / cells:.2f} of it, at most {MOST_OF_COMPUTE}; seconds by lab: {each}"),
+        Row("course", f"the slowest lab, {slowest.lab}", "limit", slowest.seconds,
+            MOST_SECONDS_A_LAB, "s", MOST_SECONDS_A_LAB / slowest.seconds, 1.0),
+    ]  # fmt: skip
 
 
-def lab_times(runs: Sequence[LabRun]) -> list[LabTime]:
-    """Return what each lab took.
-
-    Raises
-    ------
-    OSError
-        If one of them failed.
-    """
-    failed = [f"lab {run.lab}: {run.error.get('message', '')}" for run in runs if not run.passed]
-    if failed:
-        raise OSError("; ".join(failed))
-    times = []
-    for run in runs:
-        assert run.notebook is not None  # it passed
-        notebook = json.loads(run.notebook.read_text(encoding="utf-8"))
-        times.append(LabTime(run.lab, run.seconds, compute(notebook)))
-    return times
-
-
-def compute(notebook: Mapping[str, object]) -> float:
+def compute(notebook: Path) -> float:
     """Return the seconds that papermill noted for a notebook's code cells."""
-    cells = notebook["cells"]
-    assert isinstance(cells, list)
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return sum(
         float(cell["metadata"]["papermill"]["duration"] or 0)
         for cell in cells
         if cell["cell_type"] == "code"
     )
-
-
-def rows(times: Sequence[LabTime], seconds: float) -> list[Row]:
-    """Return the table's rows for a run of `seconds`."""
-    own = sum(time.compute for time in times)
-    processes = sum(time.whole for time in times)
-    slowest = max(times, key=lambda time: time.whole)
-    each = ", ".join(f"{time.lab} {time.whole:.0f}/{time.compute:.0f}" for time in times)
-
-    def against_cells(how: str, ours: float, note: str) -> Row:
-        return Row(
-            part="course",
-            what=f"{len(times)} labs through papermill, {how}",
-            peer="the code cells' own time",
-            ours=ours,
-            theirs=own,
-            unit="s",
-            ratio=own / ours,
-            goal=1 / MOST_OF_COMPUTE,
-            note=f"{ours / own:.2f} of it{note}",
-        )
-
-    return [
-        against_cells(
-            f"{AT_ONCE} at a time, from start to end", seconds, f", at most {MOST_OF_COMPUTE}"
-        ),
-        against_cells(
-            "their processes one by one", processes, f"; seconds by lab, all/cells: {each}"
-        ),
-        Row(
-            part="course",
-            what=f"the slowest lab, {slowest.lab}",
-            peer="limit",
-            ours=slowest.whole,
-            theirs=MOST_SECONDS_A_LAB,
-            unit="s",
-            ratio=MOST_SECONDS_A_LAB / slowest.whole,
-            goal=1.0,
-        ),
-    ]

@@ -2,7 +2,7 @@
 
 What an ingest does beside encoding (reading, splitting, writing, the index) happens in this process
 and in the database's, so the CPU time of both is counted, and held to the goal: other work on the
-machine does not change it. The wall clock is beside it. Both contestants encode on all cores, as
+machine does not change it. Both contestants encode on all cores, as
 they do unless they are told otherwise.
 """
 
@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from course_lib.indexing import IngestReport, ingest
 from course_lib.settings import project_root
 from course_lib.store import connect, drop_schema, fresh_database
 from tests.bench.corpus import real_markdown
-from tests.bench.measure import Row, take_turns
+from tests.bench.measure import Row, Timed, take_turns, wall
 
 FEWEST_CHUNKS = 1_500
 MOST_ON_TOP = 0.10
@@ -68,33 +67,28 @@ def _compare(corpus: Path, conn: psycopg.Connection) -> list[Row]:
     def run() -> IngestReport:
         return ingest(corpus, conn=conn, embedder=client)
 
+    def first() -> IngestReport:
+        drop_schema(conn)
+        return run()
+
     report = run()
     texts = list(client.texts)
     if report.chunks < FEWEST_CHUNKS:
         raise OSError(f"the corpus gives {report.chunks} chunks, not {FEWEST_CHUNKS:,}")
-    used: dict[str, list[float]] = {"ingest": [], "encode": []}
-    seconds = take_turns(
-        {
-            "ingest": _timed(run, backend, used["ingest"], before=lambda: drop_schema(conn)),
-            "encode": _timed(lambda: client.encode(texts), backend, used["encode"]),
-        },
-        turns=TURNS,
-    )
-    again = take_turns({"again": _timed(run, backend, [])}, turns=UNCHANGED_TURNS)["again"]
+    work = {"ingest": first, "encode": lambda: client.encode(texts)}
+    cpu = take_turns({name: _cpu(one, backend) for name, one in work.items()}, TURNS)
+    whole = wall(first)()
+    again = take_turns({"again": wall(run)}, UNCHANGED_TURNS)["again"]
     if run().unchanged != report.chunks:
         raise OSError("an ingest of an unchanged corpus changed rows")
-    cpu = {name: median(values[1:]) for name, values in used.items()}
-    what = f"ingest of {report.documents} files, {report.chunks:,} chunks"
-    peer = f"encode alone, {client.backend.name} on all cores"
     on_top = cpu["ingest"] / cpu["encode"] - 1
     return [
-        Row("ingest", what, peer, cpu["ingest"], cpu["encode"], "CPU-s",
-            cpu["encode"] / cpu["ingest"], 1 / (1 + MOST_ON_TOP),
+        Row("ingest", f"ingest of {report.documents} files, {report.chunks:,} chunks",
+            f"encode alone, {client.backend.name} on all cores", cpu["ingest"], cpu["encode"],
+            "CPU-s", cpu["encode"] / cpu["ingest"], 1 / (1 + MOST_ON_TOP),
             f"{on_top:+.1%} on top, at most {MOST_ON_TOP:.0%}; with the database's"),
-        Row("ingest", what, peer, seconds["ingest"], seconds["encode"], "s",
-            seconds["encode"] / seconds["ingest"]),
-        Row("ingest", "the same again, unchanged", "first ingest", again, seconds["ingest"], "s",
-            seconds["ingest"] / again, UNCHANGED_GOAL),
+        Row("ingest", "the same again, unchanged", "first ingest", again, whole, "s",
+            whole / again, UNCHANGED_GOAL),
     ]  # fmt: skip
 
 
@@ -112,27 +106,16 @@ def make_corpus(folder: Path) -> Path:
     return folder
 
 
-def _timed(
-    work: Callable[[], object],
-    backend: psutil.Process,
-    used: list[float],
-    before: Callable[[], object] = lambda: None,
-) -> Callable[[], float]:
-    """Return what runs `work` and returns its seconds.
+def _cpu(work: Callable[[], object], backend: psutil.Process) -> Timed:
+    """Return what runs `work` and returns the CPU seconds of this process and the database's."""
 
-    To `used` are appended the CPU seconds of this process and of the database's.
-    """
+    def spent() -> float:
+        theirs = backend.cpu_times()
+        return time.process_time() + float(theirs.user + theirs.system)
 
-    def turn() -> float:
-        before()
-        begin, begin_cpu = time.perf_counter(), _cpu_seconds(backend)
+    def timed() -> float:
+        begin = spent()
         work()
-        used.append(_cpu_seconds(backend) - begin_cpu)
-        return time.perf_counter() - begin
+        return spent() - begin
 
-    return turn
-
-
-def _cpu_seconds(backend: psutil.Process) -> float:
-    theirs = backend.cpu_times()
-    return time.process_time() + theirs.user + theirs.system
+    return timed

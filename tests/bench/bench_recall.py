@@ -3,8 +3,9 @@
 The bench of search gives all the same graph and as many candidates. Here each is as it would be
 used: the library chooses both by the number of rows; a store has the graph that its manual makes,
 and as many candidates as it needs to find as much, up to the most that pgvector takes. The vectors
-are real ones where another bench has left some on this machine, and made ones otherwise. The goals
-are those of real vectors: among made ones, what a graph finds differs much from one to the next.
+are real ones where the bench of quality has left some on this machine, and made ones otherwise. The
+goals are those of real vectors: among made ones, what a graph finds differs much from one to the
+next.
 """
 
 from __future__ import annotations
@@ -12,28 +13,17 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
-import psycopg
 
 from course_lib.records import Chunk
 from course_lib.retriever import Query, search
 from course_lib.settings import state_dir
-from course_lib.store import (
-    build_vector_indexes,
-    connect,
-    create_schema,
-    fresh_database,
-    write_chunks,
-)
-from tests.bench.bench_search import PEERS, TOP_K, Contestant, asking, compare
 from tests.bench.measure import Row
 from tests.bench.scale import corpus as made_corpus
 from tests.bench.scale.corpus import Question, Vectors
-from tests.bench.search_peers import Store
+from tests.bench.search_peers import TOP_K, Store, compare, filled, searching
 
 MOST_ROWS = 100_000
 FEWEST_REAL = 20_000
@@ -45,62 +35,51 @@ FEWEST, MOST, STEP = 40, 1_000, 20
 AS_MUCH = 0.005
 """So much less than the library's recall is as much."""
 RECALL_GOAL, PEER_GOAL = 0.95, 1.0
-TEN = Query(top_k=TOP_K, threshold=-1)
 
 
-def measure() -> list[Row]:
+def measure(most_rows: int = MOST_ROWS) -> list[Row]:
     """Return the library's recall, and its time against that of each store."""
     rows, asked, is_real = like_real()
-    count = len(asked)
+    rows = rows[:most_rows]
     what = f"{len(rows):,} {'real' if is_real else 'made'} vectors"
     questions = [Question(vector, "") for vector in asked]
-    with (
-        fresh_database("bench") as database,
-        connect(database.url, autocommit=True) as conn,
-        ExitStack() as stack,
-    ):
-        create_schema(conn, rows.shape[1])
-        write_chunks(conn, [plain_chunk(at) for at in range(len(rows))], rows)
-        conn.execute("ALTER ROLE CURRENT_USER SET maintenance_work_mem = '512MB'")
-        build_vector_indexes(conn)
-        conn.execute("VACUUM ANALYZE document_chunks")
-        exact = _exact(conn, rows, asked)
-        ours = [search(conn, vector, TEN) for vector in asked]
-        recall = _recall([{one.chunk_id for one in found} for found in ours], exact)
-        if any(len(found) < TOP_K for found in ours):
-            raise AssertionError(f"a search among {what} did not come back with {TOP_K} rows")
-        goal = RECALL_GOAL if is_real else None
-        title = f"recall@{TOP_K} among {what}"
-        made = [Row("recall", title, "exact scan", recall, 1.0, "share", recall, goal)]
-        contestants: dict[str, Contestant] = {"ours": _ours(conn, asked)}
-        notes = {}
-        for name in PEERS:
-            with connect(database.url, autocommit=True) as own:
-                store = stack.enter_context(Store(name, database.url, rows.shape[1]))
-                store.fill(own)
+    with filled([plain_chunk(at) for at in range(len(rows))], rows) as (conn, stores):
+        exact, ours = (
+            [
+                {
+                    one.chunk_id
+                    for one in search(conn, vector, Query(top_k=TOP_K, threshold=-1, exact=how))
+                }
+                for vector in asked
+            ]
+            for how in (True, False)
+        )
+        recall = _recall(ours, exact)
+        contestants = {"ours": searching(conn, questions)}
+        goals, notes = {}, {}
+        for store in stores:
             store.learn(questions)
             candidates, found = _as_wide_as_needed(store, exact, recall - AS_MUCH)
-            contestants[store.name] = asking(store, hybrid=False)
+            contestants[store.name] = store.asking(hybrid=False)
             notes[store.name] = f"recall {recall:.3f} against {found:.3f}, ef_search {candidates}"
-        goals = dict.fromkeys(notes, PEER_GOAL) if is_real else {}
+            if is_real:
+                goals[store.name] = PEER_GOAL
         title = f"p95, dense, top {TOP_K} of {what}, theirs at our recall or their best"
-        return made + compare(title, contestants, count, goals, notes, part="recall")
+        timed = compare("recall", title, contestants, len(asked), goals, notes)
+    title, goal = f"recall@{TOP_K} among {what}", RECALL_GOAL if is_real else None
+    return [Row("recall", title, "exact scan", recall, 1.0, "share", recall, goal), *timed]
 
 
 def like_real() -> tuple[Vectors, Vectors, bool]:
-    """Return vectors of pieces in no order, vectors of questions, and whether they are real.
-
-    Real ones are those that the bench of quality has left on this machine; without them they are
-    made.
-    """
+    """Return vectors of pieces in no order, vectors of questions, and whether they are real."""
     vectors = real_vectors()
-    if vectors is not None and len(vectors) > FEWEST_REAL:
+    is_real = vectors is not None and len(vectors) > FEWEST_REAL
+    if vectors is not None and is_real:
         rows, asked = real_questions(vectors)
     else:
-        vectors = None
         rows = np.concatenate([made_corpus.vectors(number) for number in range(10)])
         asked = np.stack([one.vector for one in made_corpus.questions(QUESTIONS)])
-    return np.random.default_rng(1).permutation(rows)[:MOST_ROWS], asked, vectors is not None
+    return np.random.default_rng(1).permutation(rows), asked, is_real
 
 
 def real_vectors() -> Vectors | None:
@@ -146,21 +125,6 @@ def plain_chunk(at: int) -> Chunk:
     )
 
 
-def _ours(conn: psycopg.Connection, asked: Vectors) -> Contestant:
-    def ask(at: int) -> tuple[float, int]:
-        begin = time.perf_counter()
-        found = search(conn, asked[at], TEN)
-        return time.perf_counter() - begin, len(found)
-
-    return ask
-
-
-def _exact(conn: psycopg.Connection, rows: Vectors, asked: Vectors) -> list[set[str]]:
-    """Return the ids of the nearest rows of each question."""
-    ids = dict(conn.execute("SELECT chunk_index, id::text FROM document_chunks").fetchall())
-    return [{ids[int(at)] for at in np.argsort(-(rows @ one))[:TOP_K]} for one in asked]
-
-
 def _recall(found: list[set[str]], exact: list[set[str]]) -> float:
     hits = sum(len(some & best) for some, best in zip(found, exact, strict=True))
     return hits / TOP_K / len(exact)
@@ -171,9 +135,7 @@ def _as_wide_as_needed(store: Store, exact: list[set[str]], wanted: float) -> tu
 
     def found_with(candidates: int) -> float:
         store.widen(candidates)
-        return _recall(
-            [{*store.ask(at, hybrid=False, top_k=TOP_K)[1]} for at in range(len(exact))], exact
-        )
+        return _recall([{*store.ask(at)[1]} for at in range(len(exact))], exact)
 
     enough, recall, too_few = MOST, found_with(MOST), FEWEST
     while recall >= wanted and enough - too_few > STEP:

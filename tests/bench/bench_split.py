@@ -12,13 +12,8 @@ from tests.bench.peers import Peer
 SIZE, OVERLAP = 512, 64
 REPEATS = 10
 """Times that a turn splits everything: a single pass is over before caches are warm."""
-PEERS = (
-    ("langchain-text-splitters", True),
-    ("langchain-text-splitters", False),
-    ("semantic-text-splitter", True),
-    ("semantic-text-splitter", False),
-)
-"""Peer, and whether it gives the offsets that ours always gives."""
+PEERS = ("langchain-text-splitters", "semantic-text-splitter")
+"""They give texts alone, which is quicker than with the offsets that ours always gives."""
 
 GOAL = 1.0
 """No slower than any of them: at over 100 MB a CPU-second nobody waits for more."""
@@ -37,24 +32,24 @@ def measure() -> list[Row]:
     with Peer("split.py") as peer:
         peer.ask(texts=texts)
 
-        def ask(name: str, offsets: bool) -> dict[str, Any]:
-            return peer.ask(peer=name, size=SIZE, overlap=OVERLAP, offsets=offsets, repeats=REPEATS)
+        def ask(name: str) -> dict[str, Any]:
+            return peer.ask(peer=name, size=SIZE, overlap=OVERLAP, repeats=REPEATS)
 
-        contestants: dict[object, Timed] = {"ours": cpu(split_all)}
-        for key in PEERS:
-            contestants[key] = lambda key=key: float(ask(*key)["seconds"])  # type: ignore[misc]
+        contestants: dict[str, Timed] = {"ours": cpu(split_all)}
+        for name in PEERS:
+            contestants[name] = lambda name=name: float(ask(name)["seconds"])  # type: ignore[misc]
         seconds = take_turns(contestants, turns=9)
-        versions = {name: ask(name, False)["version"] for name, _ in PEERS}
+        versions = {name: ask(name)["version"] for name in PEERS}
     return [
         Row(
             part="split",
             what=f"recursive split of {len(texts)} Markdown texts, {SIZE}/{OVERLAP}",
-            peer=f"{name} {versions[name]}{' with offsets' if offsets else ', texts only'}",
+            peer=f"{name} {versions[name]}",
             ours=REPEATS * characters / seconds["ours"] / 1e6,
-            theirs=REPEATS * characters / seconds[name, offsets] / 1e6,
+            theirs=REPEATS * characters / seconds[name] / 1e6,
             unit="MB/CPU-s",
-            ratio=seconds[name, offsets] / seconds["ours"],
+            ratio=seconds[name] / seconds["ours"],
             goal=GOAL,
         )
-        for name, offsets in PEERS
+        for name in PEERS
     ]

@@ -39,13 +39,8 @@ def real_yaml() -> dict[str, str]:
 
 
 def measure() -> list[Row]:
-    """Split the same texts, and encode some of their pieces."""
+    """Split the texts, encode some of their pieces, and count those that the model truncates."""
     texts = real_yaml()
-    return [_share(texts), *_sizes(texts)]
-
-
-def _share(texts: dict[str, str]) -> Row:
-    """Compare the CPU time of splitting with that of encoding some of the pieces, at most 3 %."""
     embedder = EmbeddingClient(cache=None)
     begin = time.process_time()
     cut = [
@@ -59,43 +54,15 @@ def _share(texts: dict[str, str]) -> Row:
     begin = time.process_time()
     embedder.encode(some)
     encode = (time.process_time() - begin) * len(cut) / len(some)
-    return Row(
-        "yaml",
-        f"splitting {len(texts)} YAML files",
-        "encoding their pieces",
-        split,
-        encode,
-        "CPU-s",
-        encode / split,
-        1 / MOST_SHARE,
-        f"{split / (split + encode):.1%} of both",
-    )
-
-
-def _sizes(texts: dict[str, str]) -> list[Row]:
-    """Count the pieces that the model would truncate, and those that the schemas' policy saves."""
-    path = next(Path(str(model_home)).parent.rglob("tokenizer.json"))
-    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer = Tokenizer.from_file(str(next(Path(model_home).parent.rglob("tokenizer.json"))))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-
-    def cut(full_schemas: bool) -> list[str]:
-        return [
-            piece.text
-            for name, text in texts.items()
-            for piece in chunk_resources(
-                text, CHUNK_CHARS, source_path=name, full_schemas=full_schemas, fits=fits_model
-            )
-        ]
-
-    kept = cut(False)
-    counts = [len(encoding.ids) for encoding in tokenizer.encode_batch(kept)]
+    counts = [len(encoding.ids) for encoding in tokenizer.encode_batch(cut)]
     whole = sum(count <= MOST_WORD_PIECES for count in counts)
-    note = f"longest {max(counts)}, {sum(map(len, kept)) / sum(counts):.2f} characters a word piece"
-    everything = len(cut(True))
+    note = f"longest {max(counts)}, {sum(map(len, cut)) / sum(counts):.2f} characters a word piece"
     return [
+        Row("yaml", f"splitting {len(texts)} YAML files", "encoding their pieces", split, encode,
+            "CPU-s", encode / split, 1 / MOST_SHARE, f"{split / (split + encode):.1%} of both"),
         Row("yaml", f"pieces of {CHUNK_CHARS} that the model reads whole", "all of them",
-            whole, len(kept), "pieces", whole / len(kept), 1.0, note),
-        Row("yaml", f"pieces of {CHUNK_CHARS} by the policy for definitions", "full schemas",
-            len(kept), everything, "pieces", everything / len(kept)),
+            whole, len(cut), "pieces", whole / len(cut), 1.0, note),
     ]  # fmt: skip

@@ -6,10 +6,14 @@ medians, because a single disturbed turn must not count; CPU time where the work
 
 from __future__ import annotations
 
+import os
+import platform
+import re
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 Timed = Callable[[], float]
@@ -37,9 +41,6 @@ class Row:
     @property
     def reached(self) -> bool | None:
         return None if self.goal is None else self.ratio >= self.goal
-
-    def to_dict(self) -> dict[str, object]:
-        return asdict(self) | {"reached": self.reached}
 
 
 def cpu(function: Callable[[], object]) -> Timed:
@@ -75,3 +76,18 @@ def take_turns(contestants: Mapping[Name, Timed], turns: int = 7) -> dict[Name, 
         for name in names if turn % 2 == 0 else reversed(names):
             times[name].append(contestants[name]())
     return {name: statistics.median(values) for name, values in times.items()}
+
+
+def hardware() -> str:
+    """Return the processor's name, the number of cores and the operating system."""
+    name = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        found = re.search(r"model name\s*:\s*(.+)", info.read_text(encoding="utf-8"))
+        name = found[1] if found else name
+    return f"{name}, {os.cpu_count()} cores, {platform.system()}"
+
+
+def load() -> float:
+    """Return the load average of the last minute; 0 where the system has none."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0

@@ -263,11 +263,7 @@ def bad_record(rng: Random) -> tuple[str, dict[str, Any]]:
             sourcePath=rng.choice(["../a", "/a", "a/../../b", "a\\b", "", ".", "a/..", "é" * 900])
         ),
         "metadata of any kind": lambda: record.update(
-            customMeta={
-                rng.choice(
-                    ["chunkIndex", "branch", "namespace", "commitSha", "citationUrl", "header", "x"]
-                ): some_value(rng)
-            }  # fmt: skip
+            customMeta={rng.choice(META): some_value(rng)}
         ),
         "a vector of its own": lambda: record.update(embedding=[0.1] * rng.randint(0, 5)),
         "a bad text": lambda: record.update(

@@ -6,12 +6,9 @@ are. So a reader can tell half a document, and the end which write was the last.
 
 from __future__ import annotations
 
-import http.client
-import json
 import re
-import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,13 +16,14 @@ from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
-from urllib.parse import urlsplit
+
+import httpx
 
 from course_lib.indexing import ingest
 from course_lib.records import Scope, SearchResult
 from course_lib.retriever import Query, search
 from course_lib.store import connect, delete_documents
-from tests.faults.ground import PATIENCE, Hashed
+from tests.faults.ground import Hashed
 
 SOURCES = {"small": 7, "big": 24}
 """Repository → documents. All chunks of the small one fit into one answer of the API."""
@@ -53,7 +51,7 @@ class Notes:
     """What one writer or reader has seen."""
 
     writes: list[Write] = field(default_factory=list)
-    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    done: Counter[str] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
     whole: int = 0
 
@@ -61,20 +59,17 @@ class Notes:
         self.writes += other.writes
         self.errors += other.errors
         self.whole += other.whole
-        for name, seconds in other.seconds.items():
-            self.seconds[name] += seconds
+        self.done += other.done
         return self
 
-    def time(self, what: str, work: Callable[[], Any]) -> Any:
-        """Do something and note how long it took, or what went wrong."""
-        begin = time.monotonic()
+    def do(self, what: str, work: Callable[[], Any]) -> Any:
+        """Do something and note it, and what went wrong."""
+        self.done[what] += 1
         try:
             return work()
         except Exception as error:  # whatever it is, it is what a person would be shown
             self.errors.append(f"{what}: {type(error).__name__}: {error}")
             return None
-        finally:
-            self.seconds[what].append(time.monotonic() - begin)
 
 
 def text_of(document: str, version: Version, parts: int) -> str:
@@ -126,9 +121,8 @@ class Writer:
     folder: Path
     seed: int
 
-    def work(self, seconds: float) -> Notes:
-        """Write one thing after the other."""
-        end = start_together() + seconds
+    def work(self, end: float) -> Notes:
+        """Write one thing after the other, until it is time to stop."""
         self.rng = Random(self.seed)
         self.notes, self.edition = Notes(), 0
         ways = (self.by_folder, self.by_folder, self.by_file, self.by_service, self.by_removing)
@@ -165,10 +159,11 @@ class Writer:
             content = text_of(document, (self.number, self.edition), parts)
             files.append({"sourcePath": document.partition("/")[2], "content": content})
         body = {"repo": repo, "files": files}
-        headers = {"Authorization": f"Bearer {self.key}"}
 
         def send() -> None:
-            answer = ask(self.service, "/ingest/source-files", body, headers)
+            headers = {"Authorization": f"Bearer {self.key}"}
+            with httpx.Client(base_url=self.service, headers=headers, timeout=120) as client:
+                answer = ask(client, "/ingest/source-files", body)
             if answer["rejections"]:
                 raise ValueError(str(answer["rejections"]))
 
@@ -210,31 +205,15 @@ class Writer:
         self, what: str, states: dict[str, Version | None], work: Callable[[], None]
     ) -> None:
         begin = time.monotonic()
-        self.notes.time(what, work)
+        self.notes.do(what, work)
         end = time.monotonic()
         self.notes.writes += [Write(name, version, begin, end) for name, version in states.items()]
 
 
-_line: Any = None
-
-
-def wait_at(line: Any) -> None:
-    """Let this process begin its work only when all have come to the line."""
-    global _line
-    _line = line
-
-
-def start_together(line: Any = None) -> float:
-    """Wait for all others and return when that was."""
-    (line or _line).wait(PATIENCE)
-    return time.monotonic()
-
-
 def read(
-    reader: Callable[[str, int, float], Notes], place: str, seeds: Sequence[int], seconds: float
+    reader: Callable[[str, int, float], Notes], place: str, seeds: Sequence[int], end: float
 ) -> Notes:
     """Let many readers, each a thread, read at a place; return what they noted together."""
-    end = start_together() + seconds
     notes = Notes()
     with ThreadPoolExecutor(len(seeds)) as threads:
         for work in [threads.submit(reader, place, seed, end) for seed in seeds]:
@@ -256,24 +235,24 @@ def read_library(url: str, seed: int, end: float) -> Notes:
 
             if rng.random() < 0.3:
                 everywhere = partial(search, conn, vector, Query(words, top_k=10, threshold=-1))
-                notes.time(f"{way} search of all", everywhere)
+                notes.do(f"{way} search of all", everywhere)
                 continue
             named = Query(words, top_k=50, threshold=-1, repo=repo, document=name)
             one = partial(search, conn, vector, named)
-            _look(notes, notes.time(f"{way} search of a document", one))
+            _look(notes, notes.do(f"{way} search of a document", one))
     return notes
 
 
 def read_service(service: str, seed: int, end: float) -> Notes:
     """Ask the API for all of the small source, until it is time to stop."""
     notes, rng = Notes(), Random(seed)
-    while time.monotonic() < end:
-        mode = rng.choice(("hybrid", "dense"))
-        question = f"small/{rng.randrange(7)}.md: who looks after the mill?"
-        body = {"query": question, "repo": "small", "top_k": 50, "mode": mode}
-
-        found = notes.time(f"{mode} search by the API", partial(ask, service, "/search", body, {}))
-        _look(notes, found and found["results"])
+    with httpx.Client(base_url=service, timeout=120) as client:
+        while time.monotonic() < end:
+            mode = rng.choice(("hybrid", "dense"))
+            question = f"small/{rng.randrange(7)}.md: who looks after the mill?"
+            body = {"query": question, "repo": "small", "top_k": 50, "mode": mode}
+            found = notes.do(f"{mode} search by the API", partial(ask, client, "/search", body))
+            _look(notes, found and found["results"])
     return notes
 
 
@@ -287,27 +266,15 @@ def _look(notes: Notes, found: list[Any] | None) -> None:
         notes.errors.append(str(error))
 
 
-_kept = threading.local()
-
-
-def ask(service: str, path: str, body: Any, headers: dict[str, str]) -> Any:
-    """Send a request over a connection that is kept, and return the answer.
+def ask(client: httpx.Client, path: str, body: Any) -> Any:
+    """Send a request and return the answer.
 
     Raises
     ------
     ValueError
         If it is not a success.
     """
-    connection = getattr(_kept, "connection", None)
-    if connection is None:
-        place = urlsplit(service)
-        connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=120)
-        _kept.connection = connection
-    connection.request(
-        "POST", path, json.dumps(body), {"Content-Type": "application/json", **headers}
-    )
-    answer = connection.getresponse()
-    content = answer.read()
-    if answer.status != 200:
-        raise ValueError(f"{answer.status} {content[:300]!r}")
-    return json.loads(content)
+    answer = client.post(path, json=body)
+    if answer.status_code != 200:
+        raise ValueError(f"{answer.status_code} {answer.text[:300]!r}")
+    return answer.json()

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,6 @@ from tests.faults.hash_course import HashClient
 DIMENSION = 32
 PATIENCE = 300
 """Seconds for what takes a few on an idle machine."""
-
-Tell = Callable[[int], None]
-"""Called with how many of the planned steps were done just now."""
 
 
 class Hashed(HashClient):

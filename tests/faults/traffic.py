@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from random import Random
-from statistics import median
 from typing import Any
 
 import psycopg
@@ -32,20 +31,18 @@ from tests.faults.crew import (
     read,
     read_library,
     read_service,
-    start_together,
     text_of,
     versions_in,
-    wait_at,
 )
-from tests.faults.ground import PATIENCE, Hashed, Tell, environment, forks, own_folder
+from tests.faults.ground import PATIENCE, Hashed, environment, forks, own_folder
 from tests.faults.indexes import all_rows, torn_documents
 from tests.service.running import running
 
-WRITERS = 8
-READERS = {"library": 12, "API": 8}
+WRITERS, READERS = 8, 10
+"""Readers of each kind: with the library, and through the API."""
 
 
-def write_and_read(seconds: float, seed: int, tell: Tell = lambda done: None) -> dict[str, Any]:
+def write_and_read(seconds: float, seed: int) -> dict[str, Any]:
     """Let all of them work for so long; return the figures.
 
     Raises
@@ -68,23 +65,16 @@ def write_and_read(seconds: float, seed: int, tell: Tell = lambda done: None) ->
             ingest(folder / repo, Scope(repo=repo), conn=conn, embedder=Hashed())
         first = [Write(f"{repo}/0.md", (0, 0), 0.0, 0.0) for repo in SOURCES]
         with _service(database.url) as (service, key):
-            written, found = _work(database.url, service, key, folder, seed, seconds, tell)
-        errors = written.errors + found.errors
-        kinds = Counter(error[:60] for error in errors)
-        assert not errors, f"{len(errors)} errors: {dict(kinds)}, such as {errors[0]}"
-        assert found.whole, "no reader has seen a document"
+            notes = _work(database.url, service, key, folder, seed, seconds)
+        kinds = Counter(error[:60] for error in notes.errors)
+        assert not kinds, f"{kinds.total()} errors: {dict(kinds)}, such as {notes.errors[0]}"
+        assert notes.whole, "no reader has seen a document"
         assert not (torn := torn_documents(conn, Hashed())), torn
-        last = _last_writes(conn, first + written.writes)
+        last = _last_writes(conn, first + notes.writes)
         rows = _compare(conn, folder, last)
         return {
-            "writers": WRITERS,
-            "readers": READERS,
-            "seconds": seconds,
-            "writes": _figures(written, seconds),
-            "reads": _figures(found, seconds),
-            "documents seen whole": found.whole,
-            "half documents": 0,
-            "errors": 0,
+            "done": notes.done,
+            "documents seen whole": notes.whole,
             "documents at the end, each as some last write left it": len(last),
             "rows compared with an index of these alone": rows,
         }
@@ -99,42 +89,26 @@ def _service(url: str) -> Iterator[tuple[str, str]]:
         yield service.url, key
 
 
-def _work(
-    url: str, service: str, key: str, folder: Path, seed: int, seconds: float, tell: Tell
-) -> tuple[Notes, Notes]:
+def _work(url: str, service: str, key: str, folder: Path, seed: int, seconds: float) -> Notes:
     rng = Random(seed)
-    context = forks()
-    line = context.Barrier(WRITERS + len(READERS) + 1)
-    pool = ProcessPoolExecutor(
-        WRITERS + len(READERS), mp_context=context, initializer=wait_at, initargs=(line,)
-    )
-    written, found = Notes(), Notes()
-    with pool as crew:
-        writing = [
+    places = {read_library: url, read_service: service}
+    notes, end = Notes(), time.monotonic() + seconds
+    with ProcessPoolExecutor(WRITERS + len(places), mp_context=forks()) as crew:
+        works = [
             crew.submit(
                 Writer(
                     number, url, service, key, folder / f"of-{number}", rng.randrange(2**32)
                 ).work,
-                seconds,
+                end,
             )
             for number in range(WRITERS)
         ]
-        reading = [
-            crew.submit(read, reader, place, [rng.randrange(2**32) for _ in range(count)], seconds)
-            for reader, place, count in (
-                (read_library, url, READERS["library"]),
-                (read_service, service, READERS["API"]),
-            )
-        ]
-        end = start_together(line) + seconds
-        while time.monotonic() < end:
-            time.sleep(1)
-            tell(1)
-        for work in writing:
-            written += work.result(PATIENCE)
-        for work in reading:
-            found += work.result(PATIENCE)
-    return written, found
+        for reader, place in places.items():
+            seeds = [rng.randrange(2**32) for _ in range(READERS)]
+            works.append(crew.submit(read, reader, place, seeds, end))
+        for work in works:
+            notes += work.result(seconds + PATIENCE)
+    return notes
 
 
 def _last_writes(conn: psycopg.Connection[Any], writes: list[Write]) -> dict[str, Version]:
@@ -169,15 +143,3 @@ def _compare(conn: psycopg.Connection[Any], folder: Path, last: dict[str, Versio
         ours, theirs = all_rows(conn), all_rows(other)
     assert ours == theirs
     return sum(map(len, theirs.values()))
-
-
-def _figures(notes: Notes, seconds: float) -> dict[str, Any]:
-    return {
-        what: {
-            "number": len(times),
-            "a second": round(len(times) / seconds, 1),
-            "median ms": round(1000 * median(times), 1),
-            "p95 ms": round(1000 * sorted(times)[int(0.95 * len(times))], 1),
-        }
-        for what, times in sorted(notes.seconds.items())
-    }

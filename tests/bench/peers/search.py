@@ -10,18 +10,16 @@ import time
 from importlib.metadata import version
 
 TABLE = "langchain_chunks"
-COLUMNS = ("partition", "repo", "kind")
 
 
 class LangChain:
-    """PGVectorStore, with the filtered columns as metadata columns and a stored tsvector."""
+    """PGVectorStore with a stored tsvector."""
 
     package = "langchain-postgres"
-    table = TABLE
 
     def __init__(self, url, dimension):
         from langchain_core.embeddings import Embeddings
-        from langchain_postgres import Column, PGEngine
+        from langchain_postgres import PGEngine
         from langchain_postgres.v2.hybrid_search_config import HybridSearchConfig
 
         class NoModel(Embeddings):
@@ -38,7 +36,6 @@ class LangChain:
         self.engine.init_vectorstore_table(
             TABLE,
             dimension,
-            metadata_columns=[Column(name, "TEXT") for name in COLUMNS],
             hybrid_search_config=HybridSearchConfig(tsv_column="words"),
         )
 
@@ -56,11 +53,10 @@ class LangChain:
             self.engine,
             self.model,
             TABLE,
-            metadata_columns=list(COLUMNS),
             index_query_options=HNSWQueryOptions(ef_search=ef_search),
         )
 
-    def search(self, vector, words, filters, top_k, hybrid):
+    def search(self, vector, words, top_k, hybrid):
         from langchain_postgres.v2.hybrid_search_config import (
             HybridSearchConfig,
             reciprocal_rank_fusion,
@@ -75,17 +71,14 @@ class LangChain:
                 primary_top_k=top_k,
                 secondary_top_k=top_k,
             )
-        found = self.store.similarity_search_with_score_by_vector(
-            vector, k=top_k, filter=filters or None, **options
-        )
+        found = self.store.similarity_search_with_score_by_vector(vector, k=top_k, **options)
         return [document.id for document, _ in found]
 
 
 class LlamaIndex:
-    """PGVectorStore with JSONB metadata, whose filtered keys are indexed, and hybrid search."""
+    """PGVectorStore with JSONB metadata and hybrid search."""
 
     package = "llama-index-vector-stores-postgres"
-    table = "data_llama_chunks"
 
     def __init__(self, url, dimension):
         self.url, self.dimension = url, dimension
@@ -104,7 +97,6 @@ class LlamaIndex:
             use_jsonb=True,
             cache_ok=True,
             hnsw_kwargs=hnsw,
-            indexed_metadata_keys={(name, "text") for name in COLUMNS},
         )
 
     def index(self, m, ef_construction, ef_search):
@@ -119,12 +111,8 @@ class LlamaIndex:
         self.store = self.make({**self.graph, "hnsw_ef_search": ef_search})
         self.store._initialize()  # what its first query does
 
-    def search(self, vector, words, filters, top_k, hybrid):
-        from llama_index.core.vector_stores import (
-            ExactMatchFilter,
-            MetadataFilters,
-            VectorStoreQuery,
-        )
+    def search(self, vector, words, top_k, hybrid):
+        from llama_index.core.vector_stores import VectorStoreQuery
         from llama_index.core.vector_stores.types import VectorStoreQueryMode
 
         query = VectorStoreQuery(
@@ -133,11 +121,6 @@ class LlamaIndex:
             similarity_top_k=top_k,
             sparse_top_k=top_k if hybrid else None,
             mode=VectorStoreQueryMode.HYBRID if hybrid else VectorStoreQueryMode.DEFAULT,
-            filters=MetadataFilters(
-                filters=[ExactMatchFilter(key=key, value=value) for key, value in filters.items()]
-            )
-            if filters
-            else None,
         )
         return self.store.query(query).ids
 
@@ -149,17 +132,16 @@ for line in sys.stdin:
         peer = {"langchain": LangChain, "llama": LlamaIndex}[request["peer"]](
             request["url"], request["dimension"]
         )
-        answer = {"table": peer.table, "name": f"{peer.package} {version(peer.package)}"}
+        answer = {"name": f"{peer.package} {version(peer.package)}"}
     elif "index" in request:
-        begin = time.perf_counter()
         peer.index(**request["index"])
-        answer = {"seconds": time.perf_counter() - begin}
+        answer = {}
     elif "ef_search" in request:
         peer.widen(request["ef_search"])
         answer = {}
     elif "questions" in request:
         questions = request["questions"]
-        answer = {"questions": len(questions)}
+        answer = {}
     else:
         question = questions[request["at"]]
         begin = time.perf_counter()

@@ -6,21 +6,16 @@ import time
 from importlib.metadata import version
 
 
-def splitter(name, size, overlap, offsets):
+def splitter(name, size, overlap):
     if name == "langchain-text-splitters":
         from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-        splitter = RecursiveCharacterTextSplitter(
-            chunk_size=size,
-            chunk_overlap=overlap,
-            separators=["\n\n", "\n", ". ", " ", ""],
-            add_start_index=offsets,
-        )
-        return (lambda text: splitter.create_documents([text])) if offsets else splitter.split_text
+        return RecursiveCharacterTextSplitter(
+            chunk_size=size, chunk_overlap=overlap, separators=["\n\n", "\n", ". ", " ", ""]
+        ).split_text
     from semantic_text_splitter import TextSplitter
 
-    splitter = TextSplitter(size, overlap)
-    return splitter.chunk_indices if offsets else splitter.chunks
+    return TextSplitter(size, overlap).chunks
 
 
 texts = []
@@ -30,13 +25,13 @@ for line in sys.stdin:
         texts = request["texts"]
         answer = {"texts": len(texts)}
     else:
-        split = splitter(request["peer"], request["size"], request["overlap"], request["offsets"])
+        split = splitter(request["peer"], request["size"], request["overlap"])
         begin = time.process_time()
         for _ in range(request["repeats"]):
-            pieces = [split(text) for text in texts]
+            for text in texts:
+                split(text)
         answer = {
             "seconds": time.process_time() - begin,
-            "chunks": sum(map(len, pieces)),
             "version": version(request["peer"]),
         }
     print(json.dumps(answer), flush=True)

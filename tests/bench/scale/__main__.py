@@ -1,95 +1,69 @@
 """`python -m tests.bench.scale --rows 1000000`: how the library behaves as its tables grow.
 
-Loads a made corpus through the library into a PostgreSQL server of its own, measures at each size,
-and writes `tests/bench/results/scale-….json`. A run that was broken off (Ctrl-C) goes on where it
-stopped when the same command is given again.
+Loads a made corpus through the library into a PostgreSQL server of its own, and measures at each
+size. The figures of a size go to `tests/bench/results/scale-….json` once they are there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-from pathlib import Path
 
 from rich.console import Console
 
 from course_lib.errors import CourseError
 from course_lib.settings import state_dir
+from course_lib.store import connect, fresh_database
+from tests.bench.scale.cluster import own_cluster, refuse_if_short
+from tests.bench.scale.results import keep
+from tests.bench.scale.stage import measure
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 
 
 def main(words: list[str] | None = None) -> int:
-    """Measure what was asked for; 130 after Ctrl-C, 1 where it cannot be done."""
-    arguments = _parser().parse_args(words)
-    # One thread: exact answers are computed beside a server that is being measured. numpy reads
-    # this when it is imported.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    from tests.bench.scale import results
-    from tests.bench.scale.run import run
-
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    state: Path = arguments.state or state_dir() / "scale"
-    try:
-        state.mkdir(parents=True, exist_ok=True)
-        sizes = _sizes(arguments.rows, arguments.sizes)
-        figures = run(sizes, state, console, keep=arguments.keep)
-        if arguments.no_results:
-            console.print_json(json.dumps(figures))
-        else:
-            console.print(f"results: {results.merge(figures)}", soft_wrap=True, markup=False)
-    except CourseError as error:
-        console.print("[red]error:[/red]", end=" ")
-        console.print(error.args[0], error.hint or "", sep="\n", soft_wrap=True, markup=False)
-        return 1
-    except KeyboardInterrupt:
-        kept = f"stopped; {state} keeps what is done, and the same command goes on with it"
-        console.print(kept, soft_wrap=True, markup=False)
-        return 130
-    return 0
-
-
-def _sizes(rows: int, named: list[int] | None) -> list[int]:
-    return sorted(set(named or [*(size for size in SIZES if size < rows), rows]))
-
-
-def _parser() -> argparse.ArgumentParser:
+    """Measure what was asked for; 1 where it cannot be done."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench.scale",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--rows", type=_count, default=1_000_000, metavar="N",
-        help="largest size; the sizes below it are measured on the way (default: 1000000)",
+        "--rows", type=int, default=SIZES[-1], metavar="N",
+        help="largest size; the sizes below it are measured on the way (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument(
-        "--sizes", type=_count, nargs="+", metavar="N", help="these sizes and no others"
-    )
-    parser.add_argument(
-        "--state", type=Path, metavar="FOLDER", help="where the data is (default: .course/scale)"
-    )
-    parser.add_argument(
-        "--keep", action="store_true", help="leave the data there, for another run or a look"
-    )
     parser.add_argument(
         "--no-results", action="store_true", help="print the figures, and write none"
     )
-    return parser
-
-
-def _count(text: str) -> int:
-    """Return a number of rows, as `1000000` or `1_000_000`."""
+    given = parser.parse_args(words)
+    if given.rows < 1_000:
+        parser.error("a size has 1000 rows or more")
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    state = state_dir() / "scale"
+    written = 0
     try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows") from None
-    if number < 1_000:
-        raise argparse.ArgumentTypeError("a size has 1000 rows or more")
-    return number
+        state.mkdir(parents=True, exist_ok=True)
+        refuse_if_short(given.rows, state)
+        with (
+            own_cluster(state) as cluster,
+            fresh_database("scale", url=cluster.url) as database,
+            connect(database.url, autocommit=True) as conn,
+        ):
+            for size in [*(size for size in SIZES if size < given.rows), given.rows]:
+                console.print(f"{size:,} rows")
+                figures = measure(conn, cluster, written, size)
+                written = size
+                if given.no_results:
+                    console.print_json(json.dumps(figures))
+                else:
+                    path = keep("sizes", str(size), figures)
+                    console.print(f"results: {path}", soft_wrap=True, markup=False)
+    except CourseError as error:
+        console.print("[red]error:[/red]", end=" ")
+        console.print(error.args[0], error.hint or "", sep="\n", soft_wrap=True, markup=False)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """A made corpus with real-style structure: a block's number goes in, its rows come out.
 
 Each block is a function of its number alone, so that a corpus of a million rows begins with the
-one of ten thousand, a broken run goes on where it stopped, and nothing is kept in memory. Documents
-belong to clusters of heavy-tailed sizes, their pieces lie near each other in few dimensions, words
-follow Zipf's law, and some documents are near-duplicates of earlier ones in another branch.
+one of ten thousand, and nothing is kept in memory. Documents belong to clusters of heavy-tailed
+sizes, their pieces lie near each other in few dimensions, words follow Zipf's law, and some
+documents are near-duplicates of earlier ones in another branch.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -44,21 +44,13 @@ class Block:
     vectors: Vectors
     partitions: list[str]
 
-    def of(self, partition: str) -> Numbers:
-        """Return the places of a partition's rows."""
-        return np.flatnonzero(np.array(self.partitions) == partition)
-
 
 @dataclass(frozen=True)
 class Question:
-    """What is searched for: a vector of a row's cluster, and words that the row has.
-
-    `filters` are the columns that answers have to equal: partition, repo, kind.
-    """
+    """What is searched for: a vector of a row's cluster, and words that the row has."""
 
     vector: Vectors
     words: str
-    filters: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -158,22 +150,11 @@ def vectors(number: int, rows: int = BLOCK) -> Vectors:
     return made[:rows]
 
 
-@cache
-def identities(number: int) -> list[tuple[str, int]]:
-    """Return what a block's rows are known by in results: document and place."""
-    how = layout(number)
-    return [
-        (_path(number, document), place)
-        for document, place in zip(how.documents.tolist(), how.place.tolist(), strict=True)
-    ]
-
-
 def questions(count: int) -> list[Question]:
     """Return questions about rows of the first block: a vector, five of its words and one more.
 
     A question is less like what all rows have in common than a row is, and differs from its cluster
-    in a direction of its own. The weights make it about as hard for an index as real questions are:
-    recall of both is measured with the same indexes (`variants`).
+    in a direction of its own. The weights make it about as hard for an index as real questions are.
 
     Examples
     --------
@@ -300,10 +281,7 @@ def _unit(vectors: np.ndarray[Any, Any]) -> Vectors:
 
 
 def _repos(random: np.random.Generator, number: int, documents: int) -> Numbers:
-    """Return a repository a document: even blocks are of half of them, odd ones of the others.
-
-    Writers of one source take turns, so that only blocks of different ones are written at once.
-    """
+    """Return a repository a document: even blocks are of half of them, odd ones of the others."""
     weights = 1 / np.arange(1, REPOS // 2 + 1)
     return number % 2 + 2 * random.choice(REPOS // 2, size=documents, p=weights / weights.sum())
 

@@ -9,7 +9,6 @@ takes half an hour; `--folder data` three minutes.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
 import shutil
@@ -25,9 +24,8 @@ from course_lib.errors import CourseError
 from course_lib.pipeline.components import EMBEDDER
 from course_lib.pipeline.corpus import shard_names, write_corpus
 from course_lib.pipeline.sources import read_folder
-from course_lib.store import build_vector_indexes, connect, fresh_database
-from tests.bench.history import load
-from tests.bench.scale.results import Figures, merge
+from course_lib.store import fresh_database
+from tests.bench.scale.results import Figures, keep
 
 COUNTS = (1, 2, 4)
 CORES = 0.25
@@ -52,21 +50,17 @@ def main(words: list[str] | None = None) -> int:
     console = Console(width=None if sys.stdout.isatty() else 120)
     try:
         refuse_without_image()
-        figures: Figures = {"shards": {}, "when": {}}
         with tempfile.TemporaryDirectory(prefix="bench-shards-") as name:
             folder = make_corpus(Path(name), given.folder)
             for count in COUNTS:
-                console.print(f"{datetime.datetime.now():%H:%M:%S} {count} at once")
-                figures["shards"][str(count)] = ingest(folder, count)
-                now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-                figures["when"][f"shards {count}"] = now
+                figures = ingest(folder, count)
+                console.print_json(json.dumps(figures))
+                if not given.no_results:
+                    keep("shards", str(count), figures)
     except CourseError as error:
         console.print("[red]error:[/red]", end=" ")
         console.print(error.args[0], error.hint or "", sep="\n", soft_wrap=True, markup=False)
         return 1
-    console.print_json(json.dumps(figures))
-    if not given.no_results:
-        console.print(f"results: {merge(figures)}", soft_wrap=True, markup=False)
     return 0
 
 
@@ -99,27 +93,19 @@ def make_corpus(folder: Path, source: str) -> Path:
 
 
 def ingest(folder: Path, count: int) -> Figures:
-    """Ingest the corpus by so many containers at once, and build the vector indexes after them."""
+    """Ingest the corpus by so many containers at once."""
     with fresh_database("shards") as database:
-        before, begin = load(), time.time()
+        begin = time.time()
         containers = [start(folder, shard, database.url) for shard in shard_names(count)]
         shards = [finish(container) for container in containers]
-        ended = time.time()
-        with connect(database.url, autocommit=True) as conn:
-            build_vector_indexes(conn)
-        indexed = time.time()
     return {
         "containers": count,
         "cores_each": CORES,
         "chunks": sum(shard["chunks"] for shard in shards),
         "most_chunks": max(shard["chunks"] for shard in shards),
-        "seconds": ended - begin,
         "start_seconds": max(shard["ready"] for shard in shards) - begin,
         "work_seconds": max(shard["end"] - shard["ready"] for shard in shards),
         "cpu_seconds": sum(shard["cpu"] for shard in shards),
-        "index_seconds": indexed - ended,
-        "load_before": before,
-        "load_after": load(),
     }
 
 
