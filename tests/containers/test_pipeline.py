@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import docker
 import numpy as np
@@ -22,6 +23,14 @@ from course_lib.store import fresh_database
 from tests.containers.conftest import within
 
 COURSE = Path(sys.executable).with_name("course")
+
+
+def of_runs_in(root: Path, engine: docker.DockerClient) -> list[Any]:
+    """The containers, ended ones too, of the runs whose folders are in one place."""
+    names = {folder.name for folder in root.glob("*")}
+    there = engine.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
+    return [one for one in there if one.labels[LABEL] in names]
+
 
 pytestmark = pytest.mark.usefixtures("images")
 
@@ -112,7 +121,7 @@ def test_a_container_that_is_killed_is_tried_again(
 ) -> None:
     def kill() -> None:
         def waiting() -> None:
-            (one,) = engine.containers.list(filters={"label": LABEL})
+            (one,) = of_runs_in(tmp_path, engine)
             assert b"waiting" in one.logs()
             one.kill()
 
@@ -128,7 +137,7 @@ def test_a_container_that_is_killed_is_tried_again(
         "finished",
     ]
     assert Path(run.outputs["Output"].path).read_text(encoding="utf-8") == "done"
-    assert engine.containers.list(all=True, filters={"label": LABEL}) == []
+    assert of_runs_in(tmp_path, engine) == []
 
 
 @dsl.component(base_image=LOADER, install_kfp_package=False)
@@ -183,13 +192,13 @@ def test_ctrl_c_ends_the_containers_and_none_is_started_again(
     run = subprocess.Popen([sys.executable, program, tmp_path / "runs"], start_new_session=True)
 
     def both() -> None:
-        assert len(engine.containers.list(filters={"label": LABEL})) == 2
+        assert len(of_runs_in(tmp_path / "runs", engine)) == 2
 
     within(120, both)
     os.killpg(run.pid, signal.SIGINT)
     assert run.wait(60) != 0
-    within(30, lambda: _none(engine))
 
+    def none() -> None:
+        assert of_runs_in(tmp_path / "runs", engine) == []
 
-def _none(engine: docker.DockerClient) -> None:
-    assert engine.containers.list(filters={"label": LABEL}) == []
+    within(30, none)
