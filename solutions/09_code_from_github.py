@@ -531,7 +531,7 @@ print("kept:", sum(part.unchanged for part in parts))
 print("removed from the index:", *sorted(before - names_in_index()))
 print("added to the index:    ", *sorted(names_in_index() - before))
 with lab.connect() as conn:
-    cited = "SELECT DISTINCT split_part(citation_url, '/', 7) FROM document_chunks WHERE branch = 'current'"
+    cited = "SELECT DISTINCT commit_sha FROM documents WHERE branch = 'current'"
     print("only the newer commit is cited:", conn.execute(cited).fetchall() == [(commit["sha"],)])
 
 # %%

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,9 @@ from course_lib.settings import project_root
 if TYPE_CHECKING:
     import docker
     from kfp.local import DockerRunner
+
+STOPPING = threading.Event()
+"""Set while a run is being stopped: no step is started any more."""
 
 LABEL = "course.run"
 """Each container of a run has it, with the name of the run's folder."""
@@ -161,8 +165,12 @@ def _run(
     """Run a container to its end, print what it says, and return its exit code."""
     import docker
 
+    if STOPPING.is_set():
+        raise KeyboardInterrupt
     container = client.containers.run(image, command, detach=True, volumes=volumes, **arguments)
     try:
+        if STOPPING.is_set():  # while it was made
+            raise KeyboardInterrupt
         for part in container.logs(stream=True):
             print(part.decode("utf-8", "replace"), end="")
         return int(container.wait()["StatusCode"])

@@ -35,7 +35,13 @@ import psutil
 from course_lib import __version__
 from course_lib.loader import default_registry
 from course_lib.pipeline.catalogue import PipelineError, find_pipeline
-from course_lib.pipeline.containers import docker_runner, hash_of, image_ids, stop_containers
+from course_lib.pipeline.containers import (
+    STOPPING,
+    docker_runner,
+    hash_of,
+    image_ids,
+    stop_containers,
+)
 from course_lib.pipeline.corpus import FORMAT
 from course_lib.pipeline.storing import URL
 from course_lib.settings import make_folder, state_dir, with_variables
@@ -48,8 +54,6 @@ EXECUTOR = "kfp.dsl.executor_main"
 
 Runner = Literal["subprocess", "docker"]
 """What a step is: a process of this machine, or a container of its image."""
-
-_stopping = threading.Event()
 
 What = Literal["started", "succeeded", "cached", "failed", "retried", "skipped"]
 Told = Callable[[What, str, float], None]
@@ -142,9 +146,10 @@ class LocalRun:
         if not self.error:
             return
         message = self.error
-        if failed := [one for one in self.attempts if one.outcome == "failed"]:
-            kind, _, reason = failed[-1].error.partition(": ")
-            step = failed[-1].task.partition("[")[0]
+        last = {one.task: one for one in self.attempts}
+        if failed := [one for one in last.values() if one.outcome == "failed"]:
+            kind, _, reason = failed[0].error.partition(": ")
+            step = failed[0].task.partition("[")[0]
             message = f"the step {step} failed: {reason or kind}"
         raise PipelineError(
             message,
@@ -303,7 +308,7 @@ def subprocess_runner() -> SubprocessRunner:
     if into_script.__module__ == subprocess_task_handler.__name__:
 
         def quoted(full_command: list[str], new_executable: str) -> list[str]:
-            if _stopping.is_set():
+            if STOPPING.is_set():
                 raise KeyboardInterrupt
             parts: list[str] = into_script(full_command, shlex.quote(new_executable))
             return parts
@@ -325,7 +330,7 @@ def ended_with_us(end_steps: Callable[[], None]) -> Iterator[None]:
         return
 
     def stop(number: int, frame: object) -> None:
-        _stopping.set()
+        STOPPING.set()
         end_steps()
         if number == signal.SIGINT:
             raise KeyboardInterrupt
@@ -335,7 +340,7 @@ def ended_with_us(end_steps: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        _stopping.clear()
+        STOPPING.clear()
         for number, handler in before.items():
             signal.signal(number, handler)
 

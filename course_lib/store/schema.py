@@ -36,12 +36,15 @@ it gives no row."""
 INLINE_VECTOR_BYTES = 7_000
 """Bytes that a vector may take and still leave room for its row on a page of 8 kB."""
 
-_PUBLIC = "public.document_chunks"
+_IN_PUBLIC: LiteralString = """
+SELECT FROM pg_class WHERE relkind = 'p' AND oid = to_regclass('public.document_chunks')
+    AND oid = to_regclass('document_chunks')
+"""
 _DROP = """
 DROP VIEW IF EXISTS {schema}.code_chunks;
 DROP TABLE IF EXISTS {schema}.documents, {schema}.document_chunks;
-DROP FUNCTION IF EXISTS {schema}.chunks_with_words, {schema}.search_words;
 """
+_DROP_FUNCTIONS = "DROP FUNCTION IF EXISTS {schema}.chunks_with_words, {schema}.search_words"
 
 
 def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
@@ -166,7 +169,8 @@ TABLES = (*map(table_for, PARTITIONS), table_for(""))
 def drop_schema(conn: psycopg.Connection) -> None:
     """Drop the tables of the documents and everything in them; the packages of X-Ray stay."""
     with conn.transaction():
-        # Earlier versions had them in `public`, and so has who runs schema.sql by hand.
-        row = conn.execute("SELECT to_regclass('document_chunks') = to_regclass(%s)", [_PUBLIC])
-        is_public = row.fetchone() == (True,)
-        conn.execute(filled(_DROP, 0, "public" if is_public else _schema_of(conn)))
+        # Earlier versions had them in `public`, and so has who runs schema.sql by hand. A table of
+        # another program's that is called like ours is not partitioned, and stays.
+        if conn.execute(_IN_PUBLIC).fetchone() is not None:
+            conn.execute(filled(_DROP, 0, "public"))
+        conn.execute(filled(_DROP + _DROP_FUNCTIONS, 0, _schema_of(conn)))

@@ -97,10 +97,14 @@ def test_every_task_of_make_is_a_command_of_course_or_a_module_and_listed() -> N
     tasks = dict(re.findall(r"^([a-z][a-z-]*):.*\n((?:\t.*\n)*)", text, flags=re.MULTILINE))
     named = "setup run test lab bench faults doctor up down clean help start grade"
     made = "build site lock licences"
-    assert set(tasks) == {*named.split(), *made.split(), "test-long", "test-browser"}
+    assert set(tasks) == {
+        *(*named.split(), *made.split(), "images"),
+        *("test-long", "test-browser", "test-containers"),
+    }
     commands = typer.main.get_command(build_app()).commands  # type: ignore[attr-defined]
-    for task in set(tasks) - {"help", "setup"}:
-        name = task.removesuffix("-long").removesuffix("-browser")
+    assert "infra/setup-kubeflow.sh images" in tasks["images"]
+    for task in set(tasks) - {"help", "setup", "images"}:
+        name = task.removesuffix("-long").removesuffix("-browser").removesuffix("-containers")
         if name in ("bench", "faults"):
             assert f"$(MODULE) tests.{name}" in tasks[task]
             assert (ROOT / "tests" / name / "__main__.py").exists()

@@ -166,3 +166,13 @@ def test_tables_in_public_are_of_an_earlier_version_and_are_dropped(
         drop_schema(conn)
         create_schema(conn, 3)
         assert value(conn, "SELECT to_regclass('public.document_chunks') IS NULL")
+
+
+def test_a_neighbours_table_in_public_stays(own_database: FreshDatabase) -> None:
+    with connect(own_database.url, autocommit=True) as conn:
+        conn.execute(
+            "CREATE TABLE public.documents (id int); CREATE TABLE public.document_chunks ()"
+        )
+        drop_schema(conn)
+        assert value(conn, "SELECT to_regclass('public.documents') IS NOT NULL")
+        assert value(conn, "SELECT to_regclass('public.document_chunks') IS NOT NULL")
