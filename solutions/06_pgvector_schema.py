@@ -509,8 +509,6 @@ from course_lib.store import create_schema, write_chunks
 drop_schema(conn)
 create_schema(conn, dimension)
 reports = [write_chunks(conn, chunks, vectors) for _ in range(2)]  # two nights
-for report in reports:
-    print(report.inserted, "inserted,", report.unchanged, "unchanged")
 
 # %%
 from psycopg.rows import namedtuple_row
