@@ -64,6 +64,17 @@ def checkout() -> Path:
     return root
 
 
+def program() -> str:
+    """Return how this process's commands are called: those of a learner's system begin otherwise.
+
+    Examples
+    --------
+    >>> program()
+    'course'
+    """
+    return "course mine" if os.environ.get("COURSE_MINE") else "course"
+
+
 def state_dir() -> Path:
     """Return the folder for what the course makes itself (`.course`, or `COURSE_STATE`)."""
     given = os.environ.get("COURSE_STATE")

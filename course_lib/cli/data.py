@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ import typer
 
 from course_lib.cli.printing import counted, say, show, show_json
 from course_lib.errors import DatabaseError, InputError
-from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE, settings
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE, program, settings
 
 if TYPE_CHECKING:
     import psycopg
@@ -270,9 +269,8 @@ def check_index(
     from course_lib.store.schema import stored_dimension
 
     if stored_dimension(conn) is None:
-        program = "course mine" if os.environ.get("COURSE_MINE") else "course"
         raise InputError(
-            "there is no index yet", hint=f"Make one first: {program} ingest data/documents"
+            "there is no index yet", hint=f"Make one first: {program()} ingest data/documents"
         )
     dimension, tenant = embedder.dimension, settings().tenant
     check_model(conn, embedder.model_name, dimension, tenant=tenant, repo=repo)

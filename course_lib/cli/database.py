@@ -80,6 +80,7 @@ def reset(
     """
     from course_lib.cli.data import connect
     from course_lib.errors import DatabaseError
+    from course_lib.settings import program
     from course_lib.store import default_url, drop_schema
     from course_lib.store.schema import owns_tables, stored_dimension
     from course_lib.store.urls import hide_password
@@ -99,7 +100,7 @@ def reset(
         if not yes:
             typer.confirm(f"Drop the index with all its {chunks}?", abort=True, err=True)
         drop_schema(conn)
-    show(f"dropped: {chunks}; `course ingest` makes the index again")
+    show(f"dropped: {chunks}; `{program()} ingest` makes the index again")
 
 
 def _url() -> str:

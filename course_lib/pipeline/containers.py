@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course_lib.errors import InputError
 from course_lib.pipeline.catalogue import PipelineError
 from course_lib.settings import project_root
 
@@ -133,7 +134,7 @@ def docker_runner(run: str, url: str | None, arguments: Mapping[str, Any]) -> Do
         environment["DATABASE_URL"] = url.replace("@127.0.0.1:", f"@{host}:")
     return DockerRunner(
         environment=environment,
-        mounts=_mounts(arguments),
+        mounts=mounts(arguments),
         labels={LABEL: run},
         network_mode="bridge" if is_desktop else "host",
         read_only=True,
@@ -145,18 +146,47 @@ def docker_runner(run: str, url: str | None, arguments: Mapping[str, Any]) -> Do
     )
 
 
-def _mounts(arguments: Mapping[str, Any]) -> list[docker.types.Mount]:
-    """Return what a step sees of this machine, beside the folder of the run."""
+def mounts(arguments: Mapping[str, Any]) -> list[docker.types.Mount]:
+    """Return what a step sees of this machine, beside the folder of the run; all of it to be read.
+
+    Raises
+    ------
+    InputError
+        If a parameter names a place that is not there, or one that no container can be shown.
+    """
     from docker.types import Mount
 
-    named: Iterable[str] = (str(arguments.get(name) or "data") for name in READ)
-    shown = {"data", ".env", *named}
+    root = project_root()
+    shown = {"data", ".env"} | {_shown(name, arguments[name]) for name in READ if name in arguments}
     return [
         # As on a cluster: a path is relative to the project, or absolute.
-        Mount(os.fspath(APP / path), os.fspath(project_root() / path), type="bind", read_only=True)
+        Mount(os.fspath(APP / path), os.fspath(root / path), type="bind", read_only=True)
         for path in sorted(shown)
-        if (project_root() / path).exists() and (path == "data" or not path.startswith("data/"))
+        if (root / path).exists()
     ]
+
+
+def _shown(parameter: str, given: str) -> str:
+    """Return which place has to be mounted for a parameter; for one in `data/`, that."""
+    root = project_root()
+    place, data = (root / given).resolve(), (root / "data").resolve()
+    if not place.exists():
+        raise InputError(
+            f"{parameter} is {given}, and {place} does not exist",
+            hint="Name a place that is there, relative to the project or absolute.",
+        )
+    is_in_data = Path(os.path.normpath(root / given)).is_relative_to(root / "data")
+    if is_in_data and not place.is_relative_to(data):
+        raise InputError(
+            f"{parameter} is {given}, a link out of data/, which a container cannot follow",
+            hint=f"Name the place itself: {parameter}={place}",
+        )
+    if root.is_relative_to(place):
+        raise InputError(
+            f"{parameter} is {given}, which holds the whole project",
+            hint="Name a folder in it: an image has a project of its own in that place.",
+        )
+    return "data" if is_in_data else given
 
 
 def _run(
@@ -182,6 +212,11 @@ def _run(
             container.remove(force=True)
         except docker.errors.APIError as error:
             print(f"the container stays in the engine: {error}")
+
+
+def is_of_engine(error: Exception) -> bool:
+    """Tell whether the engine has refused something, or has gone away."""
+    return type(error).__module__.partition(".")[0] in ("docker", "requests", "urllib3")
 
 
 def stop_containers(run: str) -> None:

@@ -40,6 +40,7 @@ from course_lib.pipeline.containers import (
     docker_runner,
     hash_of,
     image_ids,
+    is_of_engine,
     stop_containers,
 )
 from course_lib.pipeline.corpus import FORMAT
@@ -266,9 +267,10 @@ def run_locally(
         ):
             try:
                 outputs = dict(made(**dict(arguments or {})).outputs)
-            except OSError:
-                raise
             except Exception as error:
+                # What docker raises is an OSError, too.
+                if isinstance(error, OSError) and not is_of_engine(error):
+                    raise
                 failure = COLOURS.sub("", f"{type(error).__name__}: {error}")
     except OSError as error:
         raise PipelineError(

@@ -17,6 +17,7 @@ from psycopg.rows import tuple_row
 
 from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS
+from course_lib.settings import program
 from course_lib.store.collection import check_collection, open_collection, ways_out
 from course_lib.store.roles import grant_to_service_roles
 
@@ -28,10 +29,11 @@ WORDS_AND_TENANTS = Path(__file__).with_name("words_and_tenants.sql").read_text(
 
 STORED: LiteralString = (
     "SELECT atttypmod, obj_description(attrelid, 'pg_class') FROM pg_attribute "
+    "JOIN pg_class ON pg_class.oid = attrelid AND relkind = 'p' "
     "WHERE attrelid = to_regclass('document_chunks') AND attname = 'embedding'"
 )
 """Asks for the dimension, which pgvector keeps in `atttypmod`, and the version; without the table
-it gives no row."""
+it gives no row. Another program's table of this name, in `public`, is not partitioned."""
 
 INLINE_VECTOR_BYTES = 7_000
 """Bytes that a vector may take and still leave room for its row on a page of 8 kB."""
@@ -125,9 +127,9 @@ def check_version(mark: str | None) -> None:
     """
     if mark != schema_version():
         raise SchemaMismatchError(
-            "the index was made by an earlier version of the course's schema",
-            hint="Run `course db reset`, which drops the tables of the documents and nothing else, "
-            "and then `course ingest` again.",
+            "the index was made with another version of the schema",
+            hint=f"Run `{program()} db reset`, which drops the tables of the documents and nothing "
+            f"else, and then `{program()} ingest` again.",
         )
 
 

@@ -14,7 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from course_lib.errors import InputError
 from course_lib.pipeline.catalogue import PipelineError
+from course_lib.pipeline.containers import mounts
 from course_lib.pipeline.local import run_locally
 
 pytest.importorskip("kfp")
@@ -182,3 +184,25 @@ def test_without_a_docker_engine_containers_are_refused_with_what_to_do(
     with pytest.raises(PipelineError, match="the Docker engine does not answer") as raised:
         run_locally(write_words, {"words": "a"}, root=tmp_path / "runs", runner="docker")
     assert "--runner subprocess" in str(raised.value) and not (tmp_path / "runs").exists()
+
+
+def test_places_that_no_container_can_be_shown_are_refused_before_one_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for folder in ("data/own", "elsewhere"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "data" / "link").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setenv("COURSE_ROOT", os.fspath(tmp_path))
+    found = [mounts({"source": one}) for one in ("data/own", os.fspath(tmp_path / "elsewhere"))]
+    assert [[one["Target"] for one in some] for some in found] == [
+        ["/app/data"],
+        [os.fspath(tmp_path / "elsewhere"), "/app/data"],
+    ]
+    for given, says in (
+        ("data/nothing", "does not exist"),
+        ("data/link", "a link out of data/"),
+        (".", "holds the whole project"),
+        ("/", "holds the whole project"),
+    ):
+        with pytest.raises(InputError, match=says):
+            mounts({"source": given})

@@ -117,7 +117,7 @@ def test_tables_of_another_version_are_refused_and_stay(
         lambda: create_schema(conn, 4),
         lambda: asyncio.run(check()),
     ):
-        with pytest.raises(SchemaMismatchError, match="earlier version of the course") as caught:
+        with pytest.raises(SchemaMismatchError, match="another version of the schema") as caught:
             refused()
         assert "`course db reset`" in caught.value.hint and "`course ingest`" in caught.value.hint
     assert value(conn, "SELECT count(*) FROM document_chunks") == 3
@@ -161,18 +161,30 @@ def test_tables_in_public_are_of_an_earlier_version_and_are_dropped(
     with connect(own_database.url, autocommit=True) as conn:
         conn.execute(schema.filled(schema.SCHEMA, 3))
         assert value(conn, "SELECT to_regclass('public.document_chunks') IS NOT NULL")
-        with pytest.raises(SchemaMismatchError, match="earlier version"):
+        with pytest.raises(SchemaMismatchError, match="another version"):
             create_schema(conn, 3)
         drop_schema(conn)
         create_schema(conn, 3)
         assert value(conn, "SELECT to_regclass('public.document_chunks') IS NULL")
 
 
-def test_a_neighbours_table_in_public_stays(own_database: FreshDatabase) -> None:
+def test_a_neighbours_tables_in_public_are_not_taken_for_ours(own_database: FreshDatabase) -> None:
     with connect(own_database.url, autocommit=True) as conn:
         conn.execute(
-            "CREATE TABLE public.documents (id int); CREATE TABLE public.document_chunks ()"
+            "CREATE TABLE public.documents (id int);"
+            "CREATE TABLE public.document_chunks (id int, embedding vector(9))"
         )
+        assert stored_dimension(conn) is None
+        create_schema(conn, 3)
+        assert stored_dimension(conn) == 3
         drop_schema(conn)
         assert value(conn, "SELECT to_regclass('public.documents') IS NOT NULL")
         assert value(conn, "SELECT to_regclass('public.document_chunks') IS NOT NULL")
+
+
+def test_a_learners_index_is_reset_by_the_learners_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`course db reset` would drop the course's own index, and mend nothing."""
+    monkeypatch.setenv("COURSE_MINE", "one:two")
+    with pytest.raises(SchemaMismatchError) as caught:
+        schema.check_version("course schema 000000000000")
+    assert "`course mine db reset`" in caught.value.hint
