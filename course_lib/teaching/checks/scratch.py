@@ -10,6 +10,7 @@ with call.scratch() as db:
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -132,6 +133,9 @@ def scratch_schema(probe: Probe, connection: psycopg.Connection[Any]) -> Iterato
             connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
 
 
+_PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+
+
 def _message(error: psycopg.Error) -> str:
     return error.diag.message_primary or str(error).split("\n")[0]
 
@@ -141,5 +145,8 @@ def _place(error: psycopg.Error, statement: str) -> str:
     position = error.diag.statement_position
     if position is None or not position.isdigit():
         return ""
-    line = statement.count("\n", 0, int(position) - 1)
+    # PostgreSQL counts in what psycopg sends: `$1` in place of the first name, and so on.
+    names = list(dict.fromkeys(_PLACEHOLDER.findall(statement)))
+    sent = _PLACEHOLDER.sub(lambda found: f"${names.index(found[1]) + 1}", statement)
+    line = sent.count("\n", 0, int(position) - 1)
     return f"line {line + 1}: {statement.splitlines()[line].strip()}\n"

@@ -67,3 +67,15 @@ def test_each_session_has_a_database_of_its_own(lab: Lab):
     with other.connect() as connection:
         row = connection.execute("SELECT to_regclass('mine')").fetchone()
     assert row == (None,)
+
+
+@exercise("9.2", "SELECT", 1)
+def runs_with_names(call: Probe) -> None:
+    with call.scratch() as db:
+        db.runs(call.given, {"first": 1, "second": 2}, because="it is yours")
+
+
+def test_the_line_that_postgresql_means_is_shown_in_a_text_with_placeholders(lab: Lab):
+    text = "SELECT %(first)s::int,\n       %(second)s::int,\n       nothing\nFROM pg_class"
+    with pytest.raises(CheckFailed, match="line 3: nothing"):
+        run_check(runs_with_names, text, connect=lab.connect)
