@@ -52,7 +52,7 @@ def status() -> None:
     show(f"data: {server.pgdata}")
     with open_connection(server.url()) as conn:
         for name, lives in lab_databases(conn).items():
-            show(f"{name}: {'in use' if lives else 'left behind; the next lab removes it'}")
+            show(f"{name}: {'in use' if lives else 'not in use; the next lab removes it'}")
 
 
 @app.command()

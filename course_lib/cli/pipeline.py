@@ -235,7 +235,7 @@ def _progress() -> Callable[[str, str, float], None]:
             begun[task].append(seconds)
             return
         took = f"{seconds - begun[task].pop(0):6.1f} s" if begun[task] else " " * 8
-        # Where nobody reads any more, the run goes on all the same.
+        # If the terminal is closed, the run goes on.
         with suppress(OSError):
             print(harmless(f"{took}  {task:24} {what}"), file=out, flush=True)
 

@@ -54,7 +54,7 @@ class RequestMiddleware:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-ID"] = request_id
-                # The key decides what an answer holds: no cache may give it to somebody else.
+                # The key decides what an answer holds: no cache may give it to another client.
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 

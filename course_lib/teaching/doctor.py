@@ -70,7 +70,7 @@ def examine(root: Path | None = None) -> list[Finding]:
             findings.append(examination())
         except CourseError as error:
             findings.append(Finding(name, "fail", str(error.args[0]), error.hint))
-        except Exception as error:  # a doctor who faints helps nobody
+        except Exception as error:  # the other lines are still to be told
             detail = f"could not be looked at: {error!r}"
             findings.append(Finding(name, "warn", detail, "Please report this."))
     return findings

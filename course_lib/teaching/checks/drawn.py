@@ -17,7 +17,7 @@ Some functions write SQL or work on a connection: their draws need a database. T
 `state` each get a connection to the submission's own database, and `expected` one to a database of
 the library's own; all of them hold the extension `vector`. `run` makes tables in schemas called
 ``audit_0``, ``audit_1``, … where the function itself works on them, and `state` reads there what
-the function left behind. Where the function writes SQL, `state` runs it. Both read and run what a
+the function has left. Where the function writes SQL, `state` runs it. Both read and run what a
 learner wrote, so give them a role that may do no more than that learner may, and a
 `statement_timeout`.
 
