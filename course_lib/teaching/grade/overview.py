@@ -21,6 +21,9 @@ COMMONEST = 3
 
 MOST_COPIES = 60
 
+WRONG = ("failed", "partly")
+"""The states of checks whose words say what is wrong with the answer."""
+
 _DIFFERENT = re.compile(r"(?<=<ipython-input-)\d+-\w+|0x[0-9a-f]+|\d+")
 """What differs in messages that say the same."""
 
@@ -78,7 +81,7 @@ def _check(name: str, most: float, marks: list[tuple[str, Mark]]) -> dict[str, A
     """Return what the page says of one check."""
     decided = [(who, mark) for who, mark in marks if mark.points is not None]
     states = Counter(mark.state for _, mark in decided if mark.points != most)
-    wrong = [(who, mark.said) for who, mark in decided if mark.state == "failed" and mark.said]
+    wrong = [(who, mark.said) for who, mark in decided if mark.state in WRONG and mark.said]
     return {
         "name": name,
         "share": sum(mark.points == most for _, mark in decided) / max(1, len(decided)),
