@@ -26,6 +26,7 @@ from course_lib.teaching.copies import is_learners
 from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.explaining import show_explanation
 from course_lib.teaching.lab.hints import Hint, offer
+from course_lib.teaching.lab.idiom import alt, interact, use_style
 from course_lib.teaching.lab.notebook import help_with_missing_names, show_whole_call
 from course_lib.teaching.lab.own import MISSING, hand_out, not_the_learners, watch
 from course_lib.teaching.lab.reference import reference
@@ -83,6 +84,7 @@ def start(
     Lab 01 is ready. Its documents are in data/documents.
     """
     help_with_missing_names()
+    use_style()
     # After an error, psycopg warns of the commands that it left out; the error says enough.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     lab = Lab(lab_id, data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
@@ -306,6 +308,9 @@ class Lab:
     def show(self) -> ModuleType:
         """The figures: ``lab.show.cuts(text, chunks)`` and its siblings."""
         return importlib.import_module("course_lib.teaching.lab.figures")
+
+    interact = staticmethod(interact)
+    alt = staticmethod(alt)
 
     def measure_retrieval(self, search: Callable[[str], Sequence[Any]], k: int = 5) -> Measurement:
         """Ask all questions and measure what `search` finds; see `retrieval.measure`."""
