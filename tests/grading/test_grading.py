@@ -5,9 +5,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import psutil
 import pytest
 
+from course_lib.teaching.classroom.autograded import autograded
 from course_lib.teaching.grade import Limits, Report, read_master
 from course_lib.teaching.grade.audits import Audits
 from course_lib.teaching.grade.errors import GradeError
@@ -26,7 +28,7 @@ VARIETY = {
 }
 EXPECTED = {
     "stderr": (3, 5, 2), "dies": (3, 0, 0), "needs-more": (3, 5, 2), "settings": (0, 0, 0),
-    "helper": (3, 5, 2),
+    "helper": (3, 5, 2), "elsewhere": (3, 5, 2), "unclear": (None, 5, 2),
 }  # fmt: skip
 
 
@@ -61,6 +63,17 @@ def with_helper():
     return sheet
 
 
+def with_answers_elsewhere(*more: str):
+    """Return a notebook whose answers stand at its end, with what they read below them."""
+    sheet = learners(master_notebook(), {"double": "def double(x):\n    raise NotImplementedError"})
+    sheet.cells[5].source = sheet.cells[3].source
+    doubles = "def double(x):\n    return helped(x)"
+    for source in (doubles, *more, RIGHT["longest"], "def helped(x):\n    return x + x"):
+        sheet.cells.append({**sheet.cells[2], "source": source, "id": f"x{len(sheet.cells)}"})
+    sheet.cells.append({"cell_type": "raw", "source": "<script>", "metadata": {}, "id": "raw"})
+    return sheet
+
+
 def points(book: Report) -> dict[str, tuple[float | None, ...]]:
     return {one.learner: tuple(mark.points for mark in one.marks[:3]) for one in book.grades}
 
@@ -69,12 +82,14 @@ def of_variety(folder, **options) -> Report:
     (folder / "handed-in").mkdir(exist_ok=True)
     hand_in(folder / "handed-in", "settings", with_settings())
     hand_in(folder / "handed-in", "helper", with_helper())
+    hand_in(folder / "handed-in", "elsewhere", with_answers_elsewhere())
+    hand_in(folder / "handed-in", "unclear", with_answers_elsewhere(RIGHT["double"]))
     return grade_class(folder, VARIETY, master_notebook(), **options)
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory) -> Report:
-    """A class of five, graded once."""
+    """A class of seven, graded once."""
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     book = of_variety(tmp_path_factory.mktemp("variety"))
     left = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
@@ -85,6 +100,17 @@ def book(tmp_path_factory) -> Report:
 
 def test_points_are_what_is_due(book) -> None:
     assert points(book) == EXPECTED
+
+
+def test_a_person_reads_the_cells_that_were_added(book, tmp_path) -> None:
+    master = read_master(write_master(tmp_path))
+    by_name = {one.learner: one for one in book.grades}
+    unclear = autograded(master, by_name["unclear"])
+    nbformat.validate(nbformat.from_dict(unclear))
+    read = [(one["cell_type"], one["source"]) for one in unclear["cells"]]
+    assert ("code", RIGHT["double"]) in read and ("code", "<script>") in read
+    given = [one["source"] for one in autograded(master, by_name["helper"])["cells"]]
+    assert any("no_such_name" in source for source in given[:4])
 
 
 def test_a_master_that_fails_its_own_check_is_refused(graded) -> None:

@@ -97,14 +97,14 @@ class Grader:
             return ungraded(self.master, learner, slug, f"it cannot be read: {error.strerror}")
         if newer := newer_python(submission.path):
             merged.undecided.update(_not_python_here(self.master, merged, newer))
+        own = {k: v for k, v in merged.answers.items() if k not in merged.untouched}
         unclear = undecided_checks(self.master, merged)
         if len(unclear) == sum(cell.role == "check" for cell in self.master.checks) and unclear:
             none = ungraded(self.master, learner, slug, next(iter(unclear.values())))
-            return replace(none, notes=merged.notes)
+            return replace(none, notes=merged.notes, answers=own, added=merged.added)
         marks, flags, talk, _ = self._run(merged)
         if talk.junit:
             write_atomically(self.junit / f"{slug}.xml", talk.junit)
-        own = {k: v for k, v in merged.answers.items() if k not in merged.untouched}
         helpers = [one for some in merged.helpers.values() for one in some]
         added = {"an added cell": "\n".join(helpers)} if helpers else {}
         flags += suspicions(own | added, self.master.solutions)
@@ -119,6 +119,7 @@ class Grader:
             own,
             outputs_of(talk.runs),
             round(time.monotonic() - begun, 3),
+            added=merged.added,
         )
 
     def restart(self) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from course_lib.teaching.grade.master import Master, MasterCell
-from course_lib.teaching.grade.merge import Merged
+from course_lib.teaching.grade.merge import Added, Merged
 from course_lib.teaching.grade.running import CellRun
 from course_lib.teaching.names import bound_names, read_names
 
@@ -61,6 +61,8 @@ class Grade:
         What the learner wrote, by grade id; untouched ones left out.
     outputs
         What answers and checks put out, as text, by grade id.
+    added
+        The learner's own cells, which a person reads.
     seconds
         That it took.
     digest
@@ -77,6 +79,7 @@ class Grade:
     outputs: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     digest: str = ""
+    added: tuple[Added, ...] = ()
 
     @property
     def score(self) -> float:
