@@ -393,8 +393,8 @@ class _Finder:
             return self._take(same, place)
         near = [j for j in free if j1 <= j < j2 and not self.sent[j].grade_id]
         alike = [j for j in near if names and names <= defined_names(self.sent[j].source)]
-        if not names and i2 - i1 == j2 - j1 and same in near:
-            alike = [same]
+        if not names and i2 - i1 == j2 - j1 and same in near and cell.role != "manual":
+            alike = [same]  # of what a person grades, a person says what it belongs to
         if len(alike) != 1:
             return None
         self.notes.append(f"{name} was found by its place: its metadata are gone")

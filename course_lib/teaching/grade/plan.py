@@ -34,7 +34,7 @@ class Step:
 
 
 def make_plan(master: Master, merged: Merged, *, everything: bool) -> list[Step]:
-    """Return what is run for a submission, up to the last check.
+    """Return what is run for a submission, up to the last code that is graded, if any.
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ def make_plan(master: Master, merged: Merged, *, everything: bool) -> list[Step]
             steps.append(Step(MasterCell("answer", "code", "", "", helper, ""), helper))
         if cell.kind == "code":
             steps.append(Step(cell, merged.source(cell)))
-    last = max((i for i, step in enumerate(steps) if step.cell.role == "check"), default=-1)
+    graded = (i for i, step in enumerate(steps) if step.cell.role in ("check", "manual"))
+    last = max(graded, default=-1)
     steps = steps[: last + 1]
     return steps if everything else _without_the_tour(steps)
 
