@@ -90,6 +90,13 @@ def record(
     return submission
 
 
+def why_kept_back(submission: SubmittedAssignment) -> str:
+    """Return why a grade is kept back until a person has looked at it; empty where it is not."""
+    if not submission.needs_manual_grade:
+        return ""
+    return "flagged" if any(one.flagged for one in submission.notebooks) else "not decided"
+
+
 def accept(book: Gradebook, assignment: str, learner: str) -> float:
     """Take the points of a submission as they are: a person has looked at it. Return its score.
 
