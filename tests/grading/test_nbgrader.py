@@ -96,6 +96,26 @@ def room(empty: Classroom, tmp_path: Path) -> Classroom:
     return room
 
 
+def test_nbgraders_commands_need_no_activated_environment(room: Classroom, tmp_path: Path) -> None:
+    """`nbgrader db upgrade` starts alembic by its name, and there is no other place for it."""
+    course = str(Path(sys.executable).with_name("course"))
+    given = {name: value for name, value in os.environ.items() if name != "PATH"}
+
+    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [course, "nbgrader", *words], cwd=tmp_path, env={**given, "PATH": "/usr/bin:/bin"},
+            capture_output=True, encoding="utf-8", timeout=300,
+        )  # fmt: skip
+
+    assert run("--class", str(room.root), "db", "upgrade").returncode == 0
+    done = run("--class", str(room.root), "export", "--to", "canvas.csv")
+    assert done.returncode == 0 and "3 of 6 learners in canvas.csv" in done.stdout
+    assert (room.root / "canvas.csv").is_file()
+    nowhere = run("export")
+    assert nowhere.returncode == 1 and "holds no class" in nowhere.stderr
+    assert not (tmp_path / "gradebook.db").exists()
+
+
 def table(path: Path) -> list[list[str]]:
     return list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
 

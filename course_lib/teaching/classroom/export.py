@@ -1,7 +1,7 @@
 """What Canvas and Moodle import, as nbgrader's exporter plugins.
 
-    nbgrader export --to canvas.csv --assignment='["01_recursive_splitter"]'
-    nbgrader export --exporter=course_lib.teaching.classroom.export.MoodleExporter --to moodle.csv
+    course nbgrader export --to canvas.csv --assignment='["01_recursive_splitter"]'
+    course nbgrader export --exporter=… --to moodle.csv
 
 Both take an empty cell for a change, so a learner without a grade has no line, or in a table of
 several assignments an empty cell that the LMS leaves as it is.
