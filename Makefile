@@ -35,8 +35,8 @@ test-containers: setup  ## build the images and run them: needs a Docker engine
 test-browser: setup  ## run every lab in JupyterLab in Chromium; pictures in build/browser/
 	@$(COURSE) test --browser
 
-lab: setup  ## open JupyterLab on your copies in my/
-	@$(COURSE) lab
+lab: setup  ## open JupyterLab on your copies in my/, with the lab that you started last; LAB=07 takes another
+	@$(COURSE) lab $(LAB)
 
 start: setup  ## copy the labs into my/, where you work: make start LAB=01
 	@$(COURSE) start $(or $(LAB),$(error which lab? make start LAB=01))

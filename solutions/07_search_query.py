@@ -301,7 +301,7 @@ print(count(repo_slug="forum' OR partition = 'issues"), "leaked;", count(partiti
 # ![A graph in three layers. The search begins in the top layer with few rows, goes to the neighbour that is nearest to the query until no neighbour is nearer, and continues from there in the layer below.](../labs/figures/hnsw_walk.svg)
 #
 # We measure what an index finds by its [recall](../labs/GLOSSARY.md#recall). The truth is the first ten rows of a scan that reads every
-# row. Recall is the share of these ten that the index finds, too. You will write this measure in lab 13; here we use the library's.
+# row. Recall is the share of these ten that the index finds, too. You will write this measure in lab 16; here we use the library's.
 
 # %%
 from time import perf_counter
@@ -606,7 +606,7 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid: meaning and wor
 # %% [markdown]
 # With both rankings, two of the three answers are among the first five. Over all questions, both rankings together are about as good as
 # meaning alone. These documents say everything in whole sentences, and what words gain for one question they lose for another. Manifests
-# and code are full of names that a model has never read. There, words help much more. Lab 13 measures this.
+# and code are full of names that a model has never read. There, words help much more. Lab 16 measures this.
 #
 # In the last cell, the library's `search` also got the words of the question. It finds them with an index of its own, and fuses the two
 # lists with its own `fuse`. The scorecard's column of your system runs yours.
@@ -668,5 +668,5 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid: meaning and wor
 # Change the made-up rows in *all* directions: add `random.normal(size=(12_000, 384)) / 30` instead of the real directions. Then draw the
 # curves of the two indexes again. Which index finds less than before?
 #
-# Next is [lab 08](../labs/08_retrieval_api.ipynb). There this query becomes an API that answers requests, says when it is ready, and
+# Next is [lab 09](../labs/09_retrieval_api.ipynb). There this query becomes an API that answers requests, says when it is ready, and
 # returns clear errors.

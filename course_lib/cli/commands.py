@@ -42,6 +42,7 @@ THE_COURSE: Group = {
 LEARN: Group = {
     "start": course.start,
     "lab": course.lab,
+    "progress": course.progress,
     "mine": mine.mine,
     "capstone": mine.capstone,
     "doctor": course.doctor,

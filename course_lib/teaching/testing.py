@@ -23,7 +23,10 @@ from course_lib.errors import CourseError
 from course_lib.settings import project_root
 
 TWICE = "build/twice"
-NBVAL = ("--nbval", "--nbval-cell-timeout", "600", "-p", "course_lib.teaching.claims.in_nbval")
+NBVAL = (
+    *("--nbval", "--nbval-cell-timeout", "600", "-p", "tests.kernels"),
+    *("-p", "course_lib.teaching.claims.in_nbval"),
+)
 SMALLEST = {
     "ONEDNN_MAX_CPU_ISA": "AVX2",
     "ATEN_CPU_CAPABILITY": "default",

@@ -31,9 +31,9 @@ SOLUTIONS = ROOT / "solutions"
 SKETCHES = {
     "1.4": "a test of a splitter, which is not part of one",
     "4.3": "a parser of the learner's own",
-    "10.2": "of the smallest pipeline; the library's steps hand on the rows of documents, too",
-    "10.3": "of the smallest pipeline; the library's shards are stored each for itself",
-    "10.4": "the smallest pipeline",
+    "11.2": "of the smallest pipeline; the library's steps hand on the rows of documents, too",
+    "11.3": "of the smallest pipeline; the library's shards are stored each for itself",
+    "11.4": "the smallest pipeline",
 }
 """Exercises that are not functions of the library, and why: at most a tenth of all."""
 

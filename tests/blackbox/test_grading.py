@@ -161,8 +161,8 @@ class TestTheClass:
 
     def test_the_class_is_in_nbgraders_folders(self, graded: Class) -> None:
         assert sorted(path.name for path in graded.room.iterdir()) == [
-            *("autograded", "gradebook.db", "nbgrader_config.py", "release", "reports", "source"),
-            "submitted",
+            *(".gitignore", "autograded", "gradebook.db", "nbgrader_config.py", "release"),
+            *("reports", "source", "submitted"),
         ]
         for step in ("submitted", "autograded"):
             assert sorted(path.name for path in (graded.room / step).iterdir()) == sorted(

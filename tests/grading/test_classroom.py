@@ -164,6 +164,16 @@ def test_what_a_person_did_stays_when_it_is_graded_again(fresh: Classroom) -> No
         assert notebook.flagged  # until a person takes it down
 
 
+def test_git_leaves_a_class_alone_wherever_it_is(empty: Classroom, tmp_path: Path) -> None:
+    room = copy_of(empty, tmp_path)
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    status = ["git", "-C", str(tmp_path), "status", "--porcelain", "-uall", str(room.root)]
+    assert subprocess.run(status, check=True, capture_output=True).stdout == b""
+    (room.root / ".gitignore").write_text("", encoding="utf-8")
+    make_class(room.root)  # an instructor's own stays
+    assert b"gradebook.db" in subprocess.run(status, check=True, capture_output=True).stdout
+
+
 def test_a_class_in_a_folder_that_nbgrader_takes_for_a_pattern_is_refused(
     tmp_path: Path,
 ) -> None:

@@ -35,6 +35,12 @@ c.ExportApp.plugin_class = "course_lib.teaching.classroom.export.CanvasExporter"
 c.LateSubmissionPlugin.penalty_method = "none"
 """
 
+GITIGNORE = """\
+# A class's folder holds names, answers and grades: git leaves all of it alone. Where it has a
+# private repository of its own, this file is yours to change.
+*
+"""
+
 
 def make_class(folder: Path) -> Classroom:
     """Make a class's folder with its configuration and an empty gradebook.
@@ -59,6 +65,8 @@ def make_class(folder: Path) -> Classroom:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not known:
             write_atomically(root / CONFIG, CONFIGURATION)
+        if not (root / ".gitignore").exists():
+            write_atomically(root / ".gitignore", GITIGNORE)
     room = find_class(root)
     file = room.database_file
     if not known or file is None or not (file.exists() or any(root.glob("submitted/*"))):

@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Any
 from course_lib.errors import InputError
 from course_lib.progress import told_if_slow
 from course_lib.settings import project_root
+from course_lib.teaching.attempts import Event, note
 from course_lib.teaching.checks import Exercise, lab_number, load
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
 from course_lib.teaching.copies import is_learners
 from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.explaining import show_explanation
 from course_lib.teaching.lab.hints import Hint, offer
+from course_lib.teaching.lab.idiom import alt, interact, use_style
 from course_lib.teaching.lab.notebook import help_with_missing_names, show_whole_call
 from course_lib.teaching.lab.own import MISSING, hand_out, not_the_learners, watch
 from course_lib.teaching.lab.reference import reference
@@ -83,10 +85,13 @@ def start(
     Lab 01 is ready. Its documents are in data/documents.
     """
     help_with_missing_names()
+    use_style()
     # After an error, psycopg warns of the commands that it left out; the error says enough.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     lab = Lab(lab_id, data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
     watch(exercise.name for exercise in lab.exercises.values())
+    if is_learners(Path.cwd()):
+        note("started", lab.id)
     print(f"Lab {lab.id} is ready. Its documents are in {_from_root(lab.data_dir)}.")
     return lab
 
@@ -157,6 +162,7 @@ class Lab:
         try:
             run_check(exercise, given, exercises=self.exercises, connect=self.connect)
         except CheckFailed as failed:
+            self._note("failed", exercise)
             failed.hint = offer(exercise, self._hints.get(exercise.id, 0))
             show_whole_call(failed)
             raise failed.with_traceback(None) from None
@@ -165,9 +171,14 @@ class Lab:
         self._passed[exercise.name] = given
         points = "1 point" if exercise.points == 1 else f"{exercise.points} points"
         print(f"✓ {exercise.id} passed ({points})")
+        self._note("passed", exercise)
         if is_learners(Path.cwd()):
             self._keep(exercise, given)
             show_explanation(exercise.id)
+
+    def _note(self, event: Event, exercise: Exercise) -> None:
+        if is_learners(Path.cwd()):
+            note(event, self.id, exercise.id)
 
     def _keep(self, exercise: Exercise, given: Any) -> None:
         """Keep what passed in the learner's own system."""
@@ -193,6 +204,7 @@ class Lab:
         shown = min(seen + 1, most)
         if exercise.name not in self._passed:  # who has passed did not ask: a cell was run again
             self._hints[exercise.id] = shown
+            self._note("hint", exercise)
         return Hint(exercise, shown, beyond=0 < most == seen)
 
     def use(self, name: str) -> Any:
@@ -306,6 +318,9 @@ class Lab:
     def show(self) -> ModuleType:
         """The figures: ``lab.show.cuts(text, chunks)`` and its siblings."""
         return importlib.import_module("course_lib.teaching.lab.figures")
+
+    interact = staticmethod(interact)
+    alt = staticmethod(alt)
 
     def measure_retrieval(self, search: Callable[[str], Sequence[Any]], k: int = 5) -> Measurement:
         """Ask all questions and measure what `search` finds; see `retrieval.measure`."""

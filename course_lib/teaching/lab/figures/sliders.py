@@ -15,7 +15,7 @@ from typing import Any
 from course_lib.records import Span
 from course_lib.teaching.lab.figures.base import INK, Figure
 from course_lib.teaching.lab.figures.text import spans as draw
-from course_lib.teaching.lab.own import notebook_shell
+from course_lib.teaching.lab.idiom import has_widgets
 
 Split = Callable[..., list[Span]]
 
@@ -98,13 +98,3 @@ def spans_slider(
         )
     static = Figure(f'<div class="course-static">{"".join(parts)}</div>', " ".join(told))
     return Slider(static, live)
-
-
-def has_widgets() -> bool:
-    """Tell whether the cell was run by a front end that shows widgets.
-
-    JupyterLab and Notebook send a cell's id along with the request to run it; papermill, nbconvert
-    and nbval do not.
-    """
-    parent: dict[str, Any] = getattr(notebook_shell(), "get_parent", dict)()
-    return bool(parent.get("metadata", {}).get("cellId"))
