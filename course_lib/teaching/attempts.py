@@ -120,7 +120,9 @@ def by_exercise(log: pd.DataFrame) -> pd.DataFrame:
                 "tries": int(until["event"].isin(["failed", "passed"]).sum()),
                 "hints": int((until["event"] == "hint").sum()),
                 "passed": end is not None,
-                "seconds": float("nan") if end is None else (end - checks["at"].iloc[0]).total_seconds(),
+                "seconds": float("nan")
+                if end is None
+                else (end - checks["at"].iloc[0]).total_seconds(),
             }
         )
     columns = ["exercise", "tries", "hints", "passed", "seconds"]
