@@ -108,6 +108,31 @@ def accept_points(
             show(f"{learner}: {accept(book, name, learner):g} points")
 
 
+@app.command("report")
+def report_times(
+    logs: Annotated[
+        list[Path], typer.Argument(help="Logs that learners gave you: their my/attempts.jsonl.")
+    ],
+    picture: Annotated[Path, typer.Option(help="The picture to write.")] = Path("times.png"),
+) -> None:
+    """Show which exercise takes how long and fails how often, from the logs of a class.
+
+    Example: course class report logs/*.jsonl
+    """
+    from course_lib.files import told_if_not_written
+    from course_lib.teaching.classroom.times import class_times, draw_times
+
+    table = class_times(logs)
+    if table.empty:
+        show("No exercise was checked in these logs.")
+        return
+    show(table.round(1).to_string(na_rep=""))
+    show("median, slowest: minutes from the first check to the first that passed, breaks included")
+    with told_if_not_written(picture):
+        draw_times(table, picture)
+    show(f"picture: {picture}")
+
+
 def grade(
     submissions: Annotated[
         list[Path] | None,
