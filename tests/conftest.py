@@ -47,11 +47,13 @@ settings.load_profile("course")
 LONGEST = (
     "tests/e2e/test_pythons.py",
     "tests/browser/test_jupyterlab.py",
+    "tests/notebooks/test_committed.py",
     "tests/unit/teaching/test_draws.py",
     "tests/grading/test_rehearsal.py",
     "tests/unit/test_bench.py",
+    "solutions/",
 )
-"""The files whose long tests take minutes, the longest first."""
+"""What takes minutes, long tests or not, the longest first; the rest comes in its order."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,8 +75,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Begin with the longest files: one that began last would keep one worker busy alone."""
     if lab := config.getoption("--lab"):
         items[:] = [one for one in items if one.path.suffix == ".ipynb" or lab_of(one) == lab]
-    ranks = {file: rank for rank, file in enumerate(LONGEST)}
-    items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(ranks)))
+
+    def rank(item: pytest.Item) -> int:
+        found = [at for at, path in enumerate(LONGEST) if item.nodeid.startswith(path)]
+        return min(found, default=len(LONGEST))
+
+    items.sort(key=rank)
 
 
 SKIPPED: list[str] = []

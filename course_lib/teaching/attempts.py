@@ -1,8 +1,8 @@
-"""The log of a learner's work, `my/attempts.jsonl`: what was checked and how it ended, hint by hint.
+"""The log of a learner's work, `my/attempts.jsonl`: what was checked, how it ended, which hints.
 
-A lab writes it only where the notebook is in `my/`, and nothing sends it anywhere. `course progress`
-shows it to the learner; an instructor who is handed the logs of a class draws them with
-`course class report`.
+A lab writes it only where the notebook is in `my/`, and nothing sends it anywhere.
+`course progress` shows it to the learner; an instructor who is handed the logs of a class draws
+them with `course class report`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def read_log(log: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If there is no such file, or a line of it is no line of a log.
+        If there is no such file, or a line is not one of a log.
     """
     import pandas as pd
 
@@ -113,6 +113,7 @@ def by_exercise(log: pd.DataFrame) -> pd.DataFrame:
             continue
         passed = own.loc[own["event"] == "passed", "at"]
         end = None if passed.empty else passed.iloc[0]
+        spent = None if end is None else (end - checks["at"].iloc[0]).total_seconds()
         until = own if end is None else own.loc[: passed.index[0]]
         rows.append(
             {
@@ -120,7 +121,7 @@ def by_exercise(log: pd.DataFrame) -> pd.DataFrame:
                 "tries": int(until["event"].isin(["failed", "passed"]).sum()),
                 "hints": int((until["event"] == "hint").sum()),
                 "passed": end is not None,
-                "seconds": float("nan") if end is None else (end - checks["at"].iloc[0]).total_seconds(),
+                "seconds": float("nan") if spent is None else spent,
             }
         )
     columns = ["exercise", "tries", "hints", "passed", "seconds"]

@@ -109,9 +109,10 @@ def pytest_step(
 ) -> Step:
     """Return a run of pytest on all cores that ends with its slowest tests and what it skipped."""
     workers = str(worker_count(os.cpu_count() or 1))
-    # A worker that dies is not replaced: xdist would wait for its last test forever.
-    spread = ("-n", workers, "--dist", "loadfile", "--max-worker-restart", "0")
-    command = (sys.executable, "-m", "pytest", *spread)
+    # In the order of tests/conftest.py, and not the files with the most tests first. A worker that
+    # dies is not replaced: xdist would wait for its last test forever.
+    spread = ("-n", workers, "--dist", "loadfile", "--no-loadscope-reorder")
+    command = (sys.executable, "-m", "pytest", *spread, "--max-worker-restart", "0")
     shown = ("--timeout", str(timeout), "--durations", "10", "-r", "fEs")
     return Step(name, (*command, *shown, *words), environment or {})
 
@@ -173,9 +174,7 @@ def run_tests(
         twice = pytest_step("solutions, twice each", *NBVAL, TWICE, environment=fresh)
         with repeated_solutions(root):
             outcomes = [run(twice)]
-        # In the order of tests/conftest.py, and not the files with the most tests first.
-        words = ("--no-loadscope-reorder", "-m", "long", "tests")
-        outcomes.append(run(pytest_step("long tests", *words, timeout=1800)))
+        outcomes.append(run(pytest_step("long tests", "-m", "long", "tests", timeout=1800)))
     else:
         with ThreadPoolExecutor(2) as at_once:
             outcomes = list(at_once.map(partial(run, quiet=True), static_steps(root)))

@@ -1,5 +1,6 @@
 """The log of a learner's work: who writes it, what is read from it, and which lab opens next."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from course_lib.errors import InputError
 from course_lib.teaching import attempts
 from course_lib.teaching.attempts import by_exercise, latest_lab, note, read_log
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
+from course_lib.teaching.classroom.times import class_times, draw_times
 from course_lib.teaching.lab import session
 from course_lib.teaching.lab.session import start
 
@@ -54,3 +56,25 @@ def test_what_is_no_line_of_a_log_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="line 2 of .* is not a line of a log"):
         read_log(log)
     assert latest_lab(log) == ""
+
+
+def test_a_class_is_summed_up_and_drawn(tmp_path: Path) -> None:
+    events = {
+        "ada": [(0, "failed"), (60, "hint"), (240, "passed"), (250, "failed")],
+        "bo": [(0, "failed"), (30, "failed")],
+        "cy": [(0, "passed")],
+    }
+    for who, lines in events.items():
+        with (tmp_path / f"{who}.jsonl").open("w", encoding="utf-8") as file:
+            for second, event in lines:
+                at = f"2026-11-27T12:{second // 60:02}:{second % 60:02}+00:00"
+                line = {"at": at, "lab": "10", "exercise": "10.1", "event": event}
+                file.write(json.dumps(line) + "\n")
+    note("passed", "09", "9.1", tmp_path / "cy.jsonl")
+    table = class_times([tmp_path / f"{who}.jsonl" for who in events])
+    assert table.index.tolist() == ["9.1", "10.1"]
+    row = table.loc["10.1"]
+    assert (row["learners"], row["passed"], row["failed"]) == (3, 2, 1)
+    assert (row["median"], row["slowest"]) == (2, 4)
+    draw_times(table, tmp_path / "times.png")
+    assert (tmp_path / "times.png").read_bytes()[:4] == b"\x89PNG"
