@@ -108,6 +108,52 @@ def accept_points(
             show(f"{learner}: {accept(book, name, learner):g} points")
 
 
+@app.command("report")
+def report_times(
+    logs: Annotated[
+        list[Path], typer.Argument(help="Logs that learners gave you: their my/attempts.jsonl.")
+    ],
+    picture: Annotated[Path, typer.Option(help="The picture to write.")] = Path("times.png"),
+) -> None:
+    """Show which exercise takes how long and fails how often, from the logs of a class.
+
+    Example: course class report logs/*.jsonl
+    """
+    from course_lib.files import told_if_not_written
+    from course_lib.teaching.classroom.times import class_times, draw_times
+
+    table = class_times(logs)
+    if table.empty:
+        show("No exercise was checked in these logs.")
+        return
+    show(table.round(1).to_string(na_rep=""))
+    show("median, slowest: minutes from the first check to the first that passed, breaks included")
+    with told_if_not_written(picture):
+        draw_times(table, picture)
+    show(f"picture: {picture}")
+
+
+@app.command("feedback")
+def give_feedback(lab: Lab = None, master: MasterPath = None, room: Class = Path(".")) -> None:
+    """Make a page for each learner whose grade is decided, and a zip of them for Canvas or Moodle.
+
+    Example: course class feedback --lab 01 --class my-class
+    """
+    from course_lib.teaching.classroom import find_class
+    from course_lib.teaching.classroom.feedback import make_feedback
+
+    found = find_class(room)
+    made = make_feedback(found, _master(lab, master).name)
+    show(f"{len(made.pages)} pages are in {found.root / 'feedback'}")
+    if made.archive:
+        show(f"for Canvas (Upload Submissions) or Moodle (feedback files in a zip): {made.archive}")
+        if made.not_in_it:
+            show(f"{len(made.not_in_it)} not in it, from no LMS: {_some([*made.not_in_it])}")
+    if made.kept_back:
+        said = [f"{login} ({why})" for login, why in made.kept_back.items()]
+        show(f"{len(said)} kept back until you have looked: {', '.join(said)}")
+
+
 def grade(
     submissions: Annotated[
         list[Path] | None,

@@ -78,7 +78,7 @@ def mine(
 def capstone() -> None:
     """Begin the report on your own system in `my/`; once it is there, say whether it is complete.
 
-    Lab 13 says what it is about, and the report itself what counts.
+    Lab 16 says what it is about, and the report itself what counts.
     """
     from course_lib.teaching.capstone import examine, report
 

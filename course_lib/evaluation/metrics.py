@@ -2,7 +2,7 @@
 
 Each takes one question. What is found may be files, resources or passages, each by a name of its
 own; what is found again counts once. They agree with trec_eval's, as `ir-measures` wraps them,
-which needs a compiled package for each version of Python and takes away what lab 13 teaches; ranx
+which needs a compiled package for each version of Python and takes away what lab 16 teaches; ranx
 would bring numba.
 """
 

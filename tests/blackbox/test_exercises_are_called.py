@@ -18,11 +18,12 @@ from importlib import import_module
 from pathlib import Path
 
 from tests.blackbox.course import PLAIN, Course
-from tests.blackbox.github import hub_of
+from tests.blackbox.github import EXT, REPO
 from tests.blackbox.language_models import CHAT, SHOW, models, ollama, window
-from tests.blackbox.places import Place
+from tests.blackbox.places import Place, new_place
 from tests.blackbox.serving import serving
-from tests.blackbox.surface import overlay
+from tests.blackbox.snapshots import of, snapshot
+from tests.blackbox.surface import GitHubServer, Repository, overlay
 
 ROOT = Path(__file__).parents[2]
 SOLUTIONS = ROOT / "solutions"
@@ -30,9 +31,9 @@ SOLUTIONS = ROOT / "solutions"
 SKETCHES = {
     "1.1": "the recursive version, whose place 1.3 takes",
     "4.3": "a parser of the learner's own",
-    "10.2": "of the smallest pipeline; the library's steps hand on the rows of documents, too",
-    "10.3": "of the smallest pipeline; the library's shards are stored each for itself",
-    "10.4": "the smallest pipeline",
+    "11.2": "of the smallest pipeline; the library's steps hand on the rows of documents, too",
+    "11.3": "of the smallest pipeline; the library's shards are stored each for itself",
+    "11.4": "the smallest pipeline",
 }
 """Exercises that are not functions of the library, and why: at most a tenth of all."""
 
@@ -167,8 +168,7 @@ def run_commands(place: Place, folder: Path) -> None:
     run = folder.with_name("run.json")
     Course({})(*evaluation, "--save", run).ok()
     Course({})(*evaluation, "--against", run).ok()
-    with hub_of(place, folder.parent, CONTENTS) as hub:
-        hub.report()
+    course("ingest-repo", REPO, "--ref", "main", *EXT, "--partition", "code_manifests").ok()
     (folder / "requirements.txt").write_text("rich==14.1.0\n", "utf-8")
     course("ingest", folder, "--repo", "mill").ok()
     course("xray", "scan", folder, "--project", "mill").ok()
@@ -176,38 +176,53 @@ def run_commands(place: Place, folder: Path) -> None:
 
 
 def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
-    place: Place, tmp_path: Path
+    place: Place, database_url: str, tmp_path: Path
 ) -> None:
-    """In a process for all commands, in a service, and in the steps that a pipeline starts."""
+    """In a process for all commands, in a service, and in the steps that a pipeline starts.
+
+    The pipeline brings in the repository that a command has brought in, and gives the same rows.
+    """
     wanted = {name for _, _, named in exercises() for _, name in named} - LEFT_BY.keys()
     system, folder = tmp_path / "system", tmp_path / "mill"
     system.mkdir()
     marked = Marked(system)
-    words = (place.url, place.schema, json.dumps(place.course.environment), str(folder))
-    program = f"from {__name__} import main; main()"
-    environment = {**os.environ, **PLAIN, **marked.environment}
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words],
-        env=environment, cwd=ROOT, capture_output=True, encoding="utf-8", check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    ran = marked.names()
+    repository = Repository(REPO)
+    repository.commit(CONTENTS)
+    with GitHubServer([repository]) as server, new_place(database_url) as elsewhere:
+        state = {"COURSE_STATE": str(tmp_path / "state")}
+        where = {"GITHUB_API_URL": server.url, "GITHUB_RAW_URL": server.raw_url, **state}
+        course, other = (one.course.with_(**where) for one in (place, elsewhere))
+        words = (place.url, place.schema, json.dumps(course.environment), str(folder))
+        program = f"from {__name__} import main; main()"
+        environment = {**os.environ, **PLAIN, **marked.environment}
+        done = subprocess.run(
+            [sys.executable, "-c", program, *words],
+            env=environment, cwd=ROOT, capture_output=True, encoding="utf-8", check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        ran = marked.names()
+        run = ("pipeline", "run", "-p", "code_pipeline", "-s", f"repo={REPO}", "-s", "ref=main")
+        run += ("-s", f"extensions={EXT[1]}", "-s", "paths=", "-s", "shards=1")
+        said = other.in_a_process(*run, **marked.environment).ok()
+        assert "4 documents, " in said and " 0 updated, 0 unchanged, 0 deleted\n" in said
+        in_pipeline = marked.names()
+        expected = of(snapshot(place), repo_slug=REPO)
+        assert of(snapshot(elsewhere), repo_slug=REPO) == expected
+        assert {row["partition"] for rows in expected.values() for row in rows} == {
+            "code_manifests"
+        }
+        assert {row["document_name"] for row in expected["chunks"]} == {*FILES}
     assert place.one("SELECT own FROM learners") == 1, "SCHEMA"
     assert place.one("SELECT count(*) FROM document_chunks WHERE metadata ? 'own'"), "UPSERT_CHUNK"
     assert not place.one("SELECT count(*) FROM document_chunks WHERE NOT metadata ? 'own'")
-    course = place.course
-    with serving(course.with_(**marked.environment)) as service:
+    with serving(place.course.with_(**marked.environment)) as service:
         assert service.client.post("/search", json={"query": "mill"}).status_code == 200
         assert service.client.post("/search", json={}).status_code == 422
     in_service = marked.names()
-    run = ("pipeline", "run", "-s", f"source={folder}", "-s", "repo=run", "-s", "shards=1")
-    questions = f"questions={tmp_path / 'questions.jsonl'}"
-    course.in_a_process(*run, "-s", questions, **marked.environment).ok()
-    in_pipeline = marked.names()
     assert wanted - ran - in_service - in_pipeline == set()
     assert {"request_model", "search_response", "readiness", "validation_problem"} <= in_service
     assert {"conditions", "encode_in_batches"} <= in_service
-    assert {"split_text", "shard_of", "replace_document", "recall_at"} <= in_pipeline
+    assert {"split_text", "shard_of", "replace_document"} <= in_pipeline and "recall_at" in ran
 
 
 def main() -> None:

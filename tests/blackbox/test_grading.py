@@ -161,8 +161,8 @@ class TestTheClass:
 
     def test_the_class_is_in_nbgraders_folders(self, graded: Class) -> None:
         assert sorted(path.name for path in graded.room.iterdir()) == [
-            *("autograded", "gradebook.db", "nbgrader_config.py", "release", "reports", "source"),
-            "submitted",
+            *(".gitignore", "autograded", "gradebook.db", "nbgrader_config.py", "release"),
+            *("reports", "source", "submitted"),
         ]
         for step in ("submitted", "autograded"):
             assert sorted(path.name for path in (graded.room / step).iterdir()) == sorted(
@@ -288,6 +288,8 @@ def test_a_release_of_ones_own_notebook_has_no_answers_and_no_hidden_tests(tmp_p
     ]
     over_itself = ("release", tmp_path / "own.ipynb", "--out", tmp_path)
     assert "overwritten" in NO_LEARNERS(*over_itself).error()
+    missing = NO_LEARNERS("release", tmp_path / "none.ipynb", "--out", tmp_path / "out").error()
+    assert missing.startswith(f"error: {tmp_path / 'none.ipynb'} is not there")
 
 
 @needs("bwrap")

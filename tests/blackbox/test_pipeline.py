@@ -20,7 +20,6 @@ from tests.blackbox.course import Course, Done
 from tests.blackbox.golden import hold_golden
 from tests.blackbox.kubeflow import Cluster, cluster
 from tests.blackbox.places import Place, new_place
-from tests.blackbox.surface import GitHubServer, Repository
 
 PIPELINES = ("docs_pipeline", "code_pipeline", "ingest_everything")
 NOWHERE = Course({"DATABASE_URL": "postgresql://nobody:hush-hush@127.0.0.1:1/none"})
@@ -237,37 +236,6 @@ END $$;
 CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON document_chunks
     FOR EACH ROW EXECUTE FUNCTION refuse();
 """
-
-
-@RUNS_HERE
-def test_a_run_over_a_repository_gives_the_index_of_ingest_repo(
-    place: Place, elsewhere: Place, mill: Path, tmp_path: Path
-) -> None:
-    """Code of one commit, pinned, all of it in the source's partition."""
-    (mill / "mill.py").write_text("def turn():\n    return 'wings'\n", encoding="utf-8")
-    state = {"COURSE_STATE": str(tmp_path / "state")}
-    repository = Repository("heron/mill")
-    repository.commit({p.relative_to(mill).as_posix(): p.read_bytes() for p in mill.rglob("*.*")})
-    with GitHubServer([repository]) as server:
-        where = {"GITHUB_API_URL": server.url, "GITHUB_RAW_URL": server.raw_url}
-        call = [
-            *("pipeline", "run", "-p", "code_pipeline", "-s", "repo=heron/mill"),
-            "-s",
-            "ref=main",
-        ]
-        call += ["-s", "extensions=.py,.md", "-s", "paths=", "-s", "shards=1"]
-        done = place.course(*call, **state, **where)
-        assert "7 documents, 7 chunks: 7 inserted, 0 updated, 0 unchanged, 0 deleted\n" in done.ok()
-        elsewhere.course(
-            *("ingest-repo", "heron/mill", "--ref", "main", "--ext", ".py,.md"),
-            *("--partition", "code_manifests"),
-            **state,
-            **where,
-        ).ok()
-    found = rows(place, "heron/mill")
-    assert_same(found, rows(elsewhere, "heron/mill"))
-    assert {one["row"]["partition"] for one in found} == {"code_manifests"}
-    assert {"mill.py", "sail.md"} < {one["row"]["document_name"] for one in found}
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from course_lib.store.server import remove_server
 from tests.course_copies import copy_course, write_empty_wheel
 
 ROOT = project_root()
-LABS = ("01", "07", "10")
+LABS = ("01", "07", "11")
 """Without a database, with one, and with a pipeline."""
 
 CLASSROOM = "tests/unit/teaching"

@@ -1,6 +1,6 @@
 """Two projects that sync at once, and syncs that are hit in their middle.
 
-Lab 11 shows which of these meetings break the sync that one writes first.
+Lab 12 shows which of these meetings break the sync that one writes first.
 """
 
 from __future__ import annotations

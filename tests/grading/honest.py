@@ -5,7 +5,7 @@ thresholds were chosen by. Two are shorter than those that may be held back.
 """
 
 HONEST = {
-    "7.4": [
+    "8.2": [
         """
 def fuse(*rankings):
     result = {}
@@ -15,7 +15,7 @@ def fuse(*rankings):
     return sorted(result.items(), key=lambda entry: -entry[1])
 """,
     ],
-    "9.2": [
+    "10.2": [
         """
 def list_tree(read, sha, prefix="", within=()):
     entries, truncated = read(sha, True)
@@ -34,7 +34,7 @@ def list_tree(read, sha, prefix="", within=()):
     return found
 """,
     ],
-    "9.3": [
+    "10.3": [
         """
 def wait_time(status, headers, message="", attempt=0):
     if status in (403, 429):
@@ -71,7 +71,7 @@ def wait_time(status, headers, message="", attempt=0):
     return None
 """,
     ],
-    "10.4": [
+    "11.4": [
         """
 def build_pipeline(read_folder, split_part, collect):
     from kfp import dsl
@@ -89,7 +89,7 @@ def build_pipeline(read_folder, split_part, collect):
     return pipeline
 """,
     ],
-    "12.5": [
+    "14.5": [
         """
 def support(sentence, evidence, encode):
     if not evidence:
@@ -108,7 +108,7 @@ def support(sentence, evidence, encode):
     return (cosine + share) / 2
 """,
     ],
-    "13.4": [
+    "16.4": [
         """
 def bootstrap_interval(values, confidence=0.95, resamples=RESAMPLES, seed=0):
     data = np.asarray(values, dtype=float)

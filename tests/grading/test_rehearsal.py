@@ -27,7 +27,7 @@ from course_lib.teaching.classroom import accept
 from course_lib.teaching.grade import Master, lab_masters, read_master
 from tests.grading.conftest import needs_fence
 
-LABS = ("01", "02", "13")
+LABS = ("01", "02", "16")
 LAB_WORDS = [word for lab in LABS for word in ("--lab", lab)]
 LATE = 0.05
 """The share of submissions that Canvas calls late."""

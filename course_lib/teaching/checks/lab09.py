@@ -1,346 +1,450 @@
-"""Lab 09, code from GitHub: hashes, whole trees, waits, and citations."""
+"""Lab 09, the retrieval API: what is asked, what is answered, how errors and readiness are told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from email.utils import formatdate
+from http import HTTPStatus
+from inspect import iscoroutine
 from typing import Any
 
-from course_lib.errors import InputError
-from course_lib.loader.github.errors import AnswerError
-from course_lib.loader.github.tree import LINK, SUBMODULE, TREE, TreeEntry
+import numpy as np
+from pydantic import BaseModel, ValidationError
+
+from course_lib.records import SearchResult
+from course_lib.teaching.checks.awaiting import run_awaitable, settled
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
-from course_lib.teaching.checks.probe import Case, Probe, exercise
+from course_lib.teaching.checks.origin import stub_in
+from course_lib.teaching.checks.probe import Case, Probe, StubReached, exercise
+from course_lib.teaching.checks.values import written
+from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works
 
-MESSAGES = ("", "Must have admin rights", "The size limit is 100 MB", "a secondary Rate Limit.")
+Body = dict[str, Any]
+DRIFT: Body = {"query": "drift"}
 
-
-@drawn(40)
-def any_bytes(random: Draws) -> Call:
-    """Draw bytes: of a text, of any kind, or none."""
-    return given(
-        random.choice((random.text().encode(), random.randbytes(random.randrange(300)), b""))
-    )
-
-
-@exercise("9.1", "loader.github.tree:blob_sha", 2, draws=any_bytes)
-def check_blob_sha(call: Probe) -> None:
-    """Begin with git's own examples, then contents that are not plain text."""
-    call.cases(
-        ((b"hello\n",), "ce013625030ba8dba906f756967f9e9ca394464a",
-         "it is the SHA-1 of b'blob 6\\0hello\\n', in hexadecimal"),
-        ((b"",), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "an empty file has a hash, too"),
-        (("é\n".encode(),), "c6003325155f475bd7c87731607525dce73be9cf",
-         "é is one character and two bytes"),
-        ((b"0123456789abcde\n",), "f999b43b943e829cd587885f0f567e1ea2f2d44d",
-         "the number of bytes is written in decimal: 16"),
-        ((b"\0\xff\r\n",), "00822ce7dfc6f27759b94e2c7dfd26f25afbac9d",
-         "a file may contain any bytes"),
-    )  # fmt: skip
-
-
-MARKS = {"*": "100755", "@": LINK, ":": SUBMODULE}
-
-
-class Trees:
-    """A `read` that needs no server: it lists so many entries at once, of a tree of these files.
-
-    Parameters
-    ----------
-    most
-        Entries in one answer.
-    files
-        Their paths. A path that ends in ``*`` is a program, in ``@`` a link, in ``:`` a submodule.
-
-    Attributes
-    ----------
-    asked
-        (hash of a tree, recursive?) of each request.
-
-    Examples
-    --------
-    >>> read = Trees(2, "a.md", "sub/b.md")
-    >>> entries, truncated = read("root", True)
-    >>> [entry.path for entry in entries], truncated
-    (['a.md', 'sub'], True)
-    """
-
-    def __init__(self, most: int, *files: str) -> None:
-        self.most, self.files = most, files
-        self.asked: list[tuple[str, bool]] = []
-        self._trees: dict[str, dict[str, TreeEntry]] = {"root": {}}
-        for file in files:
-            path = file.rstrip("".join(MARKS))
-            parts = path.split("/")
-            for depth in range(len(parts)):
-                above = "/".join(parts[:depth])
-                tree = self._trees.setdefault(f"tree of {above}" if above else "root", {})
-                for end in range(depth + 1, len(parts)):
-                    below = "/".join(parts[depth:end])
-                    tree[below] = TreeEntry(below, TREE, f"tree of {'/'.join(parts[:end])}")
-                below = "/".join(parts[depth:])
-                mode = MARKS.get(file[-1], "100644")
-                tree[below] = TreeEntry(below, mode, f"blob of {path}", len(path))
-
-    def __repr__(self) -> str:
-        return f"Trees({', '.join(map(repr, (self.most, *self.files)))})"
-
-    def __call__(self, sha: str, recursive: bool) -> tuple[list[TreeEntry], bool]:
-        """Return the entries of a tree, and whether they were truncated."""
-        self.asked.append((sha, bool(recursive)))
-        if sha not in self._trees:
-            raise LookupError(f"there is no tree {sha!r}")
-        below = self._trees[sha].values()
-        entries = [entry for entry in below if recursive or "/" not in entry.path]
-        return entries[: self.most], len(entries) > self.most
-
-    def all_files(self) -> list[TreeEntry]:
-        """Return all that is not a folder, by path."""
-        files = [entry for entry in self._trees["root"].values() if entry.mode != TREE]
-        return sorted(files, key=lambda entry: entry.path)
-
-
-def _listed(
-    function: Callable[..., Any], most: int, files: Sequence[str], *prefix: str, **within: Any
-) -> dict[str, Any]:
-    """Return what is listed of a tree (in any order), and what was asked for."""
-    read = Trees(most, *files)
-    wanted = within.get("within", ())
-    found = function(read, "root", *prefix, **within)
-    entries = [[one.path, one.mode, one.sha, one.size] for one in found]
-    below = tuple(f"{path}/" for path in wanted) or ("",)
-    listed = [one for one in entries if one[0] in wanted or one[0].startswith(below)]
-    return {"entries": sorted(listed), "asked": sorted(read.asked)}
-
-
-@drawn(120, apply=_listed, paste='list_tree(Trees({0}, *{1}), "root", {2})')
-def any_trees(random: Draws) -> Call:
-    """Draw files in folders whose names are alike, and how many entries one answer holds."""
-    folders = ("", "", "app/", "apps/", "apps/kfp/", "apps/kfp/base/", "apps/web/", "web/apps/")
-    found = {random.choice(folders) + name for name in random.names(random.randint(1, 7))}
-    files = [one + random.choice(("", "", "*", "@", ":")) for one in sorted(found)]
-    most = random.choice((99, 3, 4, 5, 2))
-    if random.chance(0.3):
-        return given(most, files, "in/here/")
-    if random.chance(0.5):
-        paths = ("app", "apps", "apps/kfp", "web/apps", "apps/kfp/base")
-        return given(most, files, within=random.some(paths, 1)[: random.randint(1, 2)])
-    return given(most, files)
-
-
-@exercise("9.2", "loader.github.tree:list_tree", 3, draws=any_trees)
-def check_list_tree(call: Probe) -> None:
-    """List a tree that fits, then trees that do not, then a part of one."""
-    fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
-    _lists(call, fits,
-           "one answer contains everything; folders are not in the result, but programs, links "
-           "and submodules are")  # fmt: skip
-    _asks(call, fits, ["root"], "one request is enough if the answer is not truncated")
-    [run] = Trees(9, "run.sh*").all_files()
-    call(Trees(9, "run.sh*"), "root", "apps/").gives(
-        [replace(run, path="apps/run.sh")],
-        because="the prefix comes before the path; mode, hash and size stay as they were listed",
-    )
-    _lists(call, Trees(2, "a.md", "sub/b.md", "sub/c.md"),
-           "the answer was truncated: ignore it, and list the folder alone")  # fmt: skip
-    _lists(call, Trees(2, "x/a.md", "x/y/b.md", "x/y/c.md"),
-           "the answer for x is truncated, too: list x alone, then the folder in it")  # fmt: skip
-    _lists(call, Trees(3, "now.md@", "run.sh*", "sub/b.md", "sub/charts:"),
-           "folders are left out, but programs, links and submodules are not")  # fmt: skip
-    large = Trees(3, "a.md", "x/b.md", "x/y/c.md")
-    _lists(call, large, "the answer was truncated")
-    _asks(call, large, ["root", "root alone", "tree of x"],
-          "request each folder recursively first: only a large folder costs more")  # fmt: skip
-    _lists(call, Trees(2, "apps/kfp/a.md", "apps/kfp/b.md"),
-           "apps contains apps/kfp, which is wanted", within=["apps/kfp"])  # fmt: skip
-    _lists(call, Trees(2, "apps/a.md", "apps/kfp/b.md", "apps/kfp/c.md"),
-           "apps is wanted with everything below it", within=["apps"])  # fmt: skip
-    for trees, within, needless, because in (
-        (Trees(2, "apps/a.md", "web/b.md"), "apps", "web", "it contains nothing that is wanted"),
-        (Trees(2, "apps/kfp/a.md", "apps/kfp/b.md", "apps/web/c.md"), "apps/kfp", "apps/web",
-         "it contains nothing that is wanted: use `within` for the folders of a folder, too"),
-        (Trees(2, "app/a.md", "apps/b.md"), "apps", "app",
-         "its name is only the beginning of apps"),
-    ):  # fmt: skip
-        found = call(trees, "root", within=[within])
-        found.returns(list[TreeEntry])
-        asked = [sha for sha, _ in trees.asked]
-        got = f"a request for the folder {needless}"
-        found.holds(f"tree of {needless}" not in asked, "none", got=got, because=because)
-    call(Trees(1, "a.md", "b.md"), "root").raises(
-        AnswerError,
-        because="a folder alone is too large for an answer: the list would be incomplete",
-    )
-
-
-def _lists(call: Probe, trees: Trees, because: str, **wanted: list[str]) -> None:
-    case = call(trees, "root", **wanted)
-    if case.error is not None:
-        case.gives(trees.all_files(), because=because)
-    entries: list[TreeEntry] = case.returns(list[TreeEntry])
-    value = sorted(entries, key=lambda entry: entry.path)
-    paths = [entry.path for entry in value]
-    Case(call, case.label, value=paths).gives([e.path for e in trees.all_files()], because=because)
-    Case(call, case.label, value=value).gives(
-        trees.all_files(), because="mode, hash and size stay as they were listed"
-    )
-
-
-def _asks(call: Probe, trees: Trees, expected: list[str], because: str) -> None:
-    asked = [sha if recursive else f"{sha} alone" for sha, recursive in trees.asked]
-    Case(call, call.called).holds(
-        sorted(asked) == sorted(expected), f"{len(expected)}: {', '.join(expected)}",
-        got=f"{len(asked)} requests: {', '.join(asked)}", because=because,
-    )  # fmt: skip
-
-
-DATE = "Sun, 01 Mar 2026 10:00:00 GMT"
-NOW = 1_772_359_200
-"""The time of `DATE`, which is far from the time of any clock on which this runs."""
-
-
-@drawn(250)
-def any_answer(random: Draws) -> Call:
-    """Draw an answer: its status, what its headers say of limits, and how often it was asked."""
-    status = random.choice((403, 429, 403, 429, 500, 502, 599, 200, 404, 401, 499))
-    headers = {}
-    if random.chance(0.25):
-        headers["retry-after"] = random.choice(("0", str(random.randrange(90))))
-    if random.chance(0.5):
-        now = random.randint(1_600_000_000, 1_900_000_000)
-        headers["date"] = formatdate(now, usegmt=True)
-        headers["x-ratelimit-remaining"] = random.choice(("0", "0", "10", "41"))
-        headers["x-ratelimit-reset"] = str(
-            now + random.choice((-20, -2, 0, 60, random.randint(1, 3600)))
-        )
-    return given(status, headers, random.choice(MESSAGES), random.randrange(5))
-
-
-@exercise("9.3", "loader.github.waiting:wait_time", 3, draws=any_answer)
-def check_wait_time(call: Probe) -> None:
-    """Go through the table: each row, and answers that look like it."""
-    for status in (403, 429):
-        call.cases(
-            ((status, {"retry-after": "7"}), 7.0, "the server says how long"),
-            ((status, {"retry-after": "0"}), 0.0,
-             "0 seconds is a valid answer: the request may be repeated at once"),
-            ((status, _used_up(60)), 61.0,
-             "from `date` to the reset by the server's clock, plus one second"),
-            ((status, {**_used_up(60), "retry-after": "7"}), 7.0, "retry-after comes first"),
-        )  # fmt: skip
-    call.cases(
-        ((403, _used_up(60), "API rate limit exceeded"), 61.0,
-         "look at the end of the hour before the message"),
-        ((403, _used_up(-5)), 1.0,
-         "the reset is in the past: the seconds to it are 0, and a wait is never negative, plus "
-         "one second"),
-        ((403, _left(41), "Must have admin rights"), None,
-         "requests are left: this 403 is about rights, and waiting does not help"),
-        ((403, {}, "The size limit is 100 MB"), None,
-         "the message mentions no rate limit: this 403 is about rights"),
-        ((403, {}, "Only corporate accounts: ask us to lift this limit"), None,
-         "'rate' and 'limit' are in this message, but it mentions no 'rate limit'"),
-        ((403, {}), None, "without a message, a 403 is about rights"),
-    )  # fmt: skip
-    said = "You have exceeded a secondary Rate Limit."
-    for attempt, seconds in (0, 60.0), (1, 120.0), (2, 240.0), (6, 3840.0):
-        call(403, _left(41), said, attempt=attempt).gives(
-            seconds,
-            because="the message mentions a rate limit, in capital letters or not, but no time: "
-            "60, 120, 240, …",
-        )
-    call(429, {}, "", attempt=1).gives(120.0, because="a 429 is always a rate limit")
-    for attempt, seconds in (0, 1.0), (1, 2.0), (2, 4.0), (3, 8.0), (10, 1024.0):
-        call(502, {}, attempt=attempt).gives(
-            seconds, because="1, 2, 4, …: each pause is twice as long as the last"
-        )
-    for status in (500, 504, 599):
-        call(status, {}).gives(1.0, because="500 and above means a problem of the server")
-    call(503, {"retry-after": "30"}, attempt=2).gives(30.0, because="the server says how long")
-    call.cases(
-        ((502, _used_up(60)), 1.0,
-         "the server has a problem, and this does not depend on the requests left"),
-        ((502, {}, "rate limit"), 1.0, "the server has a problem, whatever the message says"),
-    )  # fmt: skip
-    for status in (200, 301, 401, 404, 422, 451):
-        because = f"a {status} is not a limit and not a fault: the next answer would be the same"
-        call(status, _used_up(60)).gives(None, because=because)
-        call(status, {"retry-after": "7"}).gives(None, because=because)
-        call(status, {}, "rate limit").gives(None, because=because)
-
-
-def _used_up(seconds: int) -> dict[str, str]:
-    reset = str(NOW + seconds)
-    return {"date": DATE, "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset}
-
-
-def _left(requests: int) -> dict[str, str]:
-    return {**_used_up(60), "x-ratelimit-remaining": str(requests)}
-
-
-WEB = "https://github.com/a/b"
-SHA = "53af14bd662f01044ef464113849020f704fc278"
-
-
-NO_COMMITS = [
-    ("main", "it is a branch, and a branch moves: tomorrow these lines may have another text"),
-    ("v1.0.0", "it is a tag, and a tag can be set to another commit"),
-    (SHA[:7], "it is only the beginning of a hash, and another commit may begin in the same way"),
-    (f"release-{SHA[8:]}", "a name of 40 characters is not a hash: a hash has only 0-9 and a-f"),
-    (SHA + "0", "it has one digit too many: a hash has exactly 40"),
-    (SHA.upper(), "a hash is written in small letters"),
-    (SHA + "\n", "a line feed is after the hash"),
-    ("", "an empty text is not a commit"),
+ALLOWED: list[tuple[Body, str]] = [
+    (DRIFT, "only the query must be present"),
+    ({"query": "x" * 1000}, "1,000 characters are allowed"),
+    ({"query": " a "}, "it has a character that is not white space"),
+    ({"query": "Как?"}, "letters of any alphabet are text"),
+    ({"query": "→"}, "a text without a letter is a text, too"),
+    ({"query": "a\nb"}, "a text of two lines is a text, too"),
+    ({**DRIFT, "top_k": 1}, "1 is allowed"),
+    ({**DRIFT, "top_k": 50}, "50 is allowed"),
+    ({**DRIFT, "similarity_threshold": 0}, "0 is allowed"),
+    ({**DRIFT, "similarity_threshold": 1}, "1 is allowed, and a whole number is a number"),
+    ({**DRIFT, "similarity_threshold": 0.25}, "0.25 is between 0 and 1"),
+    ({**DRIFT, "partitions": ["issues"]}, "a list of one name is allowed"),
+    ({**DRIFT, "partitions": ["issues"] * 20}, "20 names are allowed"),
+    ({**DRIFT, "partitions": ["x" * 500]}, "a name may have 500 characters: `Filter`"),
+    ({**DRIFT, "partitions": None}, "None means all partitions"),
 ]
+REFUSED: list[tuple[Body, str, str]] = [
+    ({}, "query", "without a query there is nothing to search for"),
+    ({"query": ""}, "query", "it is empty"),
+    ({"query": "x" * 1001}, "query", "1,000 characters are the maximum"),
+    ({"query": "x" * 1000 + " "}, "query", "it has 1,001 characters: a space is a character"),
+    ({"query": " \n\t"}, "query", "it is only white space"),
+    ({"query": "\u00a0"}, "query", "it is only white space: a no-break space"),
+    ({"query": 7}, "query", "a number is not a text"),
+    ({"query": None}, "query", "None is not a text"),
+    ({**DRIFT, "top_k": 0}, "top_k", "1 is the minimum"),
+    ({**DRIFT, "top_k": 51}, "top_k", "50 is the maximum"),
+    ({**DRIFT, "top_k": 2.5}, "top_k", "2.5 is not a whole number"),
+    ({**DRIFT, "top_k": "5"}, "top_k", "a number in quotes is not a number: strict"),
+    ({**DRIFT, "top_k": True}, "top_k", "True is not a number: strict"),
+    ({**DRIFT, "top_k": None}, "top_k", "None is not a number, although the field may be missing"),
+    ({**DRIFT, "similarity_threshold": -0.1}, "similarity_threshold", "0 is the minimum"),
+    ({**DRIFT, "similarity_threshold": 1.1}, "similarity_threshold", "1 is the maximum"),
+    ({**DRIFT, "similarity_threshold": "0.5"}, "similarity_threshold",
+     "a number in quotes is not a number: strict"),
+    ({**DRIFT, "similarity_threshold": None}, "similarity_threshold",
+     "None is not a number, although the field may be missing"),
+    ({**DRIFT, "partitions": "issues"}, "partitions", "a text is not a list"),
+    ({**DRIFT, "partitions": ["issues", 7]}, "partitions", "7 is not a text"),
+    ({**DRIFT, "partitions": [""]}, "partitions", "a name has at least one character: `Filter`"),
+    ({**DRIFT, "partitions": ["x" * 501]}, "partitions", "a name has at most 500 characters"),
+    ({**DRIFT, "partitions": []}, "partitions", "an empty list holds no name"),
+    ({**DRIFT, "partitions": ["issues"] * 21}, "partitions", "20 names are the maximum"),
+    ({**DRIFT, "topk": 3}, "topk", "an unknown field is a mistake and must not be ignored"),
+]  # fmt: skip
 
 
-@drawn(200)
-def any_lines(random: Draws) -> Call:
-    """Draw a file with signs in its name and one of many endings, and at times its lines."""
-    stem = random.choice(("docs/x y#1", "é?", "a.mdx", "README", "src/100%+", "a.rst.b", "md"))
-    ending = random.choice((".md", ".MD", ".rst", ".org", ".adoc", ".py", ".yaml", "", ".Markdown"))
-    web = f"https://github.com/{random.choice('abc')}/{random.choice('xyz')}"
-    first = random.choice((None, random.randint(1, 99)))
-    last = random.choice((None, (first or 1) + random.choice((0, 0, 7))))
-    commit = "".join(random.choices("0123456789abcdef", k=40))
-    if random.chance(0.2):
-        commit = random.choice(("main", commit[:12], commit + "0", commit[:-1] + "g"))
-    return given(web, commit, stem + ending, *random.choice(((), (first,), (first, last))))
+BODIES: list[Body] = [body for body, _ in ALLOWED] + [body for body, *_ in REFUSED]
+VALUES = [pair for body in BODIES for pair in body.items() if pair != ("query", "drift")]
 
 
-@exercise("9.4", "loader.github.names:citation_url", 2, draws=any_lines)
-def check_citation_url(call: Probe) -> None:
-    """Cite a file, one line, several, what is shown rendered, and what is not a commit."""
-    page = f"{WEB}/blob/{SHA}"
-    call.cases(
-        ((WEB, SHA, "apps/a.yaml"), f"{page}/apps/a.yaml",
-         "the whole hash comes after `blob`, and a slash stays; without lines, the whole file is "
-         "cited"),
-        ((WEB, SHA, "apps/a.yaml", 10, 20), f"{page}/apps/a.yaml#L10-L20",
-         "these are lines 10 to 20, each with an L; a YAML file needs no `?plain=1`"),
-        ((WEB, SHA, "apps/a.yaml", 3, 3), f"{page}/apps/a.yaml#L3", "one line is not a range"),
-        ((WEB, SHA, "apps/a.yaml", 3), f"{page}/apps/a.yaml#L3",
-         "if the last line is not given, it is the first"),
-        ((WEB, SHA, "apps/a.yaml", None, 5), f"{page}/apps/a.yaml",
-         "without the first line the whole file is cited"),
-        ((WEB, SHA, "docs/x y#1.py", 1, 2), f"{page}/docs/x%20y%231.py#L1-L2",
-         "a space or a # in a name would end the address; a slash stays"),
-        ((WEB, SHA, "é?.py", 1), f"{page}/%C3%A9%3F.py#L1",
-         "a path in an address cannot contain é and ? either"),
-        ((WEB, SHA, "README.md", 3, 5), f"{page}/README.md?plain=1#L3-L5",
-         "a formatted page has no lines to link to"),
-        ((WEB, SHA, "docs/GUIDE.MD", 1, 1), f"{page}/docs/GUIDE.MD?plain=1#L1",
-         "GitHub formats it, also with capital letters"),
-        ((WEB, SHA, "a.rst", 3), f"{page}/a.rst?plain=1#L3", ".rst is one of RENDERED, too"),
-        ((WEB, SHA, "README.md"), f"{page}/README.md",
-         "without lines, the formatted page is better"),
-        ((WEB, SHA, "a.mdx.py", 1, 2), f"{page}/a.mdx.py#L1-L2", "its ending is .py"),
-        ((WEB, SHA, "docs/.md", 1, 2), f"{page}/docs/.md?plain=1#L1-L2",
-         "a name may be one of RENDERED and nothing else"),
+def _refused(model: Any, body: Any) -> tuple[set[str], str]:
+    """Return which fields of a request a model refuses, and what it says of the first."""
+    try:
+        model.model_validate(body)
+    except ValidationError as error:
+        fields = {str(one["loc"][0]) if one["loc"] else "no field" for one in error.errors()}
+        return fields, error.errors()[0]["msg"]
+    return set(), ""
+
+
+def _answer(function: Callable[..., Any], body: Any) -> Any:
+    """Return what the model makes of a request, or which fields it refuses."""
+    model: Any = function()
+    if not issubclass(model, BaseModel):
+        raise TypeError("no model")
+    return _refused(model, body)[0] or model.model_validate(body).model_dump()
+
+
+@drawn(90, apply=_answer, paste="request_model().model_validate({0})")
+def any_body(random: Draws) -> Call:
+    """Draw a request in which each value comes up, alone or with another."""
+    body = {} if random.chance(0.1) else {"query": random.text()}
+    return given(dict([*body.items(), random.choice(VALUES), VALUES[random.turn(len(VALUES))]]))
+
+
+@exercise("9.1", "service.models:request_model", 3, draws=any_body)
+def check_request_model(call: Probe) -> None:
+    """Give it what is allowed, then one mistake at a time, then look at what it holds."""
+    model = call().value
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        call.fail("request_model()", got=repr(model), expected="a class made from BaseModel")
+    Case(call, "request_model().__name__", value=model.__name__).gives(
+        "SearchRequest", because="the description of the API shows this name"
+    )
+    for body, because in ALLOWED:
+        _judges(call, model, body, set(), because)
+    for body, field, because in REFUSED:
+        _judges(call, model, body, {field}, because)
+    missing = {"top_k": 5, "similarity_threshold": 0.0, "partitions": None}
+    for body, because in (
+        (DRIFT,
+         "these are the fields, and their values if they are missing; a validator returns the "
+         "value"),
+        ({**DRIFT, "top_k": 3, "similarity_threshold": 0.5, "partitions": ["issues"]},
+         "the search has to get the values that were sent"),
+    ):  # fmt: skip
+        label = f"{_validated(body)}.model_dump()"
+        Case(call, label, value=model.model_validate(body).model_dump()).gives(
+            {**missing, **body}, because=because
+        )
+
+
+def _judges(
+    call: Probe, model: type[BaseModel], body: Body, wanted: set[str], because: str
+) -> None:
+    """Expect a body to be refused for these fields, or accepted if there are none."""
+    fields, says = _refused(model, body)
+    got = f"refused for {', '.join(sorted(fields))}: {says}" if fields else "accepted"
+    Case(call, _validated(body)).holds(
+        fields == wanted, f"refused for {', '.join(wanted)}" if wanted else "accepted", got=got,
+        because=because,
     )  # fmt: skip
-    for ref, because in NO_COMMITS:
-        call(WEB, ref, "apps/a.yaml", 10, 20).raises(InputError, because=because)
-    call(WEB, "main", "apps/a.yaml").raises(
-        InputError, because="a whole file of a branch changes, too"
+
+
+def _validated(body: Body) -> str:
+    text = written(body).replace(repr("x" * 1000 + " "), "'x' * 1000 + ' '")
+    for length in (500, 501, 1000, 1001):
+        text = text.replace(repr("x" * length), f"'x' * {length}")
+    return f"request_model().model_validate({text})"
+
+
+FOUND = SearchResult(
+    chunk_id="c7", document_name="a.md", chunk_index=3, content="Roll back at once.",
+    similarity_score=0.5, score=0.03, partition="documentation", repo_slug="docs", branch="v2",
+    kind="doc-section", name="Rollback", metadata={"lineStart": 4},
+)  # fmt: skip
+NAMED = {
+    "partition": "documentation", "repo": "docs", "branch": "v2", "kind": "doc-section",
+    "name": "Rollback", "namespace": None, "chunk_index": 3, "score": 0.03,
+}  # fmt: skip
+RESULT = {
+    "chunk_id": "c7", "document_name": "a.md", "content": "Roll back at once.",
+    "similarity_score": 0.5, "metadata": {**NAMED, "lineStart": 4}, "citation_url": None,
+}  # fmt: skip
+
+
+ADDRESSES = [
+    ("HTTP://example.org/b", "an address may have capital letters, and http is allowed, too"),
+    ("Https://example.org/b", "only the first letter may be a capital one"),
+    ("javascript:alert(1)", "a page makes a link of it, and a browser runs this address"),
+    ("javascript:alert('https://')", "https:// is in this address, but not at its beginning"),
+    ("httpx:alert(1)", "the address has to begin with all of https:// or http://"),
+    ("", "an empty text is not a web address"),
+    (" https://example.org/b", "it begins with a space, and not with https://"),
+]
+"""Addresses that go out, which have capital letters here, and others, which do not."""
+
+
+def _answered(function: Callable[..., Any], query: str, results: Any, *times: Any) -> Any:
+    """Return what goes out, if JSON can hold it; the scores are numbers of NumPy's."""
+    import numpy as np
+
+    found = [
+        replace(one, score=np.float32(one.score), similarity_score=np.float32(one.similarity_score))
+        for one in results
+    ]
+    answer = function(query, found, *times)
+    json.dumps(answer)
+    return answer
+
+
+@drawn(apply=_answered)
+def any_results(random: Draws) -> Call:
+    """Draw results, some with metadata that bears the names of a result's own fields."""
+    results = []
+    for place in range(random.randrange(4)):
+        forged = dict.fromkeys(random.some([*NAMED]), "forged")
+        names = ("document_name", "content", "partition", "repo_slug", "branch", "kind")
+        fields: dict[str, Any] = {name: f"{name}{random.randrange(99)}" for name in names}
+        fields |= {name: random.uniform(-1, 1) for name in ("score", "similarity_score")}
+        fields |= {"name": random.text(1), "namespace": random.choice((None, "web"))}
+        fields["citation_url"] = random.choice((None, *[address for address, _ in ADDRESSES]))
+        fields["metadata"] = {**forged, "lineStart": random.randrange(99)}
+        results.append(replace(FOUND, chunk_id=f"c{place}", chunk_index=place + 3, **fields))
+    return given(random.text(), results, random.random(), random.random() / 10)
+
+
+@exercise("9.2", "service.models:search_response", 2, draws=any_results)
+def check_search_response(call: Probe) -> None:
+    """Begin with the statement's result, then what JSON cannot hold and what was forged."""
+    call.cases(
+        (("How?", [], 0.0123456, 0.0654321), _response("How?", [], 12.35, 65.43),
+         "an empty list is an answer, too; the time of the embedding comes first, then that of "
+         "the search; times are in milliseconds, of which a second has 1,000, rounded to two "
+         "decimals"),
+        (("How?", [FOUND], 0.0123456, 0.0021), _response("How?", [RESULT], 12.35, 2.1),
+         "the answer has these six fields of each result, even if one is None, and no others; "
+         "`metadata` has the sender's entries and eight of the result, side by side"),
+    )  # fmt: skip
+    url = "https://example.org/b#L4"
+    as_numpy: Any = np.float32(0.7265625)
+    cited = replace(
+        FOUND, chunk_id="c8", similarity_score=as_numpy, score=as_numpy, namespace="web",
+        citation_url=url, metadata={},
+    )  # fmt: skip
+    metadata = {**NAMED, "namespace": "web", "score": 0.7265625}
+    second = RESULT | {"chunk_id": "c8", "similarity_score": 0.7265625, "metadata": metadata}
+    case = call("Why?", [cited], 1.0, 0.0)
+    case.label = f"import numpy as np; {case.label}"  # the lab has not imported it yet
+    case.gives(
+        _response("Why?", [second | {"citation_url": url}], 1000.0, 0.0),
+        because="only the times are rounded, and a web address stays as it is",
+    )
+    try:
+        json.dumps(case.value)
+    except TypeError as error:
+        call.fail(
+            case.label,
+            got=f"something that JSON cannot hold: {error}",
+            expected="Python's own texts, numbers, lists, dictionaries and None",
+            because="an answer is sent as JSON, and a score may be a NumPy number",
+        )
+    for address, because in ADDRESSES:
+        sent = {**RESULT, "citation_url": address if address[0:1] == "H" else None}
+        _responds(call, [replace(FOUND, citation_url=address)], [sent], because)
+    forged: Body = {"repo": "elsewhere", "score": 1.0, "lineStart": 4}
+    own: Body = {**dict.fromkeys(NAMED, "forged"), "lineStart": 4}
+    better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
+    _responds(call, [replace(FOUND, metadata=forged)], [RESULT],
+              "the sender of a chunk wrote its metadata, which must not replace the result's own "
+              "repo and score")  # fmt: skip
+    _responds(call, [replace(FOUND, metadata=own)], [RESULT],
+              "the sender forged all eight entries of the result; `namespace` stays None, which "
+              "is the result's")  # fmt: skip
+    _responds(call, [FOUND, replace(FOUND, **better)], [RESULT, {**RESULT, **better}],
+              "all results are in the answer, also two of one document, and the results stay in "
+              "the order of the search")  # fmt: skip
+
+
+def _responds(call: Probe, found: list[SearchResult], told: list[Body], because: str) -> None:
+    """Expect these results to be answered so."""
+    call("Why?", found, 1.0, 0.0).gives(_response("Why?", told, 1000.0, 0.0), because=because)
+
+
+def _response(query: str, results: list[Any], encoding: float, searching: float) -> dict[str, Any]:
+    return {
+        "query": query,
+        "results": results,
+        "total_results": len(results),
+        "embedding_time_ms": encoding,
+        "search_time_ms": searching,
+    }
+
+
+PHRASES = ("Unprocessable Content", "Unprocessable Entity")
+"""The phrase of status 422; up to Python 3.12 it is the second."""
+
+
+def _error(*place_and_message: str | int) -> dict[str, Any]:
+    *place, message = place_and_message
+    return {"loc": ("body", *place), "msg": message}
+
+
+PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
+    ([_error("top_k", "Too much")], [("top_k", "Too much")],
+     "the document has type, title, status (a number), detail (a text) and errors; the field is "
+     "`loc` without its first part, the message is `msg`, and nothing else is told"),
+    ([{"type": "le", "loc": ("body", "top_k"), "msg": "Too much", "input": 99}],
+     [("top_k", "Too much")],
+     "only `loc` and `msg` are used, and nothing that the client sent"),
+    ([_error("query", "Too long"), _error("top_k", "Too much")],
+     [("query", "Too long"), ("top_k", "Too much")],
+     "two fields have one error each: both are in the document, in this order; `; ` joins them "
+     "in the detail"),
+    ([_error("partitions", 0, "No text")], [("partitions.0", "No text")],
+     "all parts after the first are joined; the first item of a list has the number 0"),
+    ([{"loc": ("body",), "msg": "Field required"}], [("body", "Field required")],
+     "if `loc` has only one part, this part is the field"),
+    ([{"loc": ("query", "q"), "msg": "Too long"}], [("q", "Too long")],
+     "the first part is left out, whatever it is"),
+    ([_error("q", "Value error, a blank, alone")], [("q", "a blank, alone")],
+     "pydantic added 'Value error, ' at the beginning; the rest of the message stays as it is"),
+    ([_error("q", "Value error, no 'Value error, ' please")], [("q", "no 'Value error, ' please")],
+     "'Value error, ' is left out only at the beginning"),
+    ([_error("q", "Input should be 1, 2 or 3")], [("q", "Input should be 1, 2 or 3")],
+     "a message without that beginning stays as it is"),
+    ([_error("top_k", "Too much"), _error("top_k", "Too odd")], [("top_k", "Too much")],
+     "two errors of one field with equally long `loc`: the first is used"),
+    ([_error("repo", "str", "No text"), _error("repo", "list", 1, "No text")],
+     [("repo.list.1", "No text")],
+     "`repo` may be a text or a list: the error with the longest `loc` got furthest"),
+    ([_error("texts", place, "No text") for place in (3, 4, 5)], [("texts.3", "No text")],
+     "three items of one list are wrong: only the first is used"),
+    ([_error("b", "Odd"), _error("a", "str", "No text"), _error("b", "str", "No text")],
+     [("b.str", "No text"), ("a.str", "No text")],
+     "`b` has two errors, although one of `a` is between them; the fields keep the order of "
+     "their first errors"),
+    ([{"loc": ("query", "q"), "msg": "Odd"}, {"loc": ("body", "q"), "msg": "Too odd"}],
+     [("q", "Odd"), ("q", "Too odd")],
+     "one `q` is in the query and one in the body: the first two parts of `loc` differ"),
+    ([_error(name, "Missing") for name in "abcd"], [(name, "Missing") for name in "abcd"],
+     "the detail has three of the errors, the list has all of them"),
+]  # fmt: skip
+
+
+@drawn()
+def any_errors(random: Draws) -> Call:
+    """Draw up to six errors of the named cases."""
+    known = [error for errors, *_ in PROBLEMS for error in errors]
+    return given(random.choices(known, k=random.randint(1, 6)))
+
+
+@exercise("9.3", "service.problems:validation_problem", 2, draws=any_errors)
+def check_validation_problem(call: Probe) -> None:
+    """Take one error, several of one field, each shape of a location, and more than three."""
+    for errors, fields, because in PROBLEMS:
+        case = call(errors)
+        told = {} if case.error or not isinstance(case.value, dict) else case.value
+        is_named = type(told.get("status")) is HTTPStatus  # which is a number, too
+        case.gives(
+            {
+                "type": "about:blank",
+                "title": told["title"] if told.get("title") in PHRASES else HTTPStatus(422).phrase,
+                "status": HTTPStatus(422) if is_named else 422,
+                "detail": "; ".join(f"{field}: {message}" for field, message in fields[:3]),
+                "errors": [{"field": field, "message": message} for field, message in fields],
+            },
+            because=because,
+        )
+
+
+PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
+    ('{"database": works, "model": works}', 1, (200, "ready", "ready", "ready"),
+     "nothing is missing: the status comes first, then the body, with `status` and each part"),
+    ('{"database": lambda: asyncio.sleep(0.1, "ready"), "model": loads}', 1,
+     (503, "not ready", "ready", "the model is being loaded"),
+     "the text that a function returns is in the answer, unchanged and under its own name, also "
+     "if another function is faster; unless all return `ready`, the status is 503"),
+    ('{"database": raises, "model": works}', 1, (503, "not ready", "missing", "ready"),
+     "a part is missing, under its own name, if its function raises any exception; the others "
+     "are asked and named, and the status is 503"),
+    ('{"database": works, "model": raises}', 1, (503, "not ready", "ready", "missing"),
+     "every part is asked and named, not only the first, and each state has its own name"),
+    ('{"database": lambda: asyncio.sleep("a"), "model": works}', 1,
+     (503, "not ready", "missing", "ready"),
+     "the first function raises a TypeError: an exception of any kind means missing"),
+    ('{"database": lambda: asyncio.sleep(0, "not ready yet")}', 1,
+     (503, "not ready", "not ready yet"),
+     "only the text `ready` means that a part is ready"),
+    ('{"database": (lambda times: lambda: asyncio.sleep(next(times), "ready"))(iter(["a", 0]))}', 1,
+     (503, "not ready", "missing"),
+     "the function raises an exception the first time, so the part is missing: ask it once"),
+    ('{"database": hangs, "model": works}', 0.1, (503, "not ready", "missing", "ready"),
+     "a part that does not answer within `timeout` seconds is missing; the others are not"),
+    ('{"database": lambda: asyncio.sleep(0.1, "ready")}', 0.01, (503, "not ready", "missing"),
+     "0.1 seconds are longer than `timeout`"),
+    ('{"database": hangs, "model": lambda: asyncio.sleep(0.45, "ready")}', 0.3,
+     (503, "not ready", "missing", "missing"),
+     "both take longer than `timeout`: the time of each begins when all are asked, and not when "
+     "the one before has ended"),
+    ('{"database": raises, "model": lambda: asyncio.sleep(0.1, "ready")}', 1,
+     (503, "not ready", "missing", "ready"),
+     "each part is asked even if another fails: the model answers in time"),
+    ("{}", 1, (200, "ready"), "if no part is needed, no part is missing"),
+    ('dict(zip(["database", "model"], meeting()))', 1, (200, "ready", "ready", "ready"),
+     "each function here waits until the other was called: ask all at the same time"),
+]  # fmt: skip
+
+
+STATES: dict[str, Callable[[], Awaitable[str]]] = {
+    **{one.__name__: one for one in (works, loads, raises, hangs)},
+    "late": lambda: asyncio.sleep(0.02, "ready"),
+    "odd": lambda: asyncio.sleep("a"),  # type: ignore[call-overload]
+}
+
+
+def _asked(function: Callable[..., Any], parts: Mapping[str, str], timeout: float) -> Any:
+    """Return the answer, and how many tasks are left a moment later."""
+    meets = iter(meeting())
+    checks = {name: STATES.get(state) or next(meets) for name, state in parts.items()}
+    return run_awaitable(settled(function(checks, timeout)))
+
+
+@drawn(14, apply=_asked)
+def any_parts(random: Draws) -> Call:
+    """Draw parts: ready, late, loading, failing, hanging, or waiting until all have been asked."""
+    names = random.some(("database", "model", "cache", "disk"))
+    parts = {name: random.choice(("works", "loads", "late", "raises", "odd")) for name in names}
+    sort = random.turn(4)
+    if sort == 0 and names:
+        return given({**parts, names[0]: "hangs"}, 0.1)
+    if sort == 1:
+        return given(dict.fromkeys(("database", "model"), "meets"), 1.0)
+    return given(parts if sort == 2 else dict.fromkeys(names, "works"), 1.0)
+
+
+@exercise("9.4", "service.probes:readiness", 3, time_limit=5, draws=any_parts)
+def check_readiness(call: Probe) -> None:
+    """Let parts be there, be away, hang, and wait for each other."""
+    for checks, timeout, answer, because in PARTS:
+        _answers(call, checks, timeout, answer, because)
+
+
+def _answers(
+    call: Probe, checks: str, timeout: float, answer: tuple[Any, ...], because: str
+) -> None:
+    """Expect this status, the state of all, and the state of each of the parts."""
+    status, overall, *states = answer
+    label = f"await readiness({checks}, timeout={timeout})"
+    known = (works, loads, raises, hangs, meeting)
+    parts = eval(checks, {"asyncio": asyncio} | {one.__name__: one for one in known})
+    body = {"status": overall, **dict(zip(parts, states, strict=True))}
+    left = 0
+    learners = call(parts, timeout=timeout).value
+    if not iscoroutine(learners):
+        call.fail(label, got=repr(learners), expected="something to await: `async def`")
+    call.calling = label
+    try:
+        found, left = run_awaitable(settled(learners))
+        case = Case(call, label, value=found)
+    except Exception as error:
+        if stub := stub_in(error):
+            raise StubReached(stub) from None
+        case = Case(call, label, error=error)
+    call.calling = ""
+    case.gives((status, body), because=because)
+    case.holds(
+        not left,
+        "none of them is running after the answer",
+        got=f"{left} of the functions are still running",
+        because="a function that takes too long has to be cancelled, or it goes on running",
     )

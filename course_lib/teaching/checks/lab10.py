@@ -1,297 +1,346 @@
-"""Lab 10, the pipeline: shards, two components, and how they are wired."""
+"""Lab 10, code from GitHub: hashes, whole trees, waits, and citations."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, get_type_hints
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from email.utils import formatdate
+from typing import Any
 
-from course_lib.loader import split_document
-from course_lib.records import Document
-from course_lib.teaching.checks.artifacts import (
-    counts_of,
-    dataset,
-    lines_of,
-    stands_alone,
-    written_dataset,
-)
+from course_lib.errors import InputError
+from course_lib.loader.github.errors import AnswerError
+from course_lib.loader.github.tree import LINK, SUBMODULE, TREE, TreeEntry
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.values import shown
 
-IMAGE = "checked:10.4"
-"""Of the components that a check hands over, by which they are known in what was compiled."""
-
-PASTED = "from course_lib.teaching.checks.artifacts import dataset; "
-"""What a cell needs before the calls that a failed check shows."""
-
-WHOLE = 2**64
-"""So many shards that the remainder is the number itself."""
+MESSAGES = ("", "Must have admin rights", "The size limit is 100 MB", "a secondary Rate Limit.")
 
 
-@drawn()
-def any_shard(random: Draws) -> Call:
-    """Draw a name, and few shards, very many, or none."""
-    name = random.choice((random.text(), *random.names(2)))
-    return given(name, random.choice((1, random.randint(2, 9), 2**64, 1000, 0, -2)))
-
-
-@exercise("10.1", "pipeline.corpus:shard_of", 1, draws=any_shard)
-def check_shard_of(call: Probe) -> None:
-    """Take one shard, then as many as there are numbers, then few, then none."""
-    call.cases(
-        (("a.md", 1), 0, "shards are counted from 0, and a single shard has every name"),
-        (("a.md", WHOLE), 18_360_274_731_189_692_333,
-         "the first 8 bytes of the digest are fe cc cc 97 53 24 67 ad, the most significant "
-         "first; with so many shards, the remainder is the number itself"),
-        (("A.md", WHOLE), 3_270_483_378_732_478_427,
-         "A.md and a.md are different names and have different digests"),
-        (("docs/a.md", WHOLE), 5_922_788_355_801_945_178,
-         "docs/a.md is another name than a.md: its folder counts"),
-        ((" a.md", WHOLE), 12_867_377_367_227_000_807,
-         "a blank is a character of the name like any other"),
-        (("ü.md", WHOLE), 3_913_720_615_600_961_492,
-         "in UTF-8 the name is the bytes c3 bc 2e 6d 64, whose digest begins with 36 50"),
-    )  # fmt: skip
-    for shards, shard in {2: 1, 3: 2, 7: 4}.items():
-        call("a.md", shards).gives(
-            shard, because=f"18360274731189692333 divided by {shards} has the remainder {shard}"
-        )
-    call("a.md", 0).raises(ValueError, because="there has to be at least 1 shard")
-    call("a.md", -2).raises(ValueError, because="there has to be at least 1 shard")
-
-
-@exercise("10.2", "split_part", 3, time_limit=10)
-def check_split_part(call: Probe) -> None:
-    """Split one document, three, a long one, none, an empty one, and write over a file."""
-    stands_alone(call)
-    one, left = {"a.md": "Apples."}, ["left by a failed attempt"]
-    for corpus, shard, mine, before, because in (
-        (one, "0/1", ["a.md"], None,
-         "shard 0 of 1 takes every document: here one, of one chunk, which is a line of JSON"),
-        ({"c.md": "Überall Äpfel.", "b.md": "Pears.", **one}, "0/2", ["c.md", "b.md"], None,
-         "a.md is in shard 1 of 2; the others follow in the order of the file"),
-        ({"docs/a.md": "Apples."}, "0/1", ["docs/a.md"], None,
-         "a document's name is all of its `name`, with the folder"),
-        ({"a.md": "Apples,\u2028pears."}, "0/1", ["a.md"], None,
-         "only a line feed ends a line; U+2028 is a character inside of one"),
-        ({"x.md": "Figs."}, "10/12", ["x.md"], None,
-         "a shard's number may have more than one digit"),
-        ({"b.md": "Pears do not keep. " * 28}, "0/1", ["b.md"], None,
-         "a longer document gives two chunks"),
-        (one, "0/2", [], None, "the next step opens the file of every shard, even if it is empty"),
-        (one, "0/2", [], left, "overwrite what a failed attempt left, also with an empty file"),
-        (one, "0/1", ["a.md"], left, "overwrite what a failed attempt left"),
-        ({"a.md": ""}, "0/1", ["a.md"], None, "an empty document is one document without chunks"),
-    ):  # fmt: skip
-        _splits(call, corpus, shard, mine, because, before)
-
-
-def _splits(
-    call: Probe, corpus: Mapping[str, str], shard: str, mine: Sequence[str], because: str,
-    before: Sequence[str] | None,
-) -> None:  # fmt: skip
-    records = [
-        json.dumps({"name": name, "content": text}, ensure_ascii=False)
-        for name, text in corpus.items()
-    ]
-    lines = [line for name in mine for line in _chunks(name, corpus[name])]
-    chunks = dataset(before)
-    case = call(dataset(records), chunks, shard)
-    into = f"chunks := {written_dataset(before)}"
-    case.label = f'{PASTED}split_part({written_dataset(records)}, {into}, "{shard}")'
-    nothing = "the signature has no return type, so a component must return nothing"
-    case.gives(None, because=because if case.error else nothing)
-    lines_of(call, case.label, chunks, because).gives(lines, because=because)
-    counts = counts_of(call, case.label, chunks)
-    _whole(counts, {"documents": len(mine), "chunks": len(lines)}, because)
-
-
-def _whole(counts: Case, wanted: Mapping[str, int], because: str) -> None:
-    """Expect these counts, and then that they are whole numbers."""
-    counts.holds(bool(counts.value == wanted), f"{wanted}", because=because)
-    counts.gives(wanted, because="counts are whole numbers")
-
-
-def _chunks(name: str, text: str) -> list[str]:
-    return [one.to_json() for one in split_document(Document(Path(name), name, text))]
-
-
-@exercise("10.3", "collect", 3)
-def check_collect(call: Probe) -> None:
-    """Collect complete parts, with one difficulty at a time, then incomplete parts."""
-    stands_alone(call)
-    left = ["left by a failed attempt"]
-    for parts, before, because in (
-        ([(['"a"', '"b"'], 2, 1), (['"c"'], 1, 2)], None, "all lines, in the order of the parts"),
-        ([(['"b"'], 1, 1), (['"a"'], 1, 1)], None,
-         "keep the order of the parts, and do not sort the lines"),
-        ([(["{}"], 1, 1), (["{}"], 1, 1)], None, "two equal lines are two chunks"),
-        ([(["{}"], 1, 1), ([], 0, 0)], None, "the second shard was empty"),
-        ([(["{}"], 1, 1)], left, "overwrite what a failed attempt left"),
-        ([([], 0, 0)], left, "overwrite what a failed attempt left, also with an empty file"),
-        ([(['"\u2028"'], 1, 1)], None,
-         "only a line feed ends a line; U+2028 is a character inside a line"),
-        ([(["", "{}"], 2, 1)], None, "all lines are in the file, also an empty line"),
-        ([([" {} "], 1, 1)], None, "lines are written without a change, with their spaces"),
-        ([(["{}\r"], 1, 1)], None,
-         "lines are not changed, also a carriage return: open files as bytes"),
-    ):  # fmt: skip
-        _collects(call, parts, because, before)
-    ok, short, long = (["{}"], 1, 1), (["{}"], 2, 1), (["{}", "{}"], 1, 1)
-    for parts, end, because in (
-        ([short], "\n", "a line is missing: the metadata say 2 chunks, the file has 1"),
-        ([long], "\n", "there is one line too many: the metadata say 1 chunk, the file has 2"),
-        ([([], 2, 1)], "\n", "all lines are missing: the metadata say 2 chunks, the file has 0"),
-        ([(["{}"], 0, 0)], "\n",
-         "there is one line too many: the metadata say 0 chunks, the file has 1"),
-        ([(["", "{}"], 1, 1)], "\n", "an empty line is a line, too: the file has 2"),
-        ([ok, short], "\n", "the second part has 1 line and not 2"),
-        ([short, ok], "\n", "the first part has 1 line and not 2"),
-        ([long, short], "\n",
-         "both parts are wrong, although the sums are equal: one has a line too many, the other "
-         "has lost one"),
-        ([(["{}", "{"], 2, 1), ok], "",
-         "the first part ends with half a line without a line feed, and the next part would be "
-         "added to this line"),
-    ):  # fmt: skip
-        case, _ = _collect(call, parts, None, end)
-        case.raises(ValueError, because=because)
-
-
-Part = tuple[list[str], int, int]
-"""The lines of a part, and what its metadata say: how many chunks, of how many documents."""
-
-
-def _collects(
-    call: Probe, parts: Sequence[Part], because: str, before: Sequence[str] | None
-) -> None:
-    case, chunks = _collect(call, parts, before)
-    lines = [line for own, _, _ in parts for line in own]
-    if case.error or case.value != len(lines):
-        case.gives(len(lines), because=because)
-    case.gives(len(lines), because="the signature says int, but a sum of floats is a float")
-    lines_of(call, case.label, chunks, because).gives(lines, because=because)
-    sums = {"documents": sum(part[2] for part in parts), "chunks": len(lines)}
-    _whole(counts_of(call, case.label, chunks), sums, "the sums of both counts")
-
-
-def _collect(
-    call: Probe, parts: Sequence[Part], before: Sequence[str] | None, end: str = "\n"
-) -> tuple[Case, Any]:
-    """Call it with parts as files, the first of which ends with `end`."""
-    ends = [end, *"\n" * (len(parts) - 1)]
-    counts = [{"documents": float(of), "chunks": float(count)} for _, count, of in parts]
-    files = [(own, end, n) for (own, _, _), end, n in zip(parts, ends, counts, strict=True)]
-    made = [dataset(own, end=end, **n) for own, end, n in files]
-    chunks = dataset(before)
-    case = call(made, chunks)
-    given = [written_dataset(own, end=end, **n) for own, end, n in files]
-    case.label = f"{PASTED}collect([{', '.join(given)}], chunks := {written_dataset(before)})"
-    return case, chunks
-
-
-@exercise("10.4", "build_pipeline", 3, time_limit=30)
-def check_build_pipeline(call: Probe) -> None:
-    """Compile what it returns, and read the wiring."""
-    from kfp.dsl.graph_component import GraphComponent
-
-    label = "build_pipeline(read_folder, split_step, collect_step)"
-    case = call(*_components())
-    case.label = label
-    case.holds(
-        case.error is None,
-        "a pipeline that compiles: a function under @dsl.pipeline, returned and not called",
-        got=case.raised,
+@drawn(40)
+def any_bytes(random: Draws) -> Call:
+    """Draw bytes: of a text, of any kind, or none."""
+    return given(
+        random.choice((random.text().encode(), random.randbytes(random.randrange(300)), b""))
     )
-    given = case.value
-    if not isinstance(given, GraphComponent):
-        kind = "the three components were called, and nothing was returned"
-        call.fail(label, got=kind if given is None else f"{shown(given)} ({type(given).__name__})",
-                  expected="a pipeline: a function under @dsl.pipeline")  # fmt: skip
-    for what, value, expected, because in _wiring(_as_dict(given)):
-        read = Case(call, f"{label}.pipeline_spec  # {what}", value=value)
-        read.gives(expected, because=because)
 
 
-def _wiring(spec: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any, str]]:
-    """Give what is read in a compiled pipeline, its value, what is expected, and why.
+@exercise("10.1", "loader.github.tree:blob_sha", 2, draws=any_bytes)
+def check_blob_sha(call: Probe) -> None:
+    """Begin with git's own examples, then contents that are not plain text."""
+    call.cases(
+        ((b"hello\n",), "ce013625030ba8dba906f756967f9e9ca394464a",
+         "it is the SHA-1 of b'blob 6\\0hello\\n', in hexadecimal"),
+        ((b"",), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "an empty file has a hash, too"),
+        (("é\n".encode(),), "c6003325155f475bd7c87731607525dce73be9cf",
+         "é is one character and two bytes"),
+        ((b"0123456789abcde\n",), "f999b43b943e829cd587885f0f567e1ea2f2d44d",
+         "the number of bytes is written in decimal: 16"),
+        ((b"\0\xff\r\n",), "00822ce7dfc6f27759b94e2c7dfd26f25afbac9d",
+         "a file may contain any bytes"),
+    )  # fmt: skip
 
-    One after the other, as each can only be read if what comes before it is right.
+
+MARKS = {"*": "100755", "@": LINK, ":": SUBMODULE}
+
+
+class Trees:
+    """A `read` that needs no server: it lists so many entries at once, of a tree of these files.
+
+    Parameters
+    ----------
+    most
+        Entries in one answer.
+    files
+        Their paths. A path that ends in ``*`` is a program, in ``@`` a link, in ``:`` a submodule.
+
+    Attributes
+    ----------
+    asked
+        (hash of a tree, recursive?) of each request.
+
+    Examples
+    --------
+    >>> read = Trees(2, "a.md", "sub/b.md")
+    >>> entries, truncated = read("root", True)
+    >>> [entry.path for entry in entries], truncated
+    (['a.md', 'sub'], True)
     """
-    from course_lib.teaching.lab.dag import read_dag
 
-    yield "its name", spec["pipelineInfo"]["name"], "split-in-shards", ""
-    parameters = spec["root"].get("inputDefinitions", {}).get("parameters", {})
-    kinds = {name: one["parameterType"] for name, one in parameters.items()}
-    yield "its parameters", kinds, {"folder": "STRING", "shards": "LIST"}, ""
-    default = parameters["shards"].get("defaultValue")
-    yield "the default of shards", default, ["0/3", "1/3", "2/3"], ""
-    optional = [name for name, one in parameters.items() if one.get("isOptional")]
-    yield ("parameters with a default", optional, ["shards"],
-           "the folder has no default, because without it there is nothing to read")  # fmt: skip
-    dag = read_dag(spec)
-    yield ("its tasks", sorted(dag.tasks), ["collect", "read-folder", "split-part"],
-           "each component is used once")  # fmt: skip
-    loops = [(group.label, group.members) for group in dag.groups]
-    yield ("its loops", loops, [("for each of shards, 2 at once", ["split-part"])],
-           "only the splitting is done for each shard, 2 at the same time")  # fmt: skip
-    retries = [one for one in dag.tasks["split-part"].notes if "retr" in one]
-    yield "retries of split-part", retries, ["2 retries"], "the task in the loop has 2 retries"
-    edges = sorted((one.producer, one.label, one.consumer) for one in dag.edges if one.label)
-    wanted = [("read-folder", "documents", "split-part"), ("split-part", "chunks", "collect")]
-    because = "each step gets the output of the step before it"
-    yield "who gives what to whom", edges, wanted, because
-    tasks = spec["root"]["dag"]["tasks"]
-    folder = tasks["read-folder"].get("inputs", {}).get("parameters", {}).get("folder", {})
-    yield ("the folder that is read", folder, {"componentInputParameter": "folder"},
-           "it is the pipeline's parameter")  # fmt: skip
-    [loop] = [one for one in spec["components"].values() if "dag" in one]
-    shard = loop["dag"]["tasks"]["split-part"]["inputs"]["parameters"].get("shard", {})
-    item = {"componentInputParameter": "pipelinechannel--shards-loop-item"}
-    yield "the shard that is split", shard, item, "each turn of the loop has its own shard"
-    outputs = spec["root"]["dag"].get("outputs", {}).get("artifacts", {})
-    selected = [one["artifactSelectors"] for one in outputs.values()]
-    collected = {"producerSubtask": "collect", "outputArtifactKey": "chunks"}
-    yield ("its outputs", selected, [[collected]],
-           "it returns the output of collect, and its return type is `Dataset`")  # fmt: skip
-    declared = spec["root"]["outputDefinitions"]["artifacts"].values()
-    titles = [one["artifactType"]["schemaTitle"] for one in declared]
-    yield ("the type of its output", titles, ["system.Dataset"],
-           "the pipeline's own `-> Dataset` says what it returns")  # fmt: skip
-    executors = spec["deploymentSpec"]["executors"].values()
-    others = sorted({one["container"]["image"] for one in executors} - {IMAGE})
-    yield ("images of components other than the three that it was given", others, [],
-           "use the three arguments, and not the components of the notebook")  # fmt: skip
+    def __init__(self, most: int, *files: str) -> None:
+        self.most, self.files = most, files
+        self.asked: list[tuple[str, bool]] = []
+        self._trees: dict[str, dict[str, TreeEntry]] = {"root": {}}
+        for file in files:
+            path = file.rstrip("".join(MARKS))
+            parts = path.split("/")
+            for depth in range(len(parts)):
+                above = "/".join(parts[:depth])
+                tree = self._trees.setdefault(f"tree of {above}" if above else "root", {})
+                for end in range(depth + 1, len(parts)):
+                    below = "/".join(parts[depth:end])
+                    tree[below] = TreeEntry(below, TREE, f"tree of {'/'.join(parts[:end])}")
+                below = "/".join(parts[depth:])
+                mode = MARKS.get(file[-1], "100644")
+                tree[below] = TreeEntry(below, mode, f"blob of {path}", len(path))
+
+    def __repr__(self) -> str:
+        return f"Trees({', '.join(map(repr, (self.most, *self.files)))})"
+
+    def __call__(self, sha: str, recursive: bool) -> tuple[list[TreeEntry], bool]:
+        """Return the entries of a tree, and whether they were truncated."""
+        self.asked.append((sha, bool(recursive)))
+        if sha not in self._trees:
+            raise LookupError(f"there is no tree {sha!r}")
+        below = self._trees[sha].values()
+        entries = [entry for entry in below if recursive or "/" not in entry.path]
+        return entries[: self.most], len(entries) > self.most
+
+    def all_files(self) -> list[TreeEntry]:
+        """Return all that is not a folder, by path."""
+        files = [entry for entry in self._trees["root"].values() if entry.mode != TREE]
+        return sorted(files, key=lambda entry: entry.path)
 
 
-def _components() -> tuple[Any, Any, Any]:
-    """Return three components with the signatures of the lab's that do nothing."""
-    from kfp import dsl
-
-    def make(function: Callable[..., Any]) -> Any:
-        # kfp wants types for annotations, and this module postpones its own
-        hints = get_type_hints(function, localns={"dsl": dsl}, include_extras=True)
-        function.__annotations__ = hints
-        return dsl.component(function, base_image=IMAGE, install_kfp_package=False)
-
-    def read_folder(folder: str, documents: dsl.Output[dsl.Dataset]):  # type: ignore[no-untyped-def]
-        pass
-
-    def split_part(  # type: ignore[no-untyped-def]
-        documents: dsl.Input[dsl.Dataset], chunks: dsl.Output[dsl.Dataset], shard: str
-    ):
-        pass
-
-    def collect(parts: dsl.Input[list[dsl.Dataset]], chunks: dsl.Output[dsl.Dataset]) -> int:
-        return 0
-
-    return make(read_folder), make(split_part), make(collect)
+def _listed(
+    function: Callable[..., Any], most: int, files: Sequence[str], *prefix: str, **within: Any
+) -> dict[str, Any]:
+    """Return what is listed of a tree (in any order), and what was asked for."""
+    read = Trees(most, *files)
+    wanted = within.get("within", ())
+    found = function(read, "root", *prefix, **within)
+    entries = [[one.path, one.mode, one.sha, one.size] for one in found]
+    below = tuple(f"{path}/" for path in wanted) or ("",)
+    listed = [one for one in entries if one[0] in wanted or one[0].startswith(below)]
+    return {"entries": sorted(listed), "asked": sorted(read.asked)}
 
 
-def _as_dict(pipeline: Any) -> dict[str, Any]:
-    from google.protobuf import json_format
+@drawn(120, apply=_listed, paste='list_tree(Trees({0}, *{1}), "root", {2})')
+def any_trees(random: Draws) -> Call:
+    """Draw files in folders whose names are alike, and how many entries one answer holds."""
+    folders = ("", "", "app/", "apps/", "apps/kfp/", "apps/kfp/base/", "apps/web/", "web/apps/")
+    found = {random.choice(folders) + name for name in random.names(random.randint(1, 7))}
+    files = [one + random.choice(("", "", "*", "@", ":")) for one in sorted(found)]
+    most = random.choice((99, 3, 4, 5, 2))
+    if random.chance(0.3):
+        return given(most, files, "in/here/")
+    if random.chance(0.5):
+        paths = ("app", "apps", "apps/kfp", "web/apps", "apps/kfp/base")
+        return given(most, files, within=random.some(paths, 1)[: random.randint(1, 2)])
+    return given(most, files)
 
-    found: dict[str, Any] = json_format.MessageToDict(pipeline.pipeline_spec)
-    return found
+
+@exercise("10.2", "loader.github.tree:list_tree", 3, draws=any_trees)
+def check_list_tree(call: Probe) -> None:
+    """List a tree that fits, then trees that do not, then a part of one."""
+    fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
+    _lists(call, fits,
+           "one answer contains everything; folders are not in the result, but programs, links "
+           "and submodules are")  # fmt: skip
+    _asks(call, fits, ["root"], "one request is enough if the answer is not truncated")
+    [run] = Trees(9, "run.sh*").all_files()
+    call(Trees(9, "run.sh*"), "root", "apps/").gives(
+        [replace(run, path="apps/run.sh")],
+        because="the prefix comes before the path; mode, hash and size stay as they were listed",
+    )
+    _lists(call, Trees(2, "a.md", "sub/b.md", "sub/c.md"),
+           "the answer was truncated: ignore it, and list the folder alone")  # fmt: skip
+    _lists(call, Trees(2, "x/a.md", "x/y/b.md", "x/y/c.md"),
+           "the answer for x is truncated, too: list x alone, then the folder in it")  # fmt: skip
+    _lists(call, Trees(3, "now.md@", "run.sh*", "sub/b.md", "sub/charts:"),
+           "folders are left out, but programs, links and submodules are not")  # fmt: skip
+    large = Trees(3, "a.md", "x/b.md", "x/y/c.md")
+    _lists(call, large, "the answer was truncated")
+    _asks(call, large, ["root", "root alone", "tree of x"],
+          "request each folder recursively first: only a large folder costs more")  # fmt: skip
+    _lists(call, Trees(2, "apps/kfp/a.md", "apps/kfp/b.md"),
+           "apps contains apps/kfp, which is wanted", within=["apps/kfp"])  # fmt: skip
+    _lists(call, Trees(2, "apps/a.md", "apps/kfp/b.md", "apps/kfp/c.md"),
+           "apps is wanted with everything below it", within=["apps"])  # fmt: skip
+    for trees, within, needless, because in (
+        (Trees(2, "apps/a.md", "web/b.md"), "apps", "web", "it contains nothing that is wanted"),
+        (Trees(2, "apps/kfp/a.md", "apps/kfp/b.md", "apps/web/c.md"), "apps/kfp", "apps/web",
+         "it contains nothing that is wanted: use `within` for the folders of a folder, too"),
+        (Trees(2, "app/a.md", "apps/b.md"), "apps", "app",
+         "its name is only the beginning of apps"),
+    ):  # fmt: skip
+        found = call(trees, "root", within=[within])
+        found.returns(list[TreeEntry])
+        asked = [sha for sha, _ in trees.asked]
+        got = f"a request for the folder {needless}"
+        found.holds(f"tree of {needless}" not in asked, "none", got=got, because=because)
+    call(Trees(1, "a.md", "b.md"), "root").raises(
+        AnswerError,
+        because="a folder alone is too large for an answer: the list would be incomplete",
+    )
+
+
+def _lists(call: Probe, trees: Trees, because: str, **wanted: list[str]) -> None:
+    case = call(trees, "root", **wanted)
+    if case.error is not None:
+        case.gives(trees.all_files(), because=because)
+    entries: list[TreeEntry] = case.returns(list[TreeEntry])
+    value = sorted(entries, key=lambda entry: entry.path)
+    paths = [entry.path for entry in value]
+    Case(call, case.label, value=paths).gives([e.path for e in trees.all_files()], because=because)
+    Case(call, case.label, value=value).gives(
+        trees.all_files(), because="mode, hash and size stay as they were listed"
+    )
+
+
+def _asks(call: Probe, trees: Trees, expected: list[str], because: str) -> None:
+    asked = [sha if recursive else f"{sha} alone" for sha, recursive in trees.asked]
+    Case(call, call.called).holds(
+        sorted(asked) == sorted(expected), f"{len(expected)}: {', '.join(expected)}",
+        got=f"{len(asked)} requests: {', '.join(asked)}", because=because,
+    )  # fmt: skip
+
+
+DATE = "Sun, 01 Mar 2026 10:00:00 GMT"
+NOW = 1_772_359_200
+"""The time of `DATE`, which is far from the time of any clock on which this runs."""
+
+
+@drawn(250)
+def any_answer(random: Draws) -> Call:
+    """Draw an answer: its status, what its headers say of limits, and how often it was asked."""
+    status = random.choice((403, 429, 403, 429, 500, 502, 599, 200, 404, 401, 499))
+    headers = {}
+    if random.chance(0.25):
+        headers["retry-after"] = random.choice(("0", str(random.randrange(90))))
+    if random.chance(0.5):
+        now = random.randint(1_600_000_000, 1_900_000_000)
+        headers["date"] = formatdate(now, usegmt=True)
+        headers["x-ratelimit-remaining"] = random.choice(("0", "0", "10", "41"))
+        headers["x-ratelimit-reset"] = str(
+            now + random.choice((-20, -2, 0, 60, random.randint(1, 3600)))
+        )
+    return given(status, headers, random.choice(MESSAGES), random.randrange(5))
+
+
+@exercise("10.3", "loader.github.waiting:wait_time", 3, draws=any_answer)
+def check_wait_time(call: Probe) -> None:
+    """Go through the table: each row, and answers that look like it."""
+    for status in (403, 429):
+        call.cases(
+            ((status, {"retry-after": "7"}), 7.0, "the server says how long"),
+            ((status, {"retry-after": "0"}), 0.0,
+             "0 seconds is a valid answer: the request may be repeated at once"),
+            ((status, _used_up(60)), 61.0,
+             "from `date` to the reset by the server's clock, plus one second"),
+            ((status, {**_used_up(60), "retry-after": "7"}), 7.0, "retry-after comes first"),
+        )  # fmt: skip
+    call.cases(
+        ((403, _used_up(60), "API rate limit exceeded"), 61.0,
+         "look at the end of the hour before the message"),
+        ((403, _used_up(-5)), 1.0,
+         "the reset is in the past: the seconds to it are 0, and a wait is never negative, plus "
+         "one second"),
+        ((403, _left(41), "Must have admin rights"), None,
+         "requests are left: this 403 is about rights, and waiting does not help"),
+        ((403, {}, "The size limit is 100 MB"), None,
+         "the message mentions no rate limit: this 403 is about rights"),
+        ((403, {}, "Only corporate accounts: ask us to lift this limit"), None,
+         "'rate' and 'limit' are in this message, but it mentions no 'rate limit'"),
+        ((403, {}), None, "without a message, a 403 is about rights"),
+    )  # fmt: skip
+    said = "You have exceeded a secondary Rate Limit."
+    for attempt, seconds in (0, 60.0), (1, 120.0), (2, 240.0), (6, 3840.0):
+        call(403, _left(41), said, attempt=attempt).gives(
+            seconds,
+            because="the message mentions a rate limit, in capital letters or not, but no time: "
+            "60, 120, 240, …",
+        )
+    call(429, {}, "", attempt=1).gives(120.0, because="a 429 is always a rate limit")
+    for attempt, seconds in (0, 1.0), (1, 2.0), (2, 4.0), (3, 8.0), (10, 1024.0):
+        call(502, {}, attempt=attempt).gives(
+            seconds, because="1, 2, 4, …: each pause is twice as long as the last"
+        )
+    for status in (500, 504, 599):
+        call(status, {}).gives(1.0, because="500 and above means a problem of the server")
+    call(503, {"retry-after": "30"}, attempt=2).gives(30.0, because="the server says how long")
+    call.cases(
+        ((502, _used_up(60)), 1.0,
+         "the server has a problem, and this does not depend on the requests left"),
+        ((502, {}, "rate limit"), 1.0, "the server has a problem, whatever the message says"),
+    )  # fmt: skip
+    for status in (200, 301, 401, 404, 422, 451):
+        because = f"a {status} is not a limit and not a fault: the next answer would be the same"
+        call(status, _used_up(60)).gives(None, because=because)
+        call(status, {"retry-after": "7"}).gives(None, because=because)
+        call(status, {}, "rate limit").gives(None, because=because)
+
+
+def _used_up(seconds: int) -> dict[str, str]:
+    reset = str(NOW + seconds)
+    return {"date": DATE, "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset}
+
+
+def _left(requests: int) -> dict[str, str]:
+    return {**_used_up(60), "x-ratelimit-remaining": str(requests)}
+
+
+WEB = "https://github.com/a/b"
+SHA = "53af14bd662f01044ef464113849020f704fc278"
+
+
+NO_COMMITS = [
+    ("main", "it is a branch, and a branch moves: tomorrow these lines may have another text"),
+    ("v1.0.0", "it is a tag, and a tag can be set to another commit"),
+    (SHA[:7], "it is only the beginning of a hash, and another commit may begin in the same way"),
+    (f"release-{SHA[8:]}", "a name of 40 characters is not a hash: a hash has only 0-9 and a-f"),
+    (SHA + "0", "it has one digit too many: a hash has exactly 40"),
+    (SHA.upper(), "a hash is written in small letters"),
+    (SHA + "\n", "a line feed is after the hash"),
+    ("", "an empty text is not a commit"),
+]
+
+
+@drawn(200)
+def any_lines(random: Draws) -> Call:
+    """Draw a file with signs in its name and one of many endings, and at times its lines."""
+    stem = random.choice(("docs/x y#1", "é?", "a.mdx", "README", "src/100%+", "a.rst.b", "md"))
+    ending = random.choice((".md", ".MD", ".rst", ".org", ".adoc", ".py", ".yaml", "", ".Markdown"))
+    web = f"https://github.com/{random.choice('abc')}/{random.choice('xyz')}"
+    first = random.choice((None, random.randint(1, 99)))
+    last = random.choice((None, (first or 1) + random.choice((0, 0, 7))))
+    commit = "".join(random.choices("0123456789abcdef", k=40))
+    if random.chance(0.2):
+        commit = random.choice(("main", commit[:12], commit + "0", commit[:-1] + "g"))
+    return given(web, commit, stem + ending, *random.choice(((), (first,), (first, last))))
+
+
+@exercise("10.4", "loader.github.names:citation_url", 2, draws=any_lines)
+def check_citation_url(call: Probe) -> None:
+    """Cite a file, one line, several, what is shown rendered, and what is not a commit."""
+    page = f"{WEB}/blob/{SHA}"
+    call.cases(
+        ((WEB, SHA, "apps/a.yaml"), f"{page}/apps/a.yaml",
+         "the whole hash comes after `blob`, and a slash stays; without lines, the whole file is "
+         "cited"),
+        ((WEB, SHA, "apps/a.yaml", 10, 20), f"{page}/apps/a.yaml#L10-L20",
+         "these are lines 10 to 20, each with an L; a YAML file needs no `?plain=1`"),
+        ((WEB, SHA, "apps/a.yaml", 3, 3), f"{page}/apps/a.yaml#L3", "one line is not a range"),
+        ((WEB, SHA, "apps/a.yaml", 3), f"{page}/apps/a.yaml#L3",
+         "if the last line is not given, it is the first"),
+        ((WEB, SHA, "apps/a.yaml", None, 5), f"{page}/apps/a.yaml",
+         "without the first line the whole file is cited"),
+        ((WEB, SHA, "docs/x y#1.py", 1, 2), f"{page}/docs/x%20y%231.py#L1-L2",
+         "a space or a # in a name would end the address; a slash stays"),
+        ((WEB, SHA, "é?.py", 1), f"{page}/%C3%A9%3F.py#L1",
+         "a path in an address cannot contain é and ? either"),
+        ((WEB, SHA, "README.md", 3, 5), f"{page}/README.md?plain=1#L3-L5",
+         "a formatted page has no lines to link to"),
+        ((WEB, SHA, "docs/GUIDE.MD", 1, 1), f"{page}/docs/GUIDE.MD?plain=1#L1",
+         "GitHub formats it, also with capital letters"),
+        ((WEB, SHA, "a.rst", 3), f"{page}/a.rst?plain=1#L3", ".rst is one of RENDERED, too"),
+        ((WEB, SHA, "README.md"), f"{page}/README.md",
+         "without lines, the formatted page is better"),
+        ((WEB, SHA, "a.mdx.py", 1, 2), f"{page}/a.mdx.py#L1-L2", "its ending is .py"),
+        ((WEB, SHA, "docs/.md", 1, 2), f"{page}/docs/.md?plain=1#L1-L2",
+         "a name may be one of RENDERED and nothing else"),
+    )  # fmt: skip
+    for ref, because in NO_COMMITS:
+        call(WEB, ref, "apps/a.yaml", 10, 20).raises(InputError, because=because)
+    call(WEB, "main", "apps/a.yaml").raises(
+        InputError, because="a whole file of a branch changes, too"
+    )

@@ -1,492 +1,297 @@
-"""Lab 11, a fresh index: the plan, what has to be embedded, orphans, and the filtered search.
-
-What the learner's functions do to the X-Ray's own tables, in an empty schema, is judged. A failed
-call is shown with the rows it met, in a transaction that is rolled back, so that it can be pasted.
-"""
+"""Lab 11, the pipeline: shards, two components, and how they are wired."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_type_hints
 
-import numpy as np
-
-from course_lib.indexing.plan import Plan
+from course_lib.loader import split_document
+from course_lib.records import Document
+from course_lib.teaching.checks.artifacts import (
+    counts_of,
+    dataset,
+    lines_of,
+    stands_alone,
+    written_dataset,
+)
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
-from course_lib.xray.tables import TABLES
+from course_lib.teaching.checks.values import shown
 
-LISTS = ("skip", "add", "change", "remove")
-AS_STORED = "SET enable_indexscan = off"
-"""Rows come in the order in which they were written, which an index would hide."""
+IMAGE = "checked:11.4"
+"""Of the components that a check hands over, by which they are known in what was compiled."""
 
-CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
+PASTED = "from course_lib.teaching.checks.artifacts import dataset; "
+"""What a cell needs before the calls that a failed check shows."""
 
-
-def _plan(function: Callable[..., Any], *args: Any) -> Any:
-    """Return the lists of a plan, each in one order."""
-    plan = function(*args)
-    lists = {name: getattr(plan, name) for name in ("skip", "add", "change", "remove")}
-    return [type(plan).__name__, {name: sorted(keys, key=repr) for name, keys in lists.items()}]
+WHOLE = 2**64
+"""So many shards that the remainder is the number itself."""
 
 
-@drawn(150, apply=_plan)
-def any_states(random: Draws) -> Call:
-    """Draw keys that are on one side or on both, and states of all kinds."""
-    near: tuple[Any, ...] = (
-        (1, 2, "1"),
-        (1, 1.0, None),
-        ("", None, "A"),
-        ("A", "a", "5f2c"),
-        ([1], [2], [1]),
-    ) + (({"x": 1, "y": 2}, {"y": 2, "x": 1}, {"x": 1}), (0, 0.0, ""))
-    few = near[random.turn(len(near))]
-    keys = ("a", "b", "c", "d", ("docs", "a.md"), ("docs", "b.md"))
-    return given(*({key: random.choice(few) for key in random.some(keys)} for _ in range(2)))
+@drawn()
+def any_shard(random: Draws) -> Call:
+    """Draw a name, and few shards, very many, or none."""
+    name = random.choice((random.text(), *random.names(2)))
+    return given(name, random.choice((1, random.randint(2, 9), 2**64, 1000, 0, -2)))
 
 
-@exercise("11.1", "indexing.plan:make_plan", 2, draws=any_states)
-def check_make_plan(call: Probe) -> None:
-    """Test one key for each list, other orders, no keys, and many kinds of states."""
-    _plans(call, {"a": 1}, {"a": 1}, Plan(skip=["a"]), "nothing has changed")
-    _plans(call, {"a": 2}, {"a": 1}, Plan(change=["a"]), "the same key has another state")
-    _plans(call, {"a": 1}, {"a": 2}, Plan(change=["a"]),
-           "a smaller state is another state, too")  # fmt: skip
-    _plans(call, {"a": 1}, {}, Plan(add=["a"]), "it was not stored")
-    _plans(call, {}, {"a": 1}, Plan(remove=["a"]), "it is not there any more")
-    _plans(call, {}, {}, Plan(), "nothing was stored, and nothing is there now")
-    _plans(call, {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4},
-           Plan(["a"], ["c"], ["b"], ["d"]),
-           "it is the exercise's example, in which b was stored, with 0 for its state")  # fmt: skip
-    _plans(call, {"a": 1, "b": 2}, {"b": 2, "a": 1}, Plan(skip=["a", "b"]),
-           "both have their stored states; only the order is different")  # fmt: skip
-    _plans(call, {"a": 1}, {"b": 1}, Plan(add=["a"], remove=["b"]),
-           "a and b are two keys, although their states are equal")  # fmt: skip
-    _plans(call, {"a": "5f2c"}, {"a": "".join(("5f", "2c"))}, Plan(skip=["a"]),
-           "the states are equal, although they are two objects")  # fmt: skip
-    _plans(call, {"a": 1}, {"a": "1"}, Plan(change=["a"]), "1 and '1' are not equal")
-    _plans(call, {"a": "A"}, {"a": "a"}, Plan(change=["a"]), "'A' and 'a' are not equal")
-    _plans(call, {"a": [1]}, {"a": [1]}, Plan(skip=["a"]),
-           "a state may be a list, which cannot be in a set")  # fmt: skip
-    _plans(call, {"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, Plan(skip=["a"]),
-           "two dictionaries are equal in any order of their keys")  # fmt: skip
-    _plans(call, {"a": 1}, {"a": 1.0}, Plan(skip=["a"]),
-           "1 and 1.0 are equal, although their types differ")  # fmt: skip
-    _plans(call, {"rich": ""}, {"rich": ""}, Plan(skip=["rich"]),
-           "an empty text is a state, too: a lock file may have no version")  # fmt: skip
-    _plans(call, {"rich": "14.1.0"}, {"rich": ""}, Plan(change=["rich"]),
-           "it was stored, and its state was an empty text")  # fmt: skip
-    _plans(call, {"rich": None}, {}, Plan(add=["rich"]),
-           "it was not stored, and its state is None now")  # fmt: skip
-    _plans(call, {"rich": None}, {"rich": None}, Plan(skip=["rich"]),
-           "it was stored, and its state was None")  # fmt: skip
-    _plans(call, {("docs", "a.md"): "5f2c"}, {("docs", "b.md"): "5f2c"},
-           Plan(add=[("docs", "a.md")], remove=[("docs", "b.md")]),
-           "a key may be a pair: all of it counts")  # fmt: skip
-    _plans(call, {"a": 1, 7: 1}, {}, Plan(add=["a", 7]),
-           "a key may be anything: 'a' and 7 are in no order")  # fmt: skip
-
-
-def _plans(
-    call: Probe, current: Mapping[Any, Any], stored: Mapping[Any, Any], wanted: Plan[Any],
-    because: str,
-) -> None:  # fmt: skip
-    case = call(current, stored)
-    if case.error:
-        case.gives(wanted, because=because)
-    found = case.returns(Plan)
-    for name in LISTS:
-        got, expected = getattr(found, name), getattr(wanted, name)
-        is_right = isinstance(got, list) and sorted(map(repr, got)) == sorted(map(repr, expected))
-        case.holds(is_right, f"{name}={expected}", got=f"{name}={got}", because=because)
-
-
-@drawn(80)
-def any_names(random: Draws) -> Call:
-    """Draw names with texts and models that are at times others than those of their vectors."""
-    texts = ("Colours", "colours ", "Commands")
-    files = ("rich", "typer", "httpx", "Rich")
-    asked = {name: random.choice(texts) for name in random.some(files)}
-    made_of = {
-        name: (
-            random.choice((asked.get(name, "Colours"), *texts)),
-            random.choice(("mini", "mini-2")),
-        )
-        for name in random.some(files)
-    }
-    return given(asked, made_of, random.choice(("mini", "mini", "mini-2")))
-
-
-@exercise("11.2", "xray.catalogue:names_to_embed", 2, draws=any_names)
-def check_names_to_embed(call: Probe) -> None:
-    """Test each reason for a new vector, both together, and names that need none."""
-    texts, one = {"rich": "Colours"}, ("Colours", "mini")
+@exercise("11.1", "pipeline.corpus:shard_of", 1, draws=any_shard)
+def check_shard_of(call: Probe) -> None:
+    """Take one shard, then as many as there are numbers, then few, then none."""
     call.cases(
-        ((texts, {"rich": one}, "mini"), [], "this text and this model made the vector"),
-        ((texts, {}, "mini"), ["rich"], "it has no vector yet"),
-        ((texts, {"typer": one}, "mini"), ["rich"],
-         "typer has a vector of the same text, but rich has none"),
-        ((texts, {"rich": ("Pictures", "mini")}, "mini"), ["rich"], "another text made the vector"),
-        ((texts, {"rich": ("colours", "mini")}, "mini"), ["rich"],
-         "a text with another capital or blank is another text"),
-        ((texts, {"rich": ("Colours ", "mini")}, "mini"), ["rich"],
-         "a text with another capital or blank is another text"),
-        ((texts, {"rich": ("Colours", "mini-2")}, "mini"), ["rich"],
-         "another model, mini-2, made the vector"),
-        ((texts, {"rich": ("Pictures", "mini-2")}, "mini"), ["rich"],
-         "text and model are both different, but each name is returned once"),
-        (({}, {"rich": one}, "mini"), [], "rich is not in `texts`"),
-        (({"typer": "Commands", **texts}, {}, "mini"), ["typer", "rich"],
-         "the names are in the order of `texts`"),
-        (({"typer": "Commands", **texts}, {"rich": ("Pictures", "mini")}, "mini"),
-         ["typer", "rich"],
-         "the order is that of `texts`, whatever has a vector already"),
-        (({"typer": "Colours", **texts}, {}, "mini"), ["typer", "rich"],
-         "both names need a vector, although their texts are equal"),
-        (({"typer": "Commands", **texts}, {"typer": ("Commands", "old"), "rich": one}, "mini"),
-         ["typer"],
-         "only typer's vector was made by another model"),
-        (({"rich": ""}, {}, "mini"), ["rich"], "an empty text is a text, too"),
-        (({**texts, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": one}, "mini"), [],
-         "both vectors can be kept; the order of `made_of` does not matter"),
+        (("a.md", 1), 0, "shards are counted from 0, and a single shard has every name"),
+        (("a.md", WHOLE), 18_360_274_731_189_692_333,
+         "the first 8 bytes of the digest are fe cc cc 97 53 24 67 ad, the most significant "
+         "first; with so many shards, the remainder is the number itself"),
+        (("A.md", WHOLE), 3_270_483_378_732_478_427,
+         "A.md and a.md are different names and have different digests"),
+        (("docs/a.md", WHOLE), 5_922_788_355_801_945_178,
+         "docs/a.md is another name than a.md: its folder counts"),
+        ((" a.md", WHOLE), 12_867_377_367_227_000_807,
+         "a blank is a character of the name like any other"),
+        (("ü.md", WHOLE), 3_913_720_615_600_961_492,
+         "in UTF-8 the name is the bytes c3 bc 2e 6d 64, whose digest begins with 36 50"),
     )  # fmt: skip
-
-
-NAMES = (
-    "rich", "typer", "a_b", "axb", "A_B", "it's", "plotly", "click", "attrs", "flask", "numpy",
-    "httpx", "bleach", "pillow", "scipy", "tqdm",
-)  # fmt: skip
-
-
-PROJECTS = (("local", "app"), ("local", "App"), ("acme", "app"))
-
-
-def _catalogue(connection: Any, *args: Any) -> None:
-    """Make the X-Ray's tables with the rows at the end of the arguments."""
-    connection.execute(TABLES)
-    # An index, or a join in its order, would put rows in order for who does not ask for one.
-    connection.execute("SET enable_indexscan = off; SET enable_bitmapscan = off")
-    connection.execute("SET enable_indexonlyscan = off; SET enable_mergejoin = off")
-    for statement in args[-1].statements():
-        connection.execute(statement)
-
-
-def _any_stored(random: Draws) -> Stored:
-    """Draw packages with vectors of two models or none, and which projects use them."""
-    packages = [(one, name) for one in ("python", "go") for name in random.some(NAMES, 6)]
-    random.shuffle(packages)
-    share = random.choice((0.4, 1.0))
-    uses = [
-        Use(project, *package, tenant)
-        for package in packages
-        for tenant, project in random.some(PROJECTS, 1)
-        if random.chance(share)
-    ]
-    vectors = ([1, 0, 0], [1, 1, 0], [-1, 0, 2], [3, 0.1, 0])
-    held = {one: random.choice((*vectors, *vectors, None)) for one in packages}
-    return Stored(held, uses, others=random.sample(NAMES, 3))
-
-
-def _deleted(
-    function: Callable[..., Any], connection: Any, language: str, names: Any, is_kept: bool, _: Any
-) -> Any:
-    """Delete, in a transaction that is rolled back where `is_kept`."""
-    with connection.transaction(force_rollback=is_kept):
-        return function(connection, language, names)
-
-
-def _left(connection: Any, value: Any, *_: Any) -> Any:
-    """Return what the call returned, and the names that the catalogue still holds."""
-    return [value, connection.execute(CATALOGUE).fetchall()]
-
-
-@drawn(10, takes_connection=True, apply=_deleted, prepare=_catalogue, look=_left)
-def any_orphans(random: Draws) -> Call:
-    """Draw a catalogue, and names of which some are used, by others or in another language."""
-    there = _any_stored(random)
-    names = random.some(sorted({name for _, name in there.packages} | {"never seen"}))
-    asked = random.choice((names, set(names)))
-    return given(random.choice(("python", "go")), asked, random.chance(0.2), there)
-
-
-@exercise("11.3", "xray.catalogue:delete_orphans", 3, time_limit=TIME_LIMIT, draws=any_orphans)
-def check_delete_orphans(call: Probe) -> None:
-    """Test packages that others use, that no project uses, and that another language has."""
-    used = [Use("forecasting", "python", "pillow")]
-    go = ("go", "rich")
-    with call.scratch() as db:
-        db.execute(TABLES)
-        _deletes(call, db, Stored(_python("bleach", "pillow"), used), ["bleach", "pillow"],
-                 ["bleach"], "no project uses bleach, and another project uses pillow")  # fmt: skip
-        _deletes(call, db, Stored(_python("bleach", "lonely")), ["bleach"], ["bleach"],
-                 "lonely is an orphan, too, but it is not in `names`")  # fmt: skip
-        both = {go: None, **_python("rich")}
-        _deletes(call, db, Stored(both), ["rich"], ["rich"],
-                 "only Python's rich was removed, not Go's")  # fmt: skip
-        _deletes(call, db, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
-                 "only Go's package of this name is in use")  # fmt: skip
-        _deletes(call, db, Stored(both), ["rich"], ["rich"],
-                 "only Go's rich was removed, not Python's", "go")  # fmt: skip
-        theirs = [Use("forecasting", "python", "pillow", "acme")]
-        _deletes(call, db, Stored(_python("pillow"), theirs), ["pillow"], [],
-                 "a project of another tenant uses pillow")  # fmt: skip
-        _deletes(call, db, Stored(_python("rich")), [], [], "`names` is empty")
-        _deletes(call, db, Stored(_python("rich")), ["never seen"], [],
-                 "the catalogue has no such package")  # fmt: skip
-        _deletes(call, db, Stored(_python("it's")), ["it's"], ["it's"],
-                 "pass names as parameters, because they may hold any characters")  # fmt: skip
-        _deletes(call, db, Stored(_python("a_b", "A_B", "axb")), ["a_b"], ["a_b"],
-                 "A_B and axb are not a_b")  # fmt: skip
-        _deletes(call, db, Stored(_python("bleach")), {"bleach"}, ["bleach"],
-                 "`names` may be a set")  # fmt: skip
-        db.execute(AS_STORED)
-        _deletes(call, db, Stored(_python("c", "a", "b"), setting=AS_STORED), ["b", "c", "a"],
-                 ["a", "b", "c"],
-                 "all three go, and the names come back sorted; rows have no order")  # fmt: skip
-        _leaves_the_transaction_open(call, db)
-
-
-Vectors = Mapping[tuple[str, str], Sequence[float] | None]
-"""Language and name of packages, each with its vector or None."""
-
-
-class Use(NamedTuple):
-    """A package that a project uses."""
-
-    project: str
-    language: str
-    name: str
-    tenant: str = "local"
-
-
-@dataclass(frozen=True)
-class Stored:
-    """Rows of the tables that a call meets.
-
-    Attributes
-    ----------
-    packages
-        The catalogue.
-    uses
-        Which packages are used.
-    setting
-        A statement that holds for the session.
-    others
-        Names of packages whose vectors another model made.
-    told
-        Descriptions of packages, by their names.
-    """
-
-    packages: Vectors
-    uses: Sequence[Use] = ()
-    setting: str = ""
-    others: Collection[str] = ()
-    told: Mapping[str, str] = field(default_factory=dict)
-
-    def statements(self) -> list[str]:
-        """Return what puts these rows into empty tables."""
-        rows = ", ".join(
-            f"({_quoted(language)}, {_quoted(name)}, {_quoted(self.told.get(name, ''))}, "
-            + (f"'{'mini-2' if name in self.others else 'mini'}', '{list(vector)}')"
-               if vector else "NULL, NULL)")
-            for (language, name), vector in self.packages.items()
-        )  # fmt: skip
-        columns = "language, name, description, model, embedding"
-        found = [f"INSERT INTO xray_packages ({columns}) VALUES {rows}"]
-        if self.uses:
-            columns = "project, language, name, tenant_id, version"
-            rows = ", ".join(f"({', '.join(map(_quoted, use))}, '1.0')" for use in self.uses)
-            found.append(f"INSERT INTO xray_report_packages ({columns}) VALUES {rows}")
-        return found
-
-    def fill(self, db: Scratch) -> None:
-        """Put these rows, and no others, into the tables."""
-        # After a DELETE, new rows may take the places of old ones, in any order.
-        db.execute("TRUNCATE xray_report_packages, xray_packages")
-        for statement in self.statements():
-            db.execute(statement)
-
-    def pasted(self, called: str) -> str:
-        """Return a line that makes a call with these rows and leaves the lab's tables alone."""
-        statements = [*self.statements(), *([self.setting] if self.setting else [])]
-        parts = [
-            *(["import numpy as np"] if "np." in called else []),
-            "drop_tables(conn)",
-            "create_tables(conn)",
-            *(f'conn.execute("{statement}")' for statement in statements),
-            f"print({called})",
-        ]
-        return f"with conn.transaction(force_rollback=True): {'; '.join(parts)}"
-
-
-def _python(*names: str) -> Vectors:
-    return {("python", name): None for name in names}
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _deletes(
-    call: Probe, db: Scratch, there: Stored, names: Collection[str], expected: list[str],
-    because: str, language: str = "python",
-) -> None:  # fmt: skip
-    there.fill(db)
-    case = call(db.connection, language, names)
-    case.label = there.pasted(case.label)
-    case.gives(expected, because=because)
-    left = set(there.packages) - {(language, name) for name in expected}
-    found = db.execute(CATALOGUE).fetchall()
-    Case(call, f"{case.label}; print(conn.execute({CATALOGUE!r}).fetchall())", value=found).gives(
-        sorted(left), because=because
-    )
-
-
-def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
-    """Inside a transaction of the caller's, whose rollback takes the deletion back."""
-    Stored(_python("a")).fill(db)
-    with db.connection.transaction(force_rollback=True):
-        call(db.connection, "python", ["a"]).gives(
-            ["a"], because="no project uses it; the caller's transaction goes on after the call"
+    for shards, shard in {2: 1, 3: 2, 7: 4}.items():
+        call("a.md", shards).gives(
+            shard, because=f"18360274731189692333 divided by {shards} has the remainder {shard}"
         )
-    label = "with conn.transaction(force_rollback=True): delete_orphans(conn, 'python', ['a'])"
-    left = db.execute(CATALOGUE).fetchall()
-    Case(call, label, value=left).holds(
-        left == [("python", "a")],
-        "after the caller's rollback, a is still in the catalogue",
-        got="it is still deleted",
-        because="only the caller commits or rolls back, not delete_orphans",
-    )
+    call("a.md", 0).raises(ValueError, because="there has to be at least 1 shard")
+    call("a.md", -2).raises(ValueError, because="there has to be at least 1 shard")
 
 
-def _query(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
-    """Call the function without the stored rows."""
-    return function(*args[:-1], **named)
+@exercise("11.2", "split_part", 3, time_limit=10)
+def check_split_part(call: Probe) -> None:
+    """Split one document, three, a long one, none, an empty one, and write over a file."""
+    stands_alone(call)
+    one, left = {"a.md": "Apples."}, ["left by a failed attempt"]
+    for corpus, shard, mine, before, because in (
+        (one, "0/1", ["a.md"], None,
+         "shard 0 of 1 takes every document: here one, of one chunk, which is a line of JSON"),
+        ({"c.md": "Überall Äpfel.", "b.md": "Pears.", **one}, "0/2", ["c.md", "b.md"], None,
+         "a.md is in shard 1 of 2; the others follow in the order of the file"),
+        ({"docs/a.md": "Apples."}, "0/1", ["docs/a.md"], None,
+         "a document's name is all of its `name`, with the folder"),
+        ({"a.md": "Apples,\u2028pears."}, "0/1", ["a.md"], None,
+         "only a line feed ends a line; U+2028 is a character inside of one"),
+        ({"x.md": "Figs."}, "10/12", ["x.md"], None,
+         "a shard's number may have more than one digit"),
+        ({"b.md": "Pears do not keep. " * 28}, "0/1", ["b.md"], None,
+         "a longer document gives two chunks"),
+        (one, "0/2", [], None, "the next step opens the file of every shard, even if it is empty"),
+        (one, "0/2", [], left, "overwrite what a failed attempt left, also with an empty file"),
+        (one, "0/1", ["a.md"], left, "overwrite what a failed attempt left"),
+        ({"a.md": ""}, "0/1", ["a.md"], None, "an empty document is one document without chunks"),
+    ):  # fmt: skip
+        _splits(call, corpus, shard, mine, because, before)
 
 
-def _found(connection: Any, value: Any, *_: Any) -> Any:
-    """Run the query with its values, and return its columns and rows."""
-    query, named = value["tuple"]
-    values = {json.loads(name): _plain(one) for name, one in named["dict"].items()}
-    cursor = connection.execute(query.encode(), values)
-    return [[column.name for column in cursor.description], cursor.fetchall()]
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a query; a vector as text."""
-    if isinstance(value, dict):
-        value = value.get("array", value.get("tuple"))
-    return str(value) if isinstance(value, list) else value
-
-
-@drawn(20, apply=_query, prepare=_catalogue, look=_found)
-def any_catalogue(random: Draws) -> Call:
-    """Draw a catalogue, and a project whose namesakes use other packages."""
-    named: dict[str, Any] = {} if random.chance(0.5) else {"k": random.randint(1, 6)}
-    if random.chance(0.3):
-        named["tenant"] = random.choice(("acme", "local"))
-    project = random.choice(("app", "app", "App", "nobody's"))
-    language = random.choice(("python", "go"))
-    vector = random.choice(([1, 0, 0], [0.6, 0.8, 0.1]))
-    model = random.choice(("mini", "mini", "mini-2"))
-    return given(vector, project, language, model, _any_stored(random), **named)
-
-
-@exercise(
-    "11.4", "xray.suggestions:nearest_packages_query", 3, time_limit=TIME_LIMIT, draws=any_catalogue
-)
-def check_nearest_packages(call: Probe) -> None:
-    """Test one or two packages, and near packages that are not the project's."""
-    plain: Vectors = {("python", "plotly"): [1, 1, 0], ("python", "spotipy"): [1, 0, 0]}
-    half = 0.5**0.5
-    both = {"spotipy": 1.0, "plotly": half}
-    with call.scratch() as db:
-        db.execute(TABLES)
-        _finds(call, db, _used({("python", "spotipy"): [3, 0, 0]}), {"spotipy": 1.0},
-               "both vectors have the same direction, so the cosine is 1")  # fmt: skip
-        _finds(call, db, _used(plain), both, "the nearest comes first")
-        _finds(call, db, _used(plain), {"spotipy": 1.0}, "k is 1", k=1)
-        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]}),
-               {"a": 1.0, "b": 1.0}, "of equal similarity, by name")  # fmt: skip
-        equals = _used({("python", "a"): [1, 0, 0], ("python", "b"): [1, 0, 0]})
-        _finds(call, db, replace(equals, told={"a": "Y", "b": "X"}), {"a": 1.0, "b": 1.0},
-               "of equal similarity, by name, whatever the descriptions are")  # fmt: skip
-        _finds(call, db, _used({("python", name): [1, 0, 0] for name in "abcdef"}),
-               dict.fromkeys("abcde", 1.0), "the default of k is 5")  # fmt: skip
-        _finds(call, db, _used(plain, spotipy="others"), {"plotly": half},
-               "spotipy is nearer, but of another project: filter before you choose",
-               k=1)  # fmt: skip
-        _finds(call, db, _used({("ruby", "rspotify"): [1, 0, 0], ("python", "plotly"): [1, 1, 0]}),
-               {"plotly": half}, "rspotify is a Ruby package", k=1)  # fmt: skip
-        _finds(call, db, _used({("python", "spotipy"): [1, 1, 0], ("ruby", "spotipy"): [1, 0, 0]}),
-               {"spotipy": half}, "Ruby's spotipy is another package")  # fmt: skip
-        _finds(call, db, _used({("python", "spotipy"): [1, 0, 0], ("python", "unknown"): None}),
-               {"spotipy": 1.0}, "unknown has no vector")  # fmt: skip
-        _finds(call, db, Stored(plain, _used(plain).uses, others=["spotipy"]), {"plotly": half},
-               "spotipy's vector is from another model, mini-2")  # fmt: skip
-        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]}),
-               {"b": 1.0, "a": 0.998752}, "b is nearer; only rounded are they equal")  # fmt: skip
-        _finds(call, db, _used({("python", "opposite"): [-1, 0, 0]}), {"opposite": -1.0},
-               "it is far away, and still the nearest that the project has")  # fmt: skip
-        _finds(call, db, _used(plain), {},
-               "no project has this name; a quote in a value is a character like any other",
-               project="nobody's")  # fmt: skip
-        _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
-               project="Rider-App")  # fmt: skip
-        theirs = Stored(plain, [Use("rider-app", "python", "plotly"),
-                                Use("rider-app", "python", "spotipy", "acme")])  # fmt: skip
-        _finds(call, db, theirs, {"plotly": half},
-               "acme has a project of the same name, but the default of tenant is "
-               "'local'")  # fmt: skip
-        _finds(call, db, theirs, {"spotipy": 1.0}, "tenant is acme: take acme's project",
-               tenant="acme")  # fmt: skip
-        db.execute(AS_STORED)
-        tied = _used({("python", name): [1, 0, 0] for name in "cab"})
-        _finds(call, db, replace(tied, setting=AS_STORED), dict.fromkeys("abc", 1.0),
-               "equally similar, so sorted by name; rows have no order")  # fmt: skip
-
-
-def _used(packages: Vectors, **projects: str) -> Stored:
-    """Return rows of packages that rider-app uses, but for those of other projects."""
-    uses = [Use(projects.get(name, "rider-app"), language, name) for language, name in packages]
-    return Stored(packages, uses)
-
-
-def _finds(
-    call: Probe, db: Scratch, there: Stored, expected: Mapping[str, float], because: str, *,
-    project: str = "rider-app", **others: object,
+def _splits(
+    call: Probe, corpus: Mapping[str, str], shard: str, mine: Sequence[str], because: str,
+    before: Sequence[str] | None,
 ) -> None:  # fmt: skip
-    there.fill(db)
-    vector = np.array([1, 0, 0], dtype=np.float32)
-    case = call(vector, project, "python", "mini", **others)
-    called = there.pasted(f"conn.execute(*{case.label}).fetchall()")
-    value = case.returns(tuple)
-    case.holds(len(value) == 2 and isinstance(value[0], str), "a pair: the query and its values")
+    records = [
+        json.dumps({"name": name, "content": text}, ensure_ascii=False)
+        for name, text in corpus.items()
+    ]
+    lines = [line for name in mine for line in _chunks(name, corpus[name])]
+    chunks = dataset(before)
+    case = call(dataset(records), chunks, shard)
+    into = f"chunks := {written_dataset(before)}"
+    case.label = f'{PASTED}split_part({written_dataset(records)}, {into}, "{shard}")'
+    nothing = "the signature has no return type, so a component must return nothing"
+    case.gives(None, because=because if case.error else nothing)
+    lines_of(call, case.label, chunks, because).gives(lines, because=because)
+    counts = counts_of(call, case.label, chunks)
+    _whole(counts, {"documents": len(mine), "chunks": len(lines)}, because)
+
+
+def _whole(counts: Case, wanted: Mapping[str, int], because: str) -> None:
+    """Expect these counts, and then that they are whole numbers."""
+    counts.holds(bool(counts.value == wanted), f"{wanted}", because=because)
+    counts.gives(wanted, because="counts are whole numbers")
+
+
+def _chunks(name: str, text: str) -> list[str]:
+    return [one.to_json() for one in split_document(Document(Path(name), name, text))]
+
+
+@exercise("11.3", "collect", 3)
+def check_collect(call: Probe) -> None:
+    """Collect complete parts, with one difficulty at a time, then incomplete parts."""
+    stands_alone(call)
+    left = ["left by a failed attempt"]
+    for parts, before, because in (
+        ([(['"a"', '"b"'], 2, 1), (['"c"'], 1, 2)], None, "all lines, in the order of the parts"),
+        ([(['"b"'], 1, 1), (['"a"'], 1, 1)], None,
+         "keep the order of the parts, and do not sort the lines"),
+        ([(["{}"], 1, 1), (["{}"], 1, 1)], None, "two equal lines are two chunks"),
+        ([(["{}"], 1, 1), ([], 0, 0)], None, "the second shard was empty"),
+        ([(["{}"], 1, 1)], left, "overwrite what a failed attempt left"),
+        ([([], 0, 0)], left, "overwrite what a failed attempt left, also with an empty file"),
+        ([(['"\u2028"'], 1, 1)], None,
+         "only a line feed ends a line; U+2028 is a character inside a line"),
+        ([(["", "{}"], 2, 1)], None, "all lines are in the file, also an empty line"),
+        ([([" {} "], 1, 1)], None, "lines are written without a change, with their spaces"),
+        ([(["{}\r"], 1, 1)], None,
+         "lines are not changed, also a carriage return: open files as bytes"),
+    ):  # fmt: skip
+        _collects(call, parts, because, before)
+    ok, short, long = (["{}"], 1, 1), (["{}"], 2, 1), (["{}", "{}"], 1, 1)
+    for parts, end, because in (
+        ([short], "\n", "a line is missing: the metadata say 2 chunks, the file has 1"),
+        ([long], "\n", "there is one line too many: the metadata say 1 chunk, the file has 2"),
+        ([([], 2, 1)], "\n", "all lines are missing: the metadata say 2 chunks, the file has 0"),
+        ([(["{}"], 0, 0)], "\n",
+         "there is one line too many: the metadata say 0 chunks, the file has 1"),
+        ([(["", "{}"], 1, 1)], "\n", "an empty line is a line, too: the file has 2"),
+        ([ok, short], "\n", "the second part has 1 line and not 2"),
+        ([short, ok], "\n", "the first part has 1 line and not 2"),
+        ([long, short], "\n",
+         "both parts are wrong, although the sums are equal: one has a line too many, the other "
+         "has lost one"),
+        ([(["{}", "{"], 2, 1), ok], "",
+         "the first part ends with half a line without a line feed, and the next part would be "
+         "added to this line"),
+    ):  # fmt: skip
+        case, _ = _collect(call, parts, None, end)
+        case.raises(ValueError, because=because)
+
+
+Part = tuple[list[str], int, int]
+"""The lines of a part, and what its metadata say: how many chunks, of how many documents."""
+
+
+def _collects(
+    call: Probe, parts: Sequence[Part], because: str, before: Sequence[str] | None
+) -> None:
+    case, chunks = _collect(call, parts, before)
+    lines = [line for own, _, _ in parts for line in own]
+    if case.error or case.value != len(lines):
+        case.gives(len(lines), because=because)
+    case.gives(len(lines), because="the signature says int, but a sum of floats is a float")
+    lines_of(call, case.label, chunks, because).gives(lines, because=because)
+    sums = {"documents": sum(part[2] for part in parts), "chunks": len(lines)}
+    _whole(counts_of(call, case.label, chunks), sums, "the sums of both counts")
+
+
+def _collect(
+    call: Probe, parts: Sequence[Part], before: Sequence[str] | None, end: str = "\n"
+) -> tuple[Case, Any]:
+    """Call it with parts as files, the first of which ends with `end`."""
+    ends = [end, *"\n" * (len(parts) - 1)]
+    counts = [{"documents": float(of), "chunks": float(count)} for _, count, of in parts]
+    files = [(own, end, n) for (own, _, _), end, n in zip(parts, ends, counts, strict=True)]
+    made = [dataset(own, end=end, **n) for own, end, n in files]
+    chunks = dataset(before)
+    case = call(made, chunks)
+    given = [written_dataset(own, end=end, **n) for own, end, n in files]
+    case.label = f"{PASTED}collect([{', '.join(given)}], chunks := {written_dataset(before)})"
+    return case, chunks
+
+
+@exercise("11.4", "build_pipeline", 3, time_limit=30)
+def check_build_pipeline(call: Probe) -> None:
+    """Compile what it returns, and read the wiring."""
+    from kfp.dsl.graph_component import GraphComponent
+
+    label = "build_pipeline(read_folder, split_step, collect_step)"
+    case = call(*_components())
+    case.label = label
     case.holds(
-        isinstance(value[1], dict),
-        "a dictionary of values, by the names of the placeholders",
-        got=f"values in a {type(value[1]).__name__}",
-        because="the query's placeholders have names, such as %(k)s",
+        case.error is None,
+        "a pipeline that compiles: a function under @dsl.pipeline, returned and not called",
+        got=case.raised,
     )
-    rows = db.runs(*value, because=because, called=called)
-    columns = [column.name for column in db.connection.execute(*value).description or ()]
-    if columns != SHOWN:
-        call.fail(called, got=f"the columns {columns}", expected=f"the columns {SHOWN}")
-    names = [row[0] for row in rows.value]
-    if names != list(expected):
-        call.fail(called, got=f"{names}", expected=f"{list(expected)}", because=because)
-    for name, version, _, similarity in rows.value:
-        if version != "1.0" or not abs(similarity - expected[name]) < 1e-6:
-            call.fail(
-                called,
-                got=f"{name!r}, version {version!r}, with {similarity!r}",
-                expected=f"{name!r}, version '1.0', with the similarity {expected[name]:.3f}",
-                because=f"{because}; the similarity is 1 - the cosine distance",
-            )
+    given = case.value
+    if not isinstance(given, GraphComponent):
+        kind = "the three components were called, and nothing was returned"
+        call.fail(label, got=kind if given is None else f"{shown(given)} ({type(given).__name__})",
+                  expected="a pipeline: a function under @dsl.pipeline")  # fmt: skip
+    for what, value, expected, because in _wiring(_as_dict(given)):
+        read = Case(call, f"{label}.pipeline_spec  # {what}", value=value)
+        read.gives(expected, because=because)
 
 
-SHOWN = ["name", "version", "description", "similarity"]
-"""The columns of what is found."""
+def _wiring(spec: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any, str]]:
+    """Give what is read in a compiled pipeline, its value, what is expected, and why.
+
+    One after the other, as each can only be read if what comes before it is right.
+    """
+    from course_lib.teaching.lab.dag import read_dag
+
+    yield "its name", spec["pipelineInfo"]["name"], "split-in-shards", ""
+    parameters = spec["root"].get("inputDefinitions", {}).get("parameters", {})
+    kinds = {name: one["parameterType"] for name, one in parameters.items()}
+    yield "its parameters", kinds, {"folder": "STRING", "shards": "LIST"}, ""
+    default = parameters["shards"].get("defaultValue")
+    yield "the default of shards", default, ["0/3", "1/3", "2/3"], ""
+    optional = [name for name, one in parameters.items() if one.get("isOptional")]
+    yield ("parameters with a default", optional, ["shards"],
+           "the folder has no default, because without it there is nothing to read")  # fmt: skip
+    dag = read_dag(spec)
+    yield ("its tasks", sorted(dag.tasks), ["collect", "read-folder", "split-part"],
+           "each component is used once")  # fmt: skip
+    loops = [(group.label, group.members) for group in dag.groups]
+    yield ("its loops", loops, [("for each of shards, 2 at once", ["split-part"])],
+           "only the splitting is done for each shard, 2 at the same time")  # fmt: skip
+    retries = [one for one in dag.tasks["split-part"].notes if "retr" in one]
+    yield "retries of split-part", retries, ["2 retries"], "the task in the loop has 2 retries"
+    edges = sorted((one.producer, one.label, one.consumer) for one in dag.edges if one.label)
+    wanted = [("read-folder", "documents", "split-part"), ("split-part", "chunks", "collect")]
+    because = "each step gets the output of the step before it"
+    yield "who gives what to whom", edges, wanted, because
+    tasks = spec["root"]["dag"]["tasks"]
+    folder = tasks["read-folder"].get("inputs", {}).get("parameters", {}).get("folder", {})
+    yield ("the folder that is read", folder, {"componentInputParameter": "folder"},
+           "it is the pipeline's parameter")  # fmt: skip
+    [loop] = [one for one in spec["components"].values() if "dag" in one]
+    shard = loop["dag"]["tasks"]["split-part"]["inputs"]["parameters"].get("shard", {})
+    item = {"componentInputParameter": "pipelinechannel--shards-loop-item"}
+    yield "the shard that is split", shard, item, "each turn of the loop has its own shard"
+    outputs = spec["root"]["dag"].get("outputs", {}).get("artifacts", {})
+    selected = [one["artifactSelectors"] for one in outputs.values()]
+    collected = {"producerSubtask": "collect", "outputArtifactKey": "chunks"}
+    yield ("its outputs", selected, [[collected]],
+           "it returns the output of collect, and its return type is `Dataset`")  # fmt: skip
+    declared = spec["root"]["outputDefinitions"]["artifacts"].values()
+    titles = [one["artifactType"]["schemaTitle"] for one in declared]
+    yield ("the type of its output", titles, ["system.Dataset"],
+           "the pipeline's own `-> Dataset` says what it returns")  # fmt: skip
+    executors = spec["deploymentSpec"]["executors"].values()
+    others = sorted({one["container"]["image"] for one in executors} - {IMAGE})
+    yield ("images of components other than the three that it was given", others, [],
+           "use the three arguments, and not the components of the notebook")  # fmt: skip
+
+
+def _components() -> tuple[Any, Any, Any]:
+    """Return three components with the signatures of the lab's that do nothing."""
+    from kfp import dsl
+
+    def make(function: Callable[..., Any]) -> Any:
+        # kfp wants types for annotations, and this module postpones its own
+        hints = get_type_hints(function, localns={"dsl": dsl}, include_extras=True)
+        function.__annotations__ = hints
+        return dsl.component(function, base_image=IMAGE, install_kfp_package=False)
+
+    def read_folder(folder: str, documents: dsl.Output[dsl.Dataset]):  # type: ignore[no-untyped-def]
+        pass
+
+    def split_part(  # type: ignore[no-untyped-def]
+        documents: dsl.Input[dsl.Dataset], chunks: dsl.Output[dsl.Dataset], shard: str
+    ):
+        pass
+
+    def collect(parts: dsl.Input[list[dsl.Dataset]], chunks: dsl.Output[dsl.Dataset]) -> int:
+        return 0
+
+    return make(read_folder), make(split_part), make(collect)
+
+
+def _as_dict(pipeline: Any) -> dict[str, Any]:
+    from google.protobuf import json_format
+
+    found: dict[str, Any] = json_format.MessageToDict(pipeline.pipeline_spec)
+    return found

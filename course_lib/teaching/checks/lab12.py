@@ -1,337 +1,492 @@
-"""Lab 12, grounded answers: file hints, diversity, the token budget, citations, faithfulness."""
+"""Lab 12, a fresh index: the plan, what has to be embedded, orphans, and the filtered search.
+
+What the learner's functions do to the X-Ray's own tables, in an empty schema, is judged. A failed
+call is shown with the rows it met, in a transaction that is rolled back, so that it can be pasted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from course_lib.indexing.plan import Plan
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
-from course_lib.teaching.checks.probe import Probe, exercise
+from course_lib.teaching.checks.probe import Case, Probe, exercise
+from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
+from course_lib.xray.tables import TABLES
 
-CLAIMED = ("cats", "Cat", "purring", "purrs", "it", "is", "rows", "5", "50", "0.5", "1,544")
+LISTS = ("skip", "add", "change", "remove")
+AS_STORED = "SET enable_indexscan = off"
+"""Rows come in the order in which they were written, which an index would hide."""
 
-
-@drawn(150)
-def any_hint(random: Draws) -> Call:
-    """Draw an index whose paths are alike, and a name that some of them end in, or end."""
-    bases = random.sample(("main.go", "Main.go", "README.md", "readme.md"), random.randint(1, 3))
-    folders = ("", "cmd/", "tools/cmd/", "xcmd/", "Cmd/", "a/tools/cmd/", "old/")
-    manifest = {base: [folder + base for folder in random.some(folders, 1)] for base in bases}
-    paths = [path for each in manifest.values() for path in each]
-    path = random.choice((*paths, "cmd/b.py"))
-    tails = (path, path, path.partition("/")[2] or path, path[1:], path.split("/")[-1])
-    hint = random.choice((*tails, f"home/{path}", f"home/x{path}", f"a/tools/{path}"))
-    return given(random.choice((hint, hint, hint.upper(), hint.lower())), manifest)
+CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
 
 
-@exercise("12.1", "answers.hints:find_hinted", 2, draws=any_hint)
-def check_find_hinted(call: Probe) -> None:
-    """Ask for names that one file has, or many, in other capitals, and from other folders."""
-    three = {"main.go": ["cmd/main.go", "tools/cmd/main.go", "main.go"]}
-    two = {"main.go": ["a/cmd/main.go", "b/cmd/main.go", "main.go"]}
-    notes = {"README.md": ["README.md"], "readme.md": ["old/readme.md"]}
+def _plan(function: Callable[..., Any], *args: Any) -> Any:
+    """Return the lists of a plan, each in one order."""
+    plan = function(*args)
+    lists = {name: getattr(plan, name) for name in ("skip", "add", "change", "remove")}
+    return [type(plan).__name__, {name: sorted(keys, key=repr) for name, keys in lists.items()}]
+
+
+@drawn(150, apply=_plan)
+def any_states(random: Draws) -> Call:
+    """Draw keys that are on one side or on both, and states of all kinds."""
+    near: tuple[Any, ...] = (
+        (1, 2, "1"),
+        (1, 1.0, None),
+        ("", None, "A"),
+        ("A", "a", "5f2c"),
+        ([1], [2], [1]),
+    ) + (({"x": 1, "y": 2}, {"y": 2, "x": 1}, {"x": 1}), (0, 0.0, ""))
+    few = near[random.turn(len(near))]
+    keys = ("a", "b", "c", "d", ("docs", "a.md"), ("docs", "b.md"))
+    return given(*({key: random.choice(few) for key in random.some(keys)} for _ in range(2)))
+
+
+@exercise("12.1", "indexing.plan:make_plan", 2, draws=any_states)
+def check_make_plan(call: Probe) -> None:
+    """Test one key for each list, other orders, no keys, and many kinds of states."""
+    _plans(call, {"a": 1}, {"a": 1}, Plan(skip=["a"]), "nothing has changed")
+    _plans(call, {"a": 2}, {"a": 1}, Plan(change=["a"]), "the same key has another state")
+    _plans(call, {"a": 1}, {"a": 2}, Plan(change=["a"]),
+           "a smaller state is another state, too")  # fmt: skip
+    _plans(call, {"a": 1}, {}, Plan(add=["a"]), "it was not stored")
+    _plans(call, {}, {"a": 1}, Plan(remove=["a"]), "it is not there any more")
+    _plans(call, {}, {}, Plan(), "nothing was stored, and nothing is there now")
+    _plans(call, {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4},
+           Plan(["a"], ["c"], ["b"], ["d"]),
+           "it is the exercise's example, in which b was stored, with 0 for its state")  # fmt: skip
+    _plans(call, {"a": 1, "b": 2}, {"b": 2, "a": 1}, Plan(skip=["a", "b"]),
+           "both have their stored states; only the order is different")  # fmt: skip
+    _plans(call, {"a": 1}, {"b": 1}, Plan(add=["a"], remove=["b"]),
+           "a and b are two keys, although their states are equal")  # fmt: skip
+    _plans(call, {"a": "5f2c"}, {"a": "".join(("5f", "2c"))}, Plan(skip=["a"]),
+           "the states are equal, although they are two objects")  # fmt: skip
+    _plans(call, {"a": 1}, {"a": "1"}, Plan(change=["a"]), "1 and '1' are not equal")
+    _plans(call, {"a": "A"}, {"a": "a"}, Plan(change=["a"]), "'A' and 'a' are not equal")
+    _plans(call, {"a": [1]}, {"a": [1]}, Plan(skip=["a"]),
+           "a state may be a list, which cannot be in a set")  # fmt: skip
+    _plans(call, {"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, Plan(skip=["a"]),
+           "two dictionaries are equal in any order of their keys")  # fmt: skip
+    _plans(call, {"a": 1}, {"a": 1.0}, Plan(skip=["a"]),
+           "1 and 1.0 are equal, although their types differ")  # fmt: skip
+    _plans(call, {"rich": ""}, {"rich": ""}, Plan(skip=["rich"]),
+           "an empty text is a state, too: a lock file may have no version")  # fmt: skip
+    _plans(call, {"rich": "14.1.0"}, {"rich": ""}, Plan(change=["rich"]),
+           "it was stored, and its state was an empty text")  # fmt: skip
+    _plans(call, {"rich": None}, {}, Plan(add=["rich"]),
+           "it was not stored, and its state is None now")  # fmt: skip
+    _plans(call, {"rich": None}, {"rich": None}, Plan(skip=["rich"]),
+           "it was stored, and its state was None")  # fmt: skip
+    _plans(call, {("docs", "a.md"): "5f2c"}, {("docs", "b.md"): "5f2c"},
+           Plan(add=[("docs", "a.md")], remove=[("docs", "b.md")]),
+           "a key may be a pair: all of it counts")  # fmt: skip
+    _plans(call, {"a": 1, 7: 1}, {}, Plan(add=["a", 7]),
+           "a key may be anything: 'a' and 7 are in no order")  # fmt: skip
+
+
+def _plans(
+    call: Probe, current: Mapping[Any, Any], stored: Mapping[Any, Any], wanted: Plan[Any],
+    because: str,
+) -> None:  # fmt: skip
+    case = call(current, stored)
+    if case.error:
+        case.gives(wanted, because=because)
+    found = case.returns(Plan)
+    for name in LISTS:
+        got, expected = getattr(found, name), getattr(wanted, name)
+        is_right = isinstance(got, list) and sorted(map(repr, got)) == sorted(map(repr, expected))
+        case.holds(is_right, f"{name}={expected}", got=f"{name}={got}", because=because)
+
+
+@drawn(80)
+def any_names(random: Draws) -> Call:
+    """Draw names with texts and models that are at times others than those of their vectors."""
+    texts = ("Colours", "colours ", "Commands")
+    files = ("rich", "typer", "httpx", "Rich")
+    asked = {name: random.choice(texts) for name in random.some(files)}
+    made_of = {
+        name: (
+            random.choice((asked.get(name, "Colours"), *texts)),
+            random.choice(("mini", "mini-2")),
+        )
+        for name in random.some(files)
+    }
+    return given(asked, made_of, random.choice(("mini", "mini", "mini-2")))
+
+
+@exercise("12.2", "xray.catalogue:names_to_embed", 2, draws=any_names)
+def check_names_to_embed(call: Probe) -> None:
+    """Test each reason for a new vector, both together, and names that need none."""
+    texts, one = {"rich": "Colours"}, ("Colours", "mini")
     call.cases(
-        (("app.yaml", {"app.yaml": ["k8s/app.yaml"], "b.py": ["b.py"]}), ["k8s/app.yaml"],
-         "there is one file with this name"),
-        (("main.go", three), three["main.go"],
-         "a name without a folder may mean any of them; they come in the manifest's order"),
-        (("tools/cmd/main.go", three), ["tools/cmd/main.go"],
-         "a hint with a folder leaves out what is elsewhere"),
-        (("cmd/main.go", three), ["cmd/main.go"],
-         "the index has exactly this path, so this one file is meant"),
-        (("cmd/main.go", two), ["a/cmd/main.go", "b/cmd/main.go"],
-         "two paths end with the hint, and the third does not"),
-        (("md/main.go", {"main.go": ["cmd/main.go"]}), [],
-         "cmd/main.go ends in these letters, but not after a slash"),
-        (("lib/main.go", {"main.go": ["cmd/main.go"]}), [], "cmd is another folder than lib"),
-        (("MAIN.go", three), three["main.go"],
-         "no base name is written exactly like this, so capitals do not count"),
-        (("README.md", notes), ["README.md"],
-         "one base name is written exactly like this, and readme.md is another name"),
-        (("Readme.md", notes), ["README.md", "old/readme.md"],
-         "no base name is written exactly like this, and both are equal without case"),
-        (("CMD/main.go", {"main.go": ["tools/cmd/main.go", "x/main.go"]}), ["tools/cmd/main.go"],
-         "capitals do not count in folders"),
-        (("home/ada/tools/cmd/main.go", three), ["tools/cmd/main.go"],
-         "the hint begins in a folder above the indexed one: it means the longest path with "
-         "which it ends"),
-        (("CMD/main.go", {"main.go": ["cmd/main.go", "tools/cmd/main.go"]}),
-         ["cmd/main.go", "tools/cmd/main.go"],
-         "a path that differs in capitals is not the one that the hint is, so all that end in it "
-         "are meant"),
-        (("home/CMD/main.go", {"main.go": ["cmd/main.go"]}), ["cmd/main.go"],
-         "capitals do not count where the hint ends in the path, either"),
-        (("home/cmd/main.go", {"main.go": ["Cmd/main.go", "cmd/main.go"]}), ["Cmd/main.go"],
-         "the hint ends with both paths, and of equally long paths it means the first"),
-        (("home/main.go", {"main.go": ["main.go"]}), [],
-         "a path without a folder would fit any hint"),
-        (("home/xcmd/main.go", {"main.go": ["cmd/main.go"]}), [],
-         "xcmd is another folder than cmd, although it ends with cmd"),
-        (("b.py", three), [], "the index has no such file"),
-        (("b.py", {}), [], "the index is empty"),
+        ((texts, {"rich": one}, "mini"), [], "this text and this model made the vector"),
+        ((texts, {}, "mini"), ["rich"], "it has no vector yet"),
+        ((texts, {"typer": one}, "mini"), ["rich"],
+         "typer has a vector of the same text, but rich has none"),
+        ((texts, {"rich": ("Pictures", "mini")}, "mini"), ["rich"], "another text made the vector"),
+        ((texts, {"rich": ("colours", "mini")}, "mini"), ["rich"],
+         "a text with another capital or blank is another text"),
+        ((texts, {"rich": ("Colours ", "mini")}, "mini"), ["rich"],
+         "a text with another capital or blank is another text"),
+        ((texts, {"rich": ("Colours", "mini-2")}, "mini"), ["rich"],
+         "another model, mini-2, made the vector"),
+        ((texts, {"rich": ("Pictures", "mini-2")}, "mini"), ["rich"],
+         "text and model are both different, but each name is returned once"),
+        (({}, {"rich": one}, "mini"), [], "rich is not in `texts`"),
+        (({"typer": "Commands", **texts}, {}, "mini"), ["typer", "rich"],
+         "the names are in the order of `texts`"),
+        (({"typer": "Commands", **texts}, {"rich": ("Pictures", "mini")}, "mini"),
+         ["typer", "rich"],
+         "the order is that of `texts`, whatever has a vector already"),
+        (({"typer": "Colours", **texts}, {}, "mini"), ["typer", "rich"],
+         "both names need a vector, although their texts are equal"),
+        (({"typer": "Commands", **texts}, {"typer": ("Commands", "old"), "rich": one}, "mini"),
+         ["typer"],
+         "only typer's vector was made by another model"),
+        (({"rich": ""}, {}, "mini"), ["rich"], "an empty text is a text, too"),
+        (({**texts, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": one}, "mini"), [],
+         "both vectors can be kept; the order of `made_of` does not matter"),
     )  # fmt: skip
 
 
-@drawn()
-def any_candidates(random: Draws) -> Call:
-    """Draw candidates of which none adds nearly as much as another one, at any step."""
-    import numpy as np
-
-    from course_lib.answers.selection import maximal_marginal_relevance as choose
-
-    while True:
-        count = random.randrange(7)
-        rows = random.matrix(count + 3, 3)
-        rows /= (rows**2).sum(axis=1, keepdims=True) ** 0.5
-        few = [random.choice((1, 1, -1)) * rows[random.randrange(len(rows))] for _ in rows]
-        vectors = np.array(few, dtype="float32")
-        relevance = random.numbers(count)
-        named: dict[str, Any] = {}
-        if random.chance(0.6):
-            named["diversity"] = random.choice((0.0, 0.5, 0.8, 1.0))
-        if random.chance(0.5):
-            named["taken"] = vectors[count : count + random.randint(1, 3)]
-        drawn = given(relevance, vectors[:count], random.randrange(8), **named)
-        near = [[one + random.uniform(-1e-4, 1e-4) for one in relevance] for _ in range(4)]
-        orders = [choose(each, *drawn.args[1:], **named) for each in (relevance, *near)]
-        if all(order == orders[0] for order in orders):
-            return drawn
+NAMES = (
+    "rich", "typer", "a_b", "axb", "A_B", "it's", "plotly", "click", "attrs", "flask", "numpy",
+    "httpx", "bleach", "pillow", "scipy", "tqdm",
+)  # fmt: skip
 
 
-@exercise("12.2", "answers.selection:maximal_marginal_relevance", 2, draws=any_candidates)
-def check_mmr(call: Probe) -> None:
-    """Choose among copies, opposites and what the context has already."""
-    import numpy as np
-
-    copies = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
-    half = np.array([[1, 0], [0.8, 0.6], [0, 1]], np.float32)
-    partly = np.array([[1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0, 1, 0, 0]], np.float32)
-    opposite = np.array([[1, 0], [-1, 0], [0, 1]], np.float32)
-    echo = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]], np.float32)
-    between = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0.5] * 4, [0, 0, 1, 0]], np.float32)
-    call([0.9, 0.8, 0.7], copies, 3).gives(
-        [0, 2, 1], because="the second is a copy of the first, so the third adds more"
-    )
-    call([0.9, 0.8, 0.7], copies, 2, diversity=0).gives(
-        [0, 1], because="with diversity 0, only relevance counts"
-    )
-    call.cases(
-        (([1.0, 0.9, 0.5], half, 2), [0, 1],
-         "without a diversity it is 0.3: the second adds 0.63 - 0.24, the third 0.35 - 0"),
-        (([0.1, 0.9, 0.8], copies, 1), [1], "the first one taken is the most relevant"),
-        (([0.9], copies[:1], 0), [], "none was asked for"),
-    )  # fmt: skip
-    call.cases(
-        (([1.0, 0.8, 0.4], partly, 2), [0, 2],
-         "after the first, the second adds 0.4 - 0.25 and the third 0.2 - 0"),
-        (([1.0, 0.5, 0.4], opposite, 2), [0, 1],
-         "an inner product below 0 counts as a similarity of 0"),
-        (([1.0, 0.9, 0.8, 0.2], echo, 3), [0, 1, 3],
-         "the third is a copy of the first, which was taken two rounds before: it adds 0.4 - "
-         "0.5, and the last one adds 0.1 - 0"),
-        (([1.0, 0.9, 0.8, 0.2], between, 3), [0, 1, 2],
-         "only the most similar one counts: the third adds 0.4 - 0.25, although it is similar to "
-         "both that were taken"),
-        diversity=0.5,
-    )  # fmt: skip
-    call([0.9, 0.8, 0.7], copies, 1, taken=copies[:1]).gives(
-        [2], because="the context already has a copy of the first two"
-    )
-    call([1.0, 0.9, 0.8, 0.3], echo[[1, 0, 1, 3]], 2, diversity=0.5, taken=echo[:1]).gives(
-        [0, 3],
-        because="the second is a copy of what the context had, and the third of what was just "
-        "taken",
-    )
-    call([0.9, 0.8, 0.7], copies, 2, taken=copies[:0]).gives(
-        [0, 2], because="`taken` has no rows: there is nothing in the context yet"
-    )
-    call.cases(
-        (([0.9, 0.8], copies[:2], 5), [0, 1], "there are no more than two"),
-        (([], np.empty((0, 2), np.float32), 3), [], "there is no candidate"),
-    )  # fmt: skip
-    call([1.0, 0.3, 0.45], opposite, 2, diversity=0.5).gives(
-        [0, 2],
-        because="an inner product below 0 counts as 0: the second adds 0.15, the third 0.225",
-    )
-    call([0.5, 0.5, 0.5], copies[[0, 2, 1]], 2).gives(
-        [0, 1],
-        because="of equal values, the first candidate is taken, and the third is a copy of it",
-    )
+PROJECTS = (("local", "app"), ("local", "App"), ("acme", "app"))
 
 
-@drawn(150)
-def any_costs(random: Draws) -> Call:
-    """Draw costs and scores, equal ones among them, and a room that is at times just enough."""
-    count = random.randrange(7)
-    costs = [random.choice((10, 50, 60, 150, 400)) for _ in range(count)]
-    scores = [random.choice((1, 2, 3, 0.5, -1)) for _ in range(count)]
-    fixed = random.choice((0, 100, 250))
-    room = fixed + random.choice((sum(costs), sum(costs) - 1, sum(costs[1:]), 0, 100, -1))
-    return given(fixed, costs, scores, room)
+def _catalogue(connection: Any, *args: Any) -> None:
+    """Make the X-Ray's tables with the rows at the end of the arguments."""
+    connection.execute(TABLES)
+    # An index, or a join in its order, would put rows in order for who does not ask for one.
+    connection.execute("SET enable_indexscan = off; SET enable_bitmapscan = off")
+    connection.execute("SET enable_indexonlyscan = off; SET enable_mergejoin = off")
+    for statement in args[-1].statements():
+        connection.execute(statement)
 
 
-@exercise("12.3", "answers.budget:fit_passages", 2, draws=any_costs)
-def check_fit(call: Probe) -> None:
-    """Drop nothing, the weakest, several, all; and refuse what cannot fit."""
-    call.cases(
-        ((100, [50, 50, 50], [3, 2, 1], 300), [0, 1, 2], "all of it fits: 250 of 300"),
-        ((100, [50, 50, 50], [3, 2, 1], 250), [0, 1, 2], "250 of 250 tokens still fit"),
-        ((100, [50, 50, 50], [2, 1, 3], 249), [0, 2],
-         "100 and three times 50 are 250, one more than fits: the weakest goes, and the others "
-         "keep their order and their numbers"),
-        ((100, [10, 200, 10], [1, 3, 2], 300), [1],
-         "the first passage is dropped although it is short, then the third: only the score "
-         "decides"),
-        ((100, [50, 100, 10], [3, 2, 1], 200), [0],
-         "the last one is dropped first, and does not come back when there is room again"),
-        ((100, [50, 50, 50], [2, 1, 1], 220), [0, 1], "of equal scores, the last one is dropped"),
-        ((100, [500], [1], 300), [], "a passage that never fits is dropped, too"),
-        ((100, [], [], 100), [], "there is nothing to drop, and it fits"),
-    )  # fmt: skip
-    call(101, [50], [1], 100).raises(
-        ValueError, mentions="question", because="without any passage it is still too long"
-    )
+def _any_stored(random: Draws) -> Stored:
+    """Draw packages with vectors of two models or none, and which projects use them."""
+    packages = [(one, name) for one in ("python", "go") for name in random.some(NAMES, 6)]
+    random.shuffle(packages)
+    share = random.choice((0.4, 1.0))
+    uses = [
+        Use(project, *package, tenant)
+        for package in packages
+        for tenant, project in random.some(PROJECTS, 1)
+        if random.chance(share)
+    ]
+    vectors = ([1, 0, 0], [1, 1, 0], [-1, 0, 2], [3, 0.1, 0])
+    held = {one: random.choice((*vectors, *vectors, None)) for one in packages}
+    return Stored(held, uses, others=random.sample(NAMES, 3))
 
 
-@drawn(120)
-def any_citations(random: Draws) -> Call:
-    """Draw paths that are alike, and sentences that cite some, right and wrong, or none."""
-    paths = [name.replace("0", " v2") for name in random.names(random.choice((0, 1, 3, 12)))]
-    sentences = []
-    for _ in range(random.randrange(5)):
-        parts = ["So items[0]"]
-        for _ in range(random.randrange(4)):
-            number = random.randrange(len(paths) + 3)
-            path = random.choice((*paths, "b.py"))
-            if paths and random.chance(0.6):
-                number = random.randint(1, len(paths))
-                path = random.choice(("{}", "{}", "{}i", "docs/{}")).format(paths[number - 1])
-            parts.append(f"{random.choice(('and ', ''))}[{number}: {path}]")
-        sentences.append(" ".join(parts) + ".")
-    return given(sentences, paths)
-
-
-@exercise("12.4", "answers.citations:check_citations", 2, draws=any_citations)
-def check_citation_check(call: Probe) -> None:
-    """Look at right citations, wrong numbers, wrong paths, repetitions, and sentences without."""
-    paths = ["docs/a.md", "b.py"]
-    call.cases(
-        ((["So [1: docs/a.md].", "And so [2: b.py]."], paths), ([[1], [2]], []),
-         "each sentence gets the passages that it cites"),
-        ((["So [1: docs/a.md] and so [2: b.py]."], paths), ([[1, 2]], []),
-         "a sentence may cite more than one passage"),
-        ((["So [1: docs/a.md].", "It was so."], paths), ([[1], [1]], []),
-         "the second sentence cites nothing, so all that the answer cites counts; passage 2 is "
-         "cited nowhere"),
-        ((["So [2: b.py], so [1: docs/a.md], and [2: b.py]."], paths), ([[2, 1]], []),
-         "each once, in the order of the text"),
-        ((["So [2: b.py].", "It was so.", "And so [1: docs/a.md]."], paths),
-         ([[2], [2, 1], [1]], []),
-         "the second sentence cites nothing, so it gets all passages that the answer cites, "
-         "before it and after it"),
-        ((["So [3: c.py].", "So [0: b.py].", "Yes [1: docs/a.md]."], paths),
-         ([[], [], [1]], ["[3: c.py]", "[0: b.py]"]),
-         "there is no passage 3, and no passage 0: these sentences have no source, and wrong "
-         "citations come as they are written, in the order of the text"),
-        ((["So [3: c.py].", "So [3: c.py]."], paths), ([[], []], ["[3: c.py]", "[3: c.py]"]),
-         "a wrong citation is returned as often as it is in the text: here twice"),
-        ((["So [1: b.py]."], paths), ([[]], ["[1: b.py]"]),
-         "passage 1 is docs/a.md: number and path have to agree"),
-        ((["Yes [1: docs/a.md], no [1: b.py]."], paths), ([[1]], ["[1: b.py]"]),
-         "each citation is judged alone, also where numbers are equal"),
-        ((["So [1: a.md]."], paths), ([[]], ["[1: a.md]"]),
-         "passage 1 has the path docs/a.md, of which a.md is a part"),
-        ((["So [1: docs/a]."], paths), ([[]], ["[1: docs/a]"]),
-         "passage 1 has the path docs/a.md, which only begins so"),
-        ((["So [2: b.pyi]."], paths), ([[]], ["[2: b.pyi]"]),
-         "passage 2 has the path b.py, which is another file"),
-        ((["So [1: my-notes v2.md]."], ["my-notes v2.md"]), ([[1]], []),
-         "a path may hold spaces and hyphens"),
-        ((["So [10: j.py]."], [f"{letter}.py" for letter in "abcdefghij"]), ([[10]], []),
-         "a number may have two digits"),
-        ((["items[0] is first.", "So [2: b.py]."], paths), ([[2], [2]], []),
-         "brackets alone cite nothing"),
-        ((["No [5: x.py].", "It was."], paths), ([[], []], ["[5: x.py]"]),
-         "the answer cites no passage that exists"),
-        ((["I don't know."], []), ([[]], []), "nothing is cited"),
-        (([], paths), ([], []), "there is no sentence"),
-    )  # fmt: skip
-
-
-def _supported(
-    function: Callable[..., Any], sentence: str, lines: list[str], cosines: list[float]
+def _deleted(
+    function: Callable[..., Any], connection: Any, language: str, names: Any, is_kept: bool, _: Any
 ) -> Any:
-    """Call the function with an encoder that makes each line as similar as it is said to be."""
-    encode = Encoder(dict(zip(lines, cosines, strict=True)))
-    return round(float(function(sentence, lines, encode)), 6)
+    """Delete, in a transaction that is rolled back where `is_kept`."""
+    with connection.transaction(force_rollback=is_kept):
+        return function(connection, language, names)
 
 
-@drawn(150, apply=_supported, paste="support({0}, {1}, encode)")
-def any_sentence(random: Draws) -> Call:
-    """Draw a sentence and lines of few words and numbers, and how similar each line is to it."""
-
-    def phrase(most: int) -> str:
-        return " ".join(random.choices(CLAIMED, k=random.randint(1, most))) + "."
-
-    lines = list(dict.fromkeys(phrase(5) for _ in range(random.choice((0, 1, 2, 4)))))
-    sentence = f"So {phrase(4)}"
-    return given(sentence, lines, [random.choice((-0.3, 0.2, 0.6, 0.9)) for _ in lines])
+def _left(connection: Any, value: Any, *_: Any) -> Any:
+    """Return what the call returned, and the names that the catalogue still holds."""
+    return [value, connection.execute(CATALOGUE).fetchall()]
 
 
-@exercise("12.5", "answers.faithfulness:support", 2, draws=any_sentence)
-def check_support(call: Probe) -> None:
-    """Compare sentences with lines: similarity, words, numbers, and no lines at all."""
-    purr = "Cats purr loudly."
-    two = ["Cats sleep.", "They purr loudly."]
-    long = "Cats purr when they are stroked, and cats eat fish."
-    limit = ["The limit is 50 rows, or 1,544 bytes.", "It was 0.5 before."]
-    alike = Encoder({limit[0]: 0.9, limit[1]: 0.4})
-    call.cases(
-        ((purr, ["A cat can purr."], Encoder({"A cat can purr.": 0.8})), (0.8 + 2 / 3) / 2,
-         "the similarity is 0.8, and the line has two of the three words"),
-        ((purr, ["It rains."], Encoder({"It rains.": 0.2})), 0.1,
-         "the similarity is 0.2, and the line has none of the words"),
-        ((purr, [], Encoder({})), 0.0, "without a line, nothing supports the sentence"),
-        ((purr, two, Encoder({two[0]: 0.9, two[1]: 0.3})), (0.9 + 1) / 2,
-         "only the most similar line gives the similarity, but all lines give the words"),
-        ((purr, two, Encoder({two[0]: 0.3, two[1]: 0.9})), (0.9 + 1) / 2,
-         "the most similar line may be any of them"),
-        ((purr, ["Dogs purr."], Encoder({"Dogs purr.": -0.4})), (0 + 1 / 3) / 2,
-         "a similarity below 0 counts as 0, and the line has one of the three words"),
-        (("Purring relaxes.", ["It purrs to relax."], Encoder({"It purrs to relax.": 0.5})),
-         (0.5 + 1) / 2,
-         "`stems` removes the endings: purring and purrs are one word"),
-        (("Cats eat.", [long], Encoder({long: 0.6})), (0.6 + 1) / 2,
-         "the share is of the words of the sentence, not of those of the line"),
-        (("It is so.", ["Cats purr."], Encoder({"Cats purr.": 0.6})), 0.3,
-         "`stems` finds no word in the sentence, so its share is 0"),
-        (("The limit is 60 rows.", limit, alike), 0.0,
-         "no line has the number 60, although the other words are equal"),
-        (("The limit is 5 rows.", limit, alike), 0.0, "5 is a part of 50, but another number"),
-        (("The limit is 50 rows, before 2.", limit, alike), 0.0,
-         "50 is there and 2 is not: each number counts"),
-        (("The limit was 0.5 before.", limit, alike), (0.9 + 1) / 2,
-         "0.5 is in one of the lines, although this is not the most similar line"),
-        (("The limit is 50 rows, before 0.5.", limit, alike), (0.9 + 1) / 2,
-         "both numbers are there, each in a line of its own"),
-        (("The limit is 1,544 bytes.", limit, alike), (0.9 + 1) / 2,
-         "1,544 is one number, with its comma"),
-    )  # fmt: skip
+@drawn(10, takes_connection=True, apply=_deleted, prepare=_catalogue, look=_left)
+def any_orphans(random: Draws) -> Call:
+    """Draw a catalogue, and names of which some are used, by others or in another language."""
+    there = _any_stored(random)
+    names = random.some(sorted({name for _, name in there.packages} | {"never seen"}))
+    asked = random.choice((names, set(names)))
+    return given(random.choice(("python", "go")), asked, random.chance(0.2), there)
 
 
-class Encoder:
-    """An encoder that knows how similar each line is to the sentence."""
+@exercise("12.3", "xray.catalogue:delete_orphans", 3, time_limit=TIME_LIMIT, draws=any_orphans)
+def check_delete_orphans(call: Probe) -> None:
+    """Test packages that others use, that no project uses, and that another language has."""
+    used = [Use("forecasting", "python", "pillow")]
+    go = ("go", "rich")
+    with call.scratch() as db:
+        db.execute(TABLES)
+        _deletes(call, db, Stored(_python("bleach", "pillow"), used), ["bleach", "pillow"],
+                 ["bleach"], "no project uses bleach, and another project uses pillow")  # fmt: skip
+        _deletes(call, db, Stored(_python("bleach", "lonely")), ["bleach"], ["bleach"],
+                 "lonely is an orphan, too, but it is not in `names`")  # fmt: skip
+        both = {go: None, **_python("rich")}
+        _deletes(call, db, Stored(both), ["rich"], ["rich"],
+                 "only Python's rich was removed, not Go's")  # fmt: skip
+        _deletes(call, db, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
+                 "only Go's package of this name is in use")  # fmt: skip
+        _deletes(call, db, Stored(both), ["rich"], ["rich"],
+                 "only Go's rich was removed, not Python's", "go")  # fmt: skip
+        theirs = [Use("forecasting", "python", "pillow", "acme")]
+        _deletes(call, db, Stored(_python("pillow"), theirs), ["pillow"], [],
+                 "a project of another tenant uses pillow")  # fmt: skip
+        _deletes(call, db, Stored(_python("rich")), [], [], "`names` is empty")
+        _deletes(call, db, Stored(_python("rich")), ["never seen"], [],
+                 "the catalogue has no such package")  # fmt: skip
+        _deletes(call, db, Stored(_python("it's")), ["it's"], ["it's"],
+                 "pass names as parameters, because they may hold any characters")  # fmt: skip
+        _deletes(call, db, Stored(_python("a_b", "A_B", "axb")), ["a_b"], ["a_b"],
+                 "A_B and axb are not a_b")  # fmt: skip
+        _deletes(call, db, Stored(_python("bleach")), {"bleach"}, ["bleach"],
+                 "`names` may be a set")  # fmt: skip
+        db.execute(AS_STORED)
+        _deletes(call, db, Stored(_python("c", "a", "b"), setting=AS_STORED), ["b", "c", "a"],
+                 ["a", "b", "c"],
+                 "all three go, and the names come back sorted; rows have no order")  # fmt: skip
+        _leaves_the_transaction_open(call, db)
 
-    def __init__(self, likeness: dict[str, float]) -> None:
-        self.likeness = likeness
 
-    def __call__(self, texts: list[str]) -> Any:
-        """Return a unit vector for each text; its first number is the similarity."""
-        import numpy as np
+Vectors = Mapping[tuple[str, str], Sequence[float] | None]
+"""Language and name of packages, each with its vector or None."""
 
-        cosines = np.array([self.likeness.get(text, 1.0) for text in texts])
-        return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
 
-    def __repr__(self) -> str:
-        similar = ", ".join(f"{one!r} {how:g}" for one, how in self.likeness.items())
-        return f"<encode; similar to the sentence: {similar or 'nothing'}>"
+class Use(NamedTuple):
+    """A package that a project uses."""
+
+    project: str
+    language: str
+    name: str
+    tenant: str = "local"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Rows of the tables that a call meets.
+
+    Attributes
+    ----------
+    packages
+        The catalogue.
+    uses
+        Which packages are used.
+    setting
+        A statement that holds for the session.
+    others
+        Names of packages whose vectors another model made.
+    told
+        Descriptions of packages, by their names.
+    """
+
+    packages: Vectors
+    uses: Sequence[Use] = ()
+    setting: str = ""
+    others: Collection[str] = ()
+    told: Mapping[str, str] = field(default_factory=dict)
+
+    def statements(self) -> list[str]:
+        """Return what puts these rows into empty tables."""
+        rows = ", ".join(
+            f"({_quoted(language)}, {_quoted(name)}, {_quoted(self.told.get(name, ''))}, "
+            + (f"'{'mini-2' if name in self.others else 'mini'}', '{list(vector)}')"
+               if vector else "NULL, NULL)")
+            for (language, name), vector in self.packages.items()
+        )  # fmt: skip
+        columns = "language, name, description, model, embedding"
+        found = [f"INSERT INTO xray_packages ({columns}) VALUES {rows}"]
+        if self.uses:
+            columns = "project, language, name, tenant_id, version"
+            rows = ", ".join(f"({', '.join(map(_quoted, use))}, '1.0')" for use in self.uses)
+            found.append(f"INSERT INTO xray_report_packages ({columns}) VALUES {rows}")
+        return found
+
+    def fill(self, db: Scratch) -> None:
+        """Put these rows, and no others, into the tables."""
+        # After a DELETE, new rows may take the places of old ones, in any order.
+        db.execute("TRUNCATE xray_report_packages, xray_packages")
+        for statement in self.statements():
+            db.execute(statement)
+
+    def pasted(self, called: str) -> str:
+        """Return a line that makes a call with these rows and leaves the lab's tables alone."""
+        statements = [*self.statements(), *([self.setting] if self.setting else [])]
+        parts = [
+            *(["import numpy as np"] if "np." in called else []),
+            "drop_tables(conn)",
+            "create_tables(conn)",
+            *(f'conn.execute("{statement}")' for statement in statements),
+            f"print({called})",
+        ]
+        return f"with conn.transaction(force_rollback=True): {'; '.join(parts)}"
+
+
+def _python(*names: str) -> Vectors:
+    return {("python", name): None for name in names}
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _deletes(
+    call: Probe, db: Scratch, there: Stored, names: Collection[str], expected: list[str],
+    because: str, language: str = "python",
+) -> None:  # fmt: skip
+    there.fill(db)
+    case = call(db.connection, language, names)
+    case.label = there.pasted(case.label)
+    case.gives(expected, because=because)
+    left = set(there.packages) - {(language, name) for name in expected}
+    found = db.execute(CATALOGUE).fetchall()
+    Case(call, f"{case.label}; print(conn.execute({CATALOGUE!r}).fetchall())", value=found).gives(
+        sorted(left), because=because
+    )
+
+
+def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
+    """Inside a transaction of the caller's, whose rollback takes the deletion back."""
+    Stored(_python("a")).fill(db)
+    with db.connection.transaction(force_rollback=True):
+        call(db.connection, "python", ["a"]).gives(
+            ["a"], because="no project uses it; the caller's transaction goes on after the call"
+        )
+    label = "with conn.transaction(force_rollback=True): delete_orphans(conn, 'python', ['a'])"
+    left = db.execute(CATALOGUE).fetchall()
+    Case(call, label, value=left).holds(
+        left == [("python", "a")],
+        "after the caller's rollback, a is still in the catalogue",
+        got="it is still deleted",
+        because="only the caller commits or rolls back, not delete_orphans",
+    )
+
+
+def _query(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """Call the function without the stored rows."""
+    return function(*args[:-1], **named)
+
+
+def _found(connection: Any, value: Any, *_: Any) -> Any:
+    """Run the query with its values, and return its columns and rows."""
+    query, named = value["tuple"]
+    values = {json.loads(name): _plain(one) for name, one in named["dict"].items()}
+    cursor = connection.execute(query.encode(), values)
+    return [[column.name for column in cursor.description], cursor.fetchall()]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a query; a vector as text."""
+    if isinstance(value, dict):
+        value = value.get("array", value.get("tuple"))
+    return str(value) if isinstance(value, list) else value
+
+
+@drawn(20, apply=_query, prepare=_catalogue, look=_found)
+def any_catalogue(random: Draws) -> Call:
+    """Draw a catalogue, and a project whose namesakes use other packages."""
+    named: dict[str, Any] = {} if random.chance(0.5) else {"k": random.randint(1, 6)}
+    if random.chance(0.3):
+        named["tenant"] = random.choice(("acme", "local"))
+    project = random.choice(("app", "app", "App", "nobody's"))
+    language = random.choice(("python", "go"))
+    vector = random.choice(([1, 0, 0], [0.6, 0.8, 0.1]))
+    model = random.choice(("mini", "mini", "mini-2"))
+    return given(vector, project, language, model, _any_stored(random), **named)
+
+
+@exercise(
+    "12.4", "xray.suggestions:nearest_packages_query", 3, time_limit=TIME_LIMIT, draws=any_catalogue
+)
+def check_nearest_packages(call: Probe) -> None:
+    """Test one or two packages, and near packages that are not the project's."""
+    plain: Vectors = {("python", "plotly"): [1, 1, 0], ("python", "spotipy"): [1, 0, 0]}
+    half = 0.5**0.5
+    both = {"spotipy": 1.0, "plotly": half}
+    with call.scratch() as db:
+        db.execute(TABLES)
+        _finds(call, db, _used({("python", "spotipy"): [3, 0, 0]}), {"spotipy": 1.0},
+               "both vectors have the same direction, so the cosine is 1")  # fmt: skip
+        _finds(call, db, _used(plain), both, "the nearest comes first")
+        _finds(call, db, _used(plain), {"spotipy": 1.0}, "k is 1", k=1)
+        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]}),
+               {"a": 1.0, "b": 1.0}, "of equal similarity, by name")  # fmt: skip
+        equals = _used({("python", "a"): [1, 0, 0], ("python", "b"): [1, 0, 0]})
+        _finds(call, db, replace(equals, told={"a": "Y", "b": "X"}), {"a": 1.0, "b": 1.0},
+               "of equal similarity, by name, whatever the descriptions are")  # fmt: skip
+        _finds(call, db, _used({("python", name): [1, 0, 0] for name in "abcdef"}),
+               dict.fromkeys("abcde", 1.0), "the default of k is 5")  # fmt: skip
+        _finds(call, db, _used(plain, spotipy="others"), {"plotly": half},
+               "spotipy is nearer, but of another project: filter before you choose",
+               k=1)  # fmt: skip
+        _finds(call, db, _used({("ruby", "rspotify"): [1, 0, 0], ("python", "plotly"): [1, 1, 0]}),
+               {"plotly": half}, "rspotify is a Ruby package", k=1)  # fmt: skip
+        _finds(call, db, _used({("python", "spotipy"): [1, 1, 0], ("ruby", "spotipy"): [1, 0, 0]}),
+               {"spotipy": half}, "Ruby's spotipy is another package")  # fmt: skip
+        _finds(call, db, _used({("python", "spotipy"): [1, 0, 0], ("python", "unknown"): None}),
+               {"spotipy": 1.0}, "unknown has no vector")  # fmt: skip
+        _finds(call, db, Stored(plain, _used(plain).uses, others=["spotipy"]), {"plotly": half},
+               "spotipy's vector is from another model, mini-2")  # fmt: skip
+        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]}),
+               {"b": 1.0, "a": 0.998752}, "b is nearer; only rounded are they equal")  # fmt: skip
+        _finds(call, db, _used({("python", "opposite"): [-1, 0, 0]}), {"opposite": -1.0},
+               "it is far away, and still the nearest that the project has")  # fmt: skip
+        _finds(call, db, _used(plain), {},
+               "no project has this name; a quote in a value is a character like any other",
+               project="nobody's")  # fmt: skip
+        _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
+               project="Rider-App")  # fmt: skip
+        theirs = Stored(plain, [Use("rider-app", "python", "plotly"),
+                                Use("rider-app", "python", "spotipy", "acme")])  # fmt: skip
+        _finds(call, db, theirs, {"plotly": half},
+               "acme has a project of the same name, but the default of tenant is "
+               "'local'")  # fmt: skip
+        _finds(call, db, theirs, {"spotipy": 1.0}, "tenant is acme: take acme's project",
+               tenant="acme")  # fmt: skip
+        db.execute(AS_STORED)
+        tied = _used({("python", name): [1, 0, 0] for name in "cab"})
+        _finds(call, db, replace(tied, setting=AS_STORED), dict.fromkeys("abc", 1.0),
+               "equally similar, so sorted by name; rows have no order")  # fmt: skip
+
+
+def _used(packages: Vectors, **projects: str) -> Stored:
+    """Return rows of packages that rider-app uses, but for those of other projects."""
+    uses = [Use(projects.get(name, "rider-app"), language, name) for language, name in packages]
+    return Stored(packages, uses)
+
+
+def _finds(
+    call: Probe, db: Scratch, there: Stored, expected: Mapping[str, float], because: str, *,
+    project: str = "rider-app", **others: object,
+) -> None:  # fmt: skip
+    there.fill(db)
+    vector = np.array([1, 0, 0], dtype=np.float32)
+    case = call(vector, project, "python", "mini", **others)
+    called = there.pasted(f"conn.execute(*{case.label}).fetchall()")
+    value = case.returns(tuple)
+    case.holds(len(value) == 2 and isinstance(value[0], str), "a pair: the query and its values")
+    case.holds(
+        isinstance(value[1], dict),
+        "a dictionary of values, by the names of the placeholders",
+        got=f"values in a {type(value[1]).__name__}",
+        because="the query's placeholders have names, such as %(k)s",
+    )
+    rows = db.runs(*value, because=because, called=called)
+    columns = [column.name for column in db.connection.execute(*value).description or ()]
+    if columns != SHOWN:
+        call.fail(called, got=f"the columns {columns}", expected=f"the columns {SHOWN}")
+    names = [row[0] for row in rows.value]
+    if names != list(expected):
+        call.fail(called, got=f"{names}", expected=f"{list(expected)}", because=because)
+    for name, version, _, similarity in rows.value:
+        if version != "1.0" or not abs(similarity - expected[name]) < 1e-6:
+            call.fail(
+                called,
+                got=f"{name!r}, version {version!r}, with {similarity!r}",
+                expected=f"{name!r}, version '1.0', with the similarity {expected[name]:.3f}",
+                because=f"{because}; the similarity is 1 - the cosine distance",
+            )
+
+
+SHOWN = ["name", "version", "description", "similarity"]
+"""The columns of what is found."""

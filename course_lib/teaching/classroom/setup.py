@@ -27,12 +27,25 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+# Who is kept back from the export gets no page either; `course class feedback` makes the pages.
+c.GenerateFeedback.preprocessors = [
+    "course_lib.teaching.classroom.feedback.HoldBack",
+    "nbgrader.preprocessors.GetGrades",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
+
 # `nbgrader export` writes what Canvas imports; MoodleExporter what Moodle does.
 c.ExportApp.plugin_class = "course_lib.teaching.classroom.export.CanvasExporter"
 
 # Which points does a late submission lose? "none" or "zero", or a plugin of your own:
 # https://nbgrader.readthedocs.io/en/stable/plugins/late-plugin.html
 c.LateSubmissionPlugin.penalty_method = "none"
+"""
+
+GITIGNORE = """\
+# A class's folder holds names, answers and grades: git leaves all of it alone. Where it has a
+# private repository of its own, this file is yours to change.
+*
 """
 
 
@@ -59,6 +72,8 @@ def make_class(folder: Path) -> Classroom:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not known:
             write_atomically(root / CONFIG, CONFIGURATION)
+        if not (root / ".gitignore").exists():
+            write_atomically(root / ".gitignore", GITIGNORE)
     room = find_class(root)
     file = room.database_file
     if not known or file is None or not (file.exists() or any(root.glob("submitted/*"))):

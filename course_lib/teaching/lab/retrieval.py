@@ -1,6 +1,6 @@
 """The questions about a lab's documents, and a first, plain measure of how a search answers them.
 
-Lab 13 takes measuring apart; until then one number for "found it" and one for "how far up" are
+Lab 16 takes measuring apart; until then one number for "found it" and one for "how far up" are
 enough. Here an answer is a passage that holds it; `course_lib.evaluation` looks at files.
 """
 

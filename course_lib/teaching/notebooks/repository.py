@@ -7,23 +7,38 @@ by accident. That is not a secret: who wants to can unpack them.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from collections import defaultdict
-from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
+from course_lib.teaching.copies import MINE
 from course_lib.teaching.lab.reference import PACKED
 from course_lib.teaching.mine.keep import all_exercises
 from course_lib.teaching.taught import pack_answers, packed
 
-GUIDE = "labs/INSTRUCTORS.md"
+GUIDES = ("labs/INSTRUCTORS.md", "labs/CLASS.md", "infra/site/jupyterhub.md")
+"""The pages for instructors; a line of another page that leads to one is left out with it."""
+
 LEFT_OUT = (
     *("solutions/", "tests/", "infra/course/"),
-    *(GUIDE, ".ci/", ".github/", ".pre-commit-config.yaml"),
+    *(*GUIDES, ".ci/", ".github/", ".pre-commit-config.yaml"),
 )
 """What learners do not get; the READMEs below tests/ stay, because pages link to them."""
+
+OF_A_CLASS = frozenset({"nbgrader_config.py", "gradebook.db"})
+"""Files that a class's folder has."""
+
+STEPS = frozenset({"submitted", "autograded", "feedback"})
+"""Folders of a class's, by which it is known where those files are not in git."""
+
+OF_PEOPLE = frozenset({".ipynb", ".zip", ".csv", ".db"})
+"""Kinds of files that the course has in `labs/`, `data/` and its code only: elsewhere they are
+somebody's answers, a roster or a gradebook."""
 
 _NOTE = """\
 > This copy of the course is for learners. It holds no solutions and no tests, and the answers
@@ -46,21 +61,26 @@ def release_repository(target: Path, root: Path | None = None) -> Path:
     Raises
     ------
     InputError
-        The folder holds something, or the course is not a checkout of git.
+        The folder holds something, the course is not a checkout of git, or something of a class
+        or of a learner's was committed; nothing is written then.
     """
     root = root or project_root()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target} is there already", hint="Name a new folder.")
     sources = sorted((root / "solutions").glob("[0-9][0-9]_*.py"))
-    for name in _tracked(root):
-        if name.startswith(LEFT_OUT) and not (name.startswith("tests/") and _is_readme(name)):
-            continue
+    names = [name for name in _tracked(root) if _is_for_learners(name)]
+    if found := private(root, names):
+        raise InputError(
+            f"not for learners, and committed: {', '.join(found)}",
+            hint=f"Take them out of git: git rm -r --cached {shlex.join(found)}",
+        )
+    for name in names:
         file, copy = root / name, target / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(file, copy)
         if name.endswith(".md"):
             lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-            kept = [line for line in lines if Path(GUIDE).name not in line]
+            kept = [line for line in lines if not any(Path(one).name in line for one in GUIDES)]
             copy.write_text("".join(kept), encoding="utf-8", newline="\n")
     for name, answers in taught_answers().items():
         pack_answers(target / name, answers)
@@ -72,6 +92,38 @@ def release_repository(target: Path, root: Path | None = None) -> Path:
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(packed(source.read_text(encoding="utf-8")), encoding="utf-8")
     return target
+
+
+def private(root: Path, names: Iterable[str]) -> list[str]:
+    """Return which of these paths are a class's or a learner's: the outermost folder, or the file.
+
+    Parameters
+    ----------
+    root, names
+        The course, and paths in it, with `/` between their parts.
+
+    Examples
+    --------
+    >>> private(Path("/nowhere"), ["labs/01_a.ipynb", "ml/submitted/ada/x.txt", "roster.csv"])
+    ['ml', 'roster.csv']
+    """
+    found = set()
+    for name in names:
+        path = PurePosixPath(name)
+        folders = [*reversed(path.parents)][1:]
+        rooms = [one for one in folders if any((root / one / own).exists() for own in OF_A_CLASS)]
+        rooms += [one.parent for one in folders if one.name in STEPS]
+        if path.name in OF_A_CLASS:
+            rooms.append(path.parent)
+        is_ours = folders and folders[0].name in ("labs", "data", "course_lib", "infra")
+        if rooms:
+            room = min(rooms, key=lambda one: len(one.parts))
+            found.add(str(room if room.name else folders[0] if folders else path))
+        elif path.parts[0] == MINE:
+            found.add(MINE)
+        elif path.suffix.lower() in OF_PEOPLE and not is_ours:
+            found.add(name)
+    return sorted(found)
 
 
 def taught_answers() -> dict[str, set[str]]:
@@ -100,5 +152,6 @@ def _tracked(root: Path) -> list[str]:
     return [name for name in done.stdout.split("\0") if name and (root / name).is_file()]
 
 
-def _is_readme(name: str) -> bool:
-    return name.rpartition("/")[2] == "README.md"
+def _is_for_learners(name: str) -> bool:
+    is_readme = name.startswith("tests/") and name.rpartition("/")[2] == "README.md"
+    return is_readme or not name.startswith(LEFT_OUT)

@@ -1,4 +1,4 @@
-"""Lab 13: how a bootstrap turns the results of some questions into an interval."""
+"""Lab 16: how a bootstrap turns the results of some questions into an interval."""
 
 from __future__ import annotations
 

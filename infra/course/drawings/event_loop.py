@@ -1,4 +1,4 @@
-"""Lab 08: one event loop with three requests, blocked by one of them and not."""
+"""Lab 09: one event loop with three requests, blocked by one of them and not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lab 09: what a commit of git points to, before and after one file has changed."""
+"""Lab 10: what a commit of git points to, before and after one file has changed."""
 
 from __future__ import annotations
 

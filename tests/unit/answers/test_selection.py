@@ -1,4 +1,4 @@
-"""Copies are left out; what repeats others comes later, as the check of lab 12 has it."""
+"""Copies are left out; what repeats others comes later, as the check of lab 14 has it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws that hold for every ranking; the cases worked by hand are the checks of lab 13."""
+"""Laws that hold for every ranking; the cases worked by hand are the checks of lab 16."""
 
 from __future__ import annotations
 

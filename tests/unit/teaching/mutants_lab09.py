@@ -1,318 +1,555 @@
 """Wrong answers to lab 09 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-import hashlib
-from dataclasses import replace
-from posixpath import splitext
+import asyncio
+from dataclasses import asdict
+from typing import Annotated
 
-from course_lib.errors import InputError
-from course_lib.loader.github.names import RENDERED, citation_url
-from course_lib.loader.github.tree import TREE, blob_sha, list_tree
-from course_lib.loader.github.waiting import wait_time
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+
+from course_lib.service.models import Filter, search_response
+from course_lib.service.probes import readiness
+from course_lib.service.problems import validation_problem
 from tests.unit.teaching.edits import edits
 
-# --- 9.1 blob_sha ---
+# --- 9.1 request_model ---
+
+STRICT = ConfigDict(extra="forbid", strict=True)
+QUERY = Field(min_length=1, max_length=1000, pattern=r"\S")
+TOP_K = Field(default=5, ge=1, le=50)
+THRESHOLD = Field(default=0.0, ge=0, le=1)
+PARTITIONS = Field(default=None, min_length=1, max_length=20)
 
 
-def _sha1(data):
-    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
+def _model(
+    config=STRICT, query=QUERY, top_k=TOP_K, threshold=THRESHOLD, partitions=PARTITIONS,
+    whole=int, name=Filter, base=None,
+):  # fmt: skip
+    fields = {
+        "query": (str, query),
+        "top_k": (whole, top_k),
+        "similarity_threshold": (float, threshold),
+        "partitions": (list[name] | None, partitions),
+    }
+    config = None if base else config
+    return create_model("SearchRequest", __config__=config, __base__=base, **fields)
 
 
-def writes_two_characters_for_the_zero(content):
-    return _sha1(f"blob {len(content)}\\0".encode() + content)
+def returns_an_object():
+    return _model()(query="drift")
 
 
-def counts_characters(content):
-    text = content.decode("utf-8", "replace")
-    return _sha1(f"blob {len(text)}\0".encode() + content)
+def ignores_unknown_names():
+    return _model(config=ConfigDict(strict=True))
 
 
-def reads_it_as_text(content):
-    return _sha1(f"blob {len(content)}\0{content.decode()}".encode())
+def turns_quotes_into_numbers():
+    return _model(config=ConfigDict(extra="forbid"))
 
 
-# --- 9.2 list_tree ---
+def takes_white_space():
+    return _model(query=Field(min_length=1, max_length=1000))
 
 
-def _put(prefix, entries):
-    return [replace(one, path=prefix + one.path) for one in entries if one.mode != TREE]
+def takes_long_questions():
+    return _model(query=Field(min_length=1, pattern=r"\S"))
 
 
-def keeps_the_truncated_part_as_well(read, sha, prefix="", within=()):
-    entries, truncated = read(sha, True)
-    found = _put(prefix, entries)
-    if truncated:
-        found += list_tree(read, sha, prefix, within)
-    return found
+def has_no_limit_to_top_k():
+    return _model(top_k=Field(default=5, ge=1))
 
 
-def always_asks_folder_by_folder(read, sha, prefix="", within=()):
-    found = []
-    for one in read(sha, False)[0]:
-        if one.mode == TREE:
-            found += always_asks_folder_by_folder(read, one.sha, f"{prefix}{one.path}/", within)
-        else:
-            found += _put(prefix, [one])
-    return found
+def excludes_the_largest_top_k():
+    return _model(top_k=Field(default=5, gt=0, lt=50))
 
 
-def walks_on_folder_by_folder(read, sha, prefix="", within=()):
-    entries, truncated = read(sha, True)
-    if not truncated:
-        return _put(prefix, entries)
-    return always_asks_folder_by_folder(read, sha, prefix, within)
+def takes_any_threshold():
+    return _model(threshold=0.0)
 
 
-def makes_new_entries_without_a_size(read, sha, prefix="", within=()):
-    return [replace(one, path=prefix + one.path, size=None) for one in read(sha, True)[0]]
+def takes_an_empty_list():
+    return _model(partitions=None)
 
 
-# --- 9.3 wait_time ---
+def takes_names_without_a_character():
+    return _model(name=str)
 
 
-def waits_for_everything_at_an_empty_limit(status, headers, message="", attempt=0):
-    return wait_time(403 if headers.get("x-ratelimit-remaining") == "0" else status,
-                     headers, message, attempt)  # fmt: skip
+def has_no_limit_to_partitions():
+    return _model(partitions=Field(default=None, min_length=1))
 
 
-# --- 9.4 citation_url ---
+def wants_all_fields():
+    return _model(top_k=Field(ge=1, le=50))
 
 
-def writes_none_into_it(web, commit, path, line_start=None, line_end=None):
-    return f"{citation_url(web, commit, path)}#L{line_start}-L{line_end}"
+def has_another_default():
+    return _model(top_k=Field(default=10, ge=1, le=50))
 
 
-def gives_no_address_for_a_branch(web, commit, path, line_start=None, line_end=None):
+def takes_parts_of_a_result():
+    return _model(whole=float)
+
+
+def takes_none_for_a_whole_number():
+    return _model(whole=int | None)
+
+
+def is_strict_with_whole_numbers_only():
+    return _model(threshold=Field(default=0.0, ge=0, le=1, strict=False))
+
+
+def wants_a_letter():
+    return _model(query=Field(min_length=1, max_length=1000, pattern=r"\w"))
+
+
+def wants_a_single_line():
+    return _model(query=Field(min_length=1, max_length=1000, pattern=r"^.*\S.*$"))
+
+
+def knows_three_white_spaces():
+    return _model(query=Field(min_length=1, max_length=1000, pattern=r"[^ \n\t]"))
+
+
+class _ReturnsNothing(BaseModel):
+    model_config = STRICT
+
+    @field_validator("top_k", check_fields=False)
+    @classmethod
+    def limit(cls, value):
+        assert 1 <= value <= 50
+
+
+def loses_what_was_sent():
+    return _model(top_k=5, base=_ReturnsNothing)
+
+
+# --- 9.2 search_response ---
+
+
+def _result(one):
+    return {
+        "chunk_id": one.chunk_id,
+        "document_name": one.document_name,
+        "content": one.content,
+        "similarity_score": float(one.similarity_score),
+        "metadata": {
+            **one.metadata,
+            "partition": one.partition,
+            "repo": one.repo_slug,
+            "branch": one.branch,
+            "kind": one.kind,
+            "name": one.name,
+            "namespace": one.namespace,
+            "chunk_index": one.chunk_index,
+            "score": float(one.score),
+        },
+        "citation_url": one.citation_url if _is_link(one.citation_url) else None,
+    }
+
+
+def _is_link(url):
+    return (url or "").lower().startswith(("https://", "http://"))
+
+
+def _response(query, results, embedding_seconds, search_seconds):
+    return {
+        "query": query,
+        "results": results,
+        "total_results": len(results),
+        "embedding_time_ms": round(embedding_seconds * 1000, 2),
+        "search_time_ms": round(search_seconds * 1000, 2),
+    }
+
+
+def hands_on_all_it_has(query, results, embedding_seconds, search_seconds):
+    results = [{**asdict(one), **_result(one)} for one in results]
+    return _response(query, results, embedding_seconds, search_seconds)
+
+
+# --- 9.4 readiness ---
+
+
+def _verdict(states):
+    is_ready = set(states.values()) <= {"ready"}
+    return (200 if is_ready else 503), {"status": "ready" if is_ready else "not ready", **states}
+
+
+async def _state(check, timeout):
     try:
-        return citation_url(web, commit, path, line_start, line_end)
-    except InputError:
-        return None
+        return await asyncio.wait_for(check(), timeout)
+    except Exception:
+        return "missing"
+
+
+async def stops_at_the_first(checks, timeout=0.5):
+    states = {}
+    for name, check in checks.items():
+        states[name] = await _state(check, timeout)
+        if states[name] != "ready":
+            break
+    return _verdict(states)
+
+
+async def leaves_checks_at_work(checks, timeout=0.5):
+    tasks = {name: asyncio.ensure_future(check()) for name, check in checks.items()}
+    if tasks:
+        await asyncio.wait(tasks.values(), timeout=timeout)
+    there = {name: task.done() and not task.exception() for name, task in tasks.items()}
+    return _verdict({name: tasks[name].result() if there[name] else "missing" for name in checks})
+
+
+async def takes_every_answer_for_ready(checks, timeout=0.5):
+    states = await asyncio.gather(*(_state(check, timeout) for check in checks.values()))
+    words = ["missing" if state == "missing" else "ready" for state in states]
+    return _verdict(dict(zip(checks, words, strict=True)))
+
+
+async def has_a_timeout_of_its_own(checks, timeout=0.5):
+    states = await asyncio.gather(*(_state(check, 0.5) for check in checks.values()))
+    return _verdict(dict(zip(checks, states, strict=True)))
+
+
+async def knows_one_kind_of_error(checks, timeout=0.5):
+    async def state(check):
+        try:
+            return await asyncio.wait_for(check(), timeout)
+        except OSError:  # a TimeoutError is one, too
+            return "missing"
+
+    return _verdict(
+        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
+    )
+
+
+async def gives_up_with_the_first(checks, timeout=0.5):
+    states = dict.fromkeys(checks, "missing")
+
+    async def ask(name, check):
+        states[name] = await check()
+
+    try:
+        async with asyncio.timeout(timeout), asyncio.TaskGroup() as group:
+            for name, check in checks.items():
+                group.create_task(ask(name, check))
+    except (TimeoutError, ExceptionGroup):
+        pass
+    return _verdict(states)
+
+
+def is_no_coroutine(checks, timeout=0.5):
+    return _verdict(dict.fromkeys(checks, "ready"))
+
+
+async def blocks_the_loop(checks, timeout=0.5):
+    while True:
+        pass
+
+
+async def _stub(checks, timeout=0.5):
+    raise NotImplementedError()
+
+
+_stub.__name__ = _stub.__qualname__ = "readiness"
+STUBS = {"9.4": _stub}
 
 
 # --- found by playing learners ---
 
 
-def writes_the_length_in_hexadecimal(content):
-    return _sha1(f"blob {len(content):x}\0".encode() + content)
+def strips_before_it_counts():
+    return _model(config=STRICT | ConfigDict(str_strip_whitespace=True))
 
 
-def lists_ordinary_files_of_a_folder(read, sha, prefix="", within=()):
-    def plain(sha, recursive):
-        entries, truncated = read(sha, recursive)
-        if not recursive:
-            entries = [one for one in entries if one.mode in ("100644", TREE)]
-        return entries, truncated
+def strips_addresses(query, results, embedding_seconds, search_seconds):
+    def fair(url):
+        return url if url and url.strip().lower().startswith(("https://", "http://")) else None
 
-    return list_tree(plain, sha, prefix, within)
-
-
-def waits_a_minute_at_most(status, headers, message="", attempt=0):
-    seconds = wait_time(status, headers, message, attempt)
-    return min(seconds, 60.0) if seconds and status >= 500 else seconds
+    answer = search_response(query, results, embedding_seconds, search_seconds)
+    for one, told in zip(results, answer["results"], strict=True):
+        told["citation_url"] = fair(one.citation_url)
+    return answer
 
 
-def makes_the_letters_small(web, commit, path, line_start=None, line_end=None):
-    return citation_url(web, commit.lower(), path, line_start, line_end)
+def removes_the_prefix_everywhere(errors):
+    changed = [{**one, "msg": one["msg"].replace("Value error, ", "")} for one in errors]
+    return validation_problem(changed)
 
 
-def looks_at_the_extension(web, commit, path, line_start=None, line_end=None):
-    url = citation_url(web, commit, path, line_start, line_end)
-    rendered = splitext(path.lower())[1] in RENDERED
-    return url if rendered else url.replace("?plain=1", "")
+def _ready(is_ready=lambda state: state == "ready", kinds=Exception, tries=1):
+    async def readiness(checks, timeout=0.5):
+        async def state(check):
+            for left in reversed(range(tries)):
+                try:
+                    return await asyncio.wait_for(check(), timeout)
+                except kinds:
+                    if not left:
+                        return "missing"
+
+        states = await asyncio.gather(*map(state, checks.values()))
+        good = all(map(is_ready, states))
+        parts = dict(zip(checks, states, strict=True))
+        return (200 if good else 503), {"status": "ready" if good else "not ready", **parts}
+
+    return readiness
 
 
-def finds_both_words(status, headers, message="", attempt=0):
-    both = all(word in message.lower() for word in ("rate", "limit"))
-    return wait_time(status, headers, "rate limit" if both else "", attempt)
+def _named(name, function):
+    function.__name__ = name
+    return function
 
 
-def overlooks_a_line_feed(web, commit, path, line_start=None, line_end=None):
-    if commit == commit.strip():
-        return citation_url(web, commit, path, line_start, line_end)
-    return citation_url(web, commit.strip(), path, line_start, line_end)
+catches_three_kinds = _named(
+    "catches_three_kinds", _ready(kinds=(TimeoutError, OSError, RuntimeError))
+)
+finds_ready_in_a_text = _named(
+    "finds_ready_in_a_text", _ready(is_ready=lambda state: "ready" in state)
+)
+asks_twice = _named("asks_twice", _ready(tries=2))
+
+
+def takes_names_of_any_length():
+    return _model(name=Annotated[str, Field(min_length=1)])
+
+
+def has_another_name():
+    return create_model("Request", __base__=_model())
+
+
+def _with_metadata(query, results, embedding_seconds, search_seconds, of):
+    answer = search_response(query, results, embedding_seconds, search_seconds)
+    for one, told in zip(results, answer["results"], strict=True):
+        told["metadata"] = of(one, told["metadata"])
+    return answer
+
+
+def takes_the_senders_namespace(*given):
+    return _with_metadata(
+        *given,
+        of=lambda one, own: own | {"namespace": one.namespace or one.metadata.get("namespace")},
+    )
+
+
+def protects_repo_and_score_only(*given):
+    return _with_metadata(
+        *given,
+        of=lambda one, own: own | one.metadata | {name: own[name] for name in ("repo", "score")},
+    )
+
+
+def knows_two_spellings(query, results, embedding_seconds, search_seconds):
+    answer = search_response(query, results, embedding_seconds, search_seconds)
+    for one, told in zip(results, answer["results"], strict=True):
+        if not (one.citation_url or "").startswith(("https://", "http://", "HTTPS://", "HTTP://")):
+            told["citation_url"] = None
+    return answer
+
+
+async def names_them_as_they_answer(checks, timeout=0.5):
+    async def state(check):
+        try:
+            return await asyncio.wait_for(check(), timeout)
+        except Exception:
+            return "missing"
+
+    asked = asyncio.as_completed([state(check) for check in checks.values()])
+    parts = dict(zip(checks, [await one for one in asked], strict=True))
+    good = all(state == "ready" for state in parts.values())
+    return (200 if good else 503), {"status": "ready" if good else "not ready", **parts}
+
+
+async def waits_for_one_after_the_other(checks, timeout=0.5):
+    tasks = {name: asyncio.create_task(check()) for name, check in checks.items()}
+    parts = {}
+    for name, task in tasks.items():
+        try:
+            parts[name] = await asyncio.wait_for(task, timeout)
+        except Exception:
+            parts[name] = "missing"
+    good = all(state == "ready" for state in parts.values())
+    return (200 if good else 503), {"status": "ready" if good else "not ready", **parts}
 
 
 MUTANTS = {
-    "9.1": edits(
-        blob_sha,
-        hashes_the_content_alone=("head + content -> content", "it is the SHA-1 of b'blob 6"),
-        puts_the_head_behind=("head + content -> content + head", "it is the SHA-1 of b'blob 6"),
-        returns_bytes=("hexdigest -> digest", "it is the SHA-1 of b'blob 6"),
-    )
-    | {
-        writes_two_characters_for_the_zero: "it is the SHA-1 of b'blob 6",
-        counts_characters: "two bytes",
-        reads_it_as_text: "UnicodeDecodeError",
-        writes_the_length_in_hexadecimal: "written in decimal",
+    "9.1": {
+        returns_an_object: "a class made from BaseModel",
+        ignores_unknown_names: "an unknown field is a mistake",
+        turns_quotes_into_numbers: "a number in quotes is not a number",
+        takes_white_space: "it is only white space",
+        takes_long_questions: "1,000 characters are the maximum",
+        has_no_limit_to_top_k: "50 is the maximum",
+        excludes_the_largest_top_k: "50 is allowed",
+        takes_any_threshold: "similarity_threshold",
+        takes_an_empty_list: "an empty list holds no name",
+        takes_names_without_a_character: "a name has at least one character",
+        has_no_limit_to_partitions: "20 names are the maximum",
+        wants_all_fields: "only the query must be present",
+        has_another_default: "their values if they are missing",
+        takes_parts_of_a_result: "2.5 is not a whole number",
+        takes_none_for_a_whole_number: "None is not a number",
+        is_strict_with_whole_numbers_only: "a number in quotes is not a number",
+        wants_a_letter: "a text without a letter",
+        wants_a_single_line: "a text of two lines",
+        knows_three_white_spaces: "it is only white space",
+        loses_what_was_sent: "the values that were sent",
+        strips_before_it_counts: "a space is a character",
+        takes_names_of_any_length: "at most 500 characters",
+        has_another_name: "shows this name",
     },
     "9.2": edits(
-        list_tree,
-        believes_a_truncated_answer=("if not truncated -> if True", "the answer was truncated"),
-        lists_folders_too=(
-            "[entry for entry in entries if entry.mode != TREE] -> entries",
-            "folders are not in the result",
+        search_response,
+        lets_the_sender_say_where_it_came_from=(
+            "**one.metadata, -> ",
+            "float(one.score), -> float(one.score),\n                **one.metadata,",
+            "must not replace the result's own repo",
         ),
-        forgets_the_prefix=(
-            "prefix + entry.path -> entry.path",
-            "the prefix comes before the path",
+        takes_the_other_score=("float(one.similarity_score) -> one.score", "similarity_score"),
+        leaves_numpys_numbers=(
+            "float(one.similarity_score) -> one.similarity_score",
+            "import numpy as np; search_response('Why?'",
         ),
-        forgets_the_folders_above=('f"{path}/" -> f"{entry.path}/"', "x is truncated, too"),
-        stops_after_one_level=(
-            'list_tree(read, entry.sha, f"{path}/", within)'
-            ' -> [replace(one, path=f"{path}/{one.path}") for one in read(entry.sha, '
-            "False)[0] if one.mode != TREE]",
-            "x is truncated, too",
+        returns_seconds=(" * 1000 -> ", "embedding_time_ms"),
+        sorts_the_results=(
+            "in results -> in sorted(results, key=lambda one: -one.similarity_score)",
+            "in the order of the search",
         ),
-        returns_a_short_list=("    if truncated ->     if False", "the list would be incomplete"),
-        looks_at_everything=(
-            "not within or any(is_within(path, one) or is_within(one, path) for one in within)"
-            " -> True",
-            "it contains nothing that is wanted",
+        leaves_out_what_is_none=(
+            '"results": found'
+            ' -> "results": [{k: v for k, v in one.items() if v is not None} for one in found]',
+            "citation_url",
         ),
-        skips_the_folders_on_the_way=(
-            "is_within(path, one) or is_within(one, path) -> is_within(path, one)",
-            "apps contains apps/kfp",
+        spreads_the_metadata=(
+            '"results": found -> "results": [{**one, **one.pop("metadata")} for one in found]',
+            "and no others",
         ),
-        skips_the_folders_below=(
-            "is_within(path, one) or is_within(one, path) -> is_within(one, path) and one != path",
-            "apps contains apps/kfp",
+        rounds_one_time_of_two=(
+            "round(search_seconds * 1000, 2) -> search_seconds * 1000",
+            "rounded to two decimals",
         ),
-        loses_the_size_where_it_is_truncated=(
-            "append(replace(entry, path=path)) -> append(TreeEntry(path, entry.mode, entry.sha))",
-            "hash and size stay",
+        rounds_the_similarity=(
+            "float(one.similarity_score) -> round(float(one.similarity_score), 4)",
+            "similarity_score",
         ),
-        compares_how_names_begin=(
-            "is_within(path, one) or is_within(one, path)"
-            " -> path.startswith(one) or one.startswith(path)",
-            "only the beginning of apps",
+        hands_on_every_address=(
+            '(url or "").lower().startswith(("https://", "http://")) -> True',
+            "a browser runs this address",
         ),
-        forgets_what_is_wanted_below=(
-            'f"{path}/", within) -> f"{path}/")',
-            "for the folders of a folder",
+        minds_the_case_of_an_address=(".lower() -> ", "capital letters"),
+        finds_the_scheme_anywhere=(
+            '(url or "").lower().startswith(("https://", "http://"))'
+            ' -> "://" in (url or "") and "http" in url.lower()',
+            "not at its beginning",
         ),
-        raises_another_error=("raise AnswerError( -> raise RuntimeError(", "AnswerError"),
+        looks_at_four_letters=('("https://", "http://") -> "http"', "all of https://"),
+        knows_https_alone=('("https://", "http://") -> "https://"', "http is allowed"),
+        keeps_an_empty_address=('return (url or "") -> return not url or url', "an empty text"),
+        refuses_one_scheme=(
+            '(url or "").lower().startswith(("https://", "http://"))'
+            ' -> not (url or "").lower().startswith("javascript:")',
+            "all of https://",
+        ),
+        leaves_out_the_whole_result=(
+            "for one in results"
+            " -> for one in results\n"
+            "        if one.citation_url is None or is_link(one.citation_url)",
+            "a browser runs this address",
+        ),
     )
     | {
-        keeps_the_truncated_part_as_well: "the answer was truncated",
-        always_asks_folder_by_folder: "one request is enough",
-        walks_on_folder_by_folder: "recursively first",
-        makes_new_entries_without_a_size: "folders are not in the result",
-        lists_ordinary_files_of_a_folder: "but programs, links and submodules are not",
+        hands_on_all_it_has: "and no others",
+        strips_addresses: "it begins with a space",
+        takes_the_senders_namespace: "`namespace` stays None",
+        protects_repo_and_score_only: "forged all eight",
+        knows_two_spellings: "only the first letter",
     },
     "9.3": edits(
-        wait_time,
-        looks_at_its_own_clock=(
-            'parsedate_to_datetime(headers["date"]).timestamp() -> time.time()',
-            "by the server's clock",
+        validation_problem,
+        repeats_what_was_sent=(
+            'removeprefix("Value error, ")'
+            ' -> removeprefix("Value error, ") + str(error.get("input", ""))',
+            "only `loc` and `msg` are used",
         ),
-        forgets_the_second_more=(" + 1 -> ", "plus one second"),
-        waits_less_than_nothing=(
-            'max(0.0, int(headers["x-ratelimit-reset"]) - now)'
-            ' -> int(headers["x-ratelimit-reset"]) - now',
-            "the reset is in the past",
+        names_the_body=(
+            'error["loc"][1:] or error["loc"][:1] -> error["loc"]',
+            "without its first part",
         ),
-        looks_at_the_reset_first=(
-            '"retry-after" in headers'
-            ' -> "retry-after" in headers and "x-ratelimit-reset" not in headers',
-            "retry-after comes first",
+        takes_the_last_part=(
+            'error["loc"][1:] or error["loc"][:1] -> error["loc"][-1:]',
+            "are joined",
         ),
-        knows_no_429=("(403, 429) -> (403,)", "the server says how long"),
-        waits_for_every_403=(
-            "attempt\n    return None -> attempt\n    return 60.0 if status == 403 else None",
-            "is about rights",
+        takes_numbers_for_text=("str(part) for part in place -> place", "TypeError"),
+        forgets_a_bare_location=(' or error["loc"][:1] -> ', "this part is the field"),
+        keeps_pydantics_prefix=('.removeprefix("Value error, ") -> ', "pydantic added"),
+        tells_the_first_only=("in errors: -> in errors[:1]:", "both are in the document"),
+        tells_all_in_the_detail=("fields[:3] -> fields", "the detail has three"),
+        lists_three=('"errors": fields -> "errors": fields[:3]', "the detail has three"),
+        strips_characters=("removeprefix -> lstrip", "pydantic added"),
+        takes_what_follows_a_comma=(
+            'removeprefix("Value error, ") -> split(", ", 1)[-1]',
+            "Input should be 1, 2 or 3",
         ),
-        waits_whatever_is_left=(
-            'headers.get("x-ratelimit-remaining") == "0" -> "x-ratelimit-reset" in headers',
-            "is about rights",
+        forgets_place_zero=("for part in place -> for part in place if part", "partitions.0"),
+        knows_one_first_place=(
+            'error["loc"][1:] or error["loc"][:1]'
+            ' -> [part for part in error["loc"] if part != "body"] or ["body"]',
+            "whatever it is",
         ),
-        minds_upper_case=(".lower() -> ", "the message mentions a rate limit"),
-        pauses_grow_by_addition=(
-            "2.0**attempt -> (attempt + 1)",
-            "the message mentions a rate limit",
+        tells_every_error=("furthest.values() -> errors", "the first is used"),
+        keeps_the_first_of_a_field=(
+            'len(error["loc"]) > len(known["loc"]) -> False',
+            "got furthest",
         ),
-        always_waits_as_long=("2.0**attempt -> 1.0", "the message mentions a rate limit"),
-        gives_a_limit_a_second=("60.0 *  -> ", "the message mentions a rate limit"),
-        repeats_a_404=("(403, 429) -> (403, 404, 429)", "a 404 is not a limit"),
-        returns_text=(
-            'float(headers["retry-after"]) -> headers["retry-after"]',
-            "the server says how long",
+        keeps_the_last_of_a_field=(
+            'len(error["loc"]) > len(known["loc"]) -> True',
+            "the first is used",
         ),
-        obeys_whatever_the_status=(
-            'and status < 500 -> and status < 500 and "retry-after" not in headers',
-            "would be the same",
+        keeps_the_last_of_the_longest=(" > len(known ->  >= len(known", "the first is used"),
+        merges_only_equal_places=('error["loc"][:2] -> error["loc"]', "got furthest"),
+        merges_query_and_body=(
+            'error["loc"][:2] -> error["loc"][1:2]',
+            "in the query and one in the body",
         ),
-        takes_zero_for_nothing=(
-            '"retry-after" in headers -> float(headers.get("retry-after", 0))',
-            "0 seconds",
+        sorts_by_length=(
+            'in errors: -> in sorted(errors, key=lambda one: -len(one["loc"])):',
+            "the order of their first errors",
         ),
-        knows_three_faults=("status < 500 -> (status < 500 or status > 503)", "500 and above"),
-        reads_the_message_first=(
-            "    if headers.get("
-            ' ->     if status == 403 and "rate limit" in message.lower():\n'
-            "        return 60.0 * 2.0**attempt\n    if headers.get(",
-            "before the message",
-        ),
-        reads_every_message=(
-            "    if status not in"
-            ' ->     if "rate limit" in message.lower() and "x-ratelimit-remaining" not in '
-            "headers:\n"
-            "        return 60.0 * 2.0**attempt\n    if status not in",
-            "whatever the message says",
-        ),
-        looks_for_half_of_the_words=('"rate limit" -> "limit"', "is about rights"),
     )
     | {
-        waits_for_everything_at_an_empty_limit: "does not depend on the requests left",
-        waits_a_minute_at_most: "attempt=10",
-        finds_both_words: "mentions no 'rate limit'",
+        removes_the_prefix_everywhere: "is left out only at the beginning",
     },
     "9.4": edits(
-        citation_url,
-        cites_a_range_always=(
-            'if line_end and line_end > line_start else "" -> if line_end else f"-L{line_start}"',
-            "one line is not a range",
+        readiness,
+        asks_one_after_the_other=(
+            "await asyncio.gather(*(state(check) for check in checks.values()))"
+            " -> [await state(check) for check in checks.values()]",
+            "all at the same time",
         ),
-        cites_the_first_line_only=("{last} -> ", "#L10-L20"),
-        quotes_nothing=("quote(path) -> path", "a # in a name"),
-        quotes_the_slashes_too=("quote(path) -> quote(path, safe='')", "the whole file"),
-        forgets_what_is_rendered=("{plain} -> ", "no lines to link to"),
-        minds_the_case_of_an_ending=("path.lower() -> path", "also with capital letters"),
-        finds_the_ending_anywhere=(
-            "path.lower().endswith(RENDERED) -> any(one in path.lower() for one in RENDERED)",
-            "its ending is .py",
+        waits_for_ever=("asyncio.wait_for(check(), timeout) -> check()", "a wait that never ends"),
+        lets_the_error_out=("except Exception -> except ZeroDivisionError", "raises any exception"),
+        tells_the_error=(
+            'except Exception:\n            return "missing"'
+            " -> except Exception as error:\n            return str(error)",
+            "raises any exception",
         ),
-        shows_the_source_of_a_whole_file=(
-            "        return url\n"
-            ' ->         return url + "?plain=1" * path.lower().endswith(RENDERED)\n',
-            "the formatted page is better",
+        always_answers_200=("(200 if is_ready else 503) -> 200", "the status is 503"),
+        forgets_to_await=(
+            "return await asyncio.wait_for(check(), timeout)"
+            ' -> check().close()\n            return "ready"',
+            "under its own name",
         ),
-        knows_markdown_alone=('(RENDERED) -> (".md")', "RENDERED"),
-        wants_both_lines_to_be_missing=(
-            '        return url\n ->         return f"{url}#L{line_end}" if line_end else url\n',
-            "without the first line",
-        ),
-        quotes_by_hand=("{quote(path)} -> {path.replace(' ', '%20').replace('#', '%23')}", "é"),
-        cites_a_branch=("not is_sha(commit) -> False", "a branch moves"),
-        refuses_two_names=('not is_sha(commit) -> commit in ("main", "master")', "it is a tag"),
-        takes_the_beginning_of_a_hash=(
-            'not is_sha(commit) -> not re.fullmatch("[0-9a-f]{7,40}", commit)',
-            "only the beginning of a hash",
-        ),
-        counts_the_characters=("not is_sha(commit) -> len(commit) != 40", "is not a hash"),
-        looks_at_the_beginning=(
-            "not is_sha(commit) -> not is_sha(commit[:40])",
-            "one digit too many",
-        ),
-        refuses_a_branch_only_with_lines=(
-            "not is_sha(commit) -> line_start and not is_sha(commit)",
-            "a whole file of a branch",
-        ),
-        raises_what_python_raises=("raise InputError( -> raise TypeError(", "TypeError"),
     )
     | {
-        writes_none_into_it: "the whole file",
-        gives_no_address_for_a_branch: "a branch moves",
-        makes_the_letters_small: "in small letters",
-        looks_at_the_extension: "one of RENDERED and nothing else",
-        overlooks_a_line_feed: "a line feed is after the hash",
+        stops_at_the_first: "raises any exception",
+        leaves_checks_at_work: "still running",
+        is_no_coroutine: "something to await",
+        blocks_the_loop: "no result after",
+        takes_every_answer_for_ready: "in the answer, unchanged",
+        has_a_timeout_of_its_own: "longer than `timeout`",
+        knows_one_kind_of_error: "raises any exception",
+        gives_up_with_the_first: "even if another fails",
+        catches_three_kinds: "an exception of any kind",
+        finds_ready_in_a_text: "only the text `ready`",
+        asks_twice: "ask it once",
+        names_them_as_they_answer: "under its own name, also if another",
+        waits_for_one_after_the_other: "the time of each begins when all are asked",
     },
 }

@@ -1,545 +1,318 @@
-"""Plausible wrong versions of lab 10's exercises, and what the check's message names."""
+"""Wrong answers to lab 10 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-import json
-from hashlib import sha256
+import hashlib
+from dataclasses import replace
+from posixpath import splitext
 
-from kfp import dsl
-from kfp.dsl import Dataset
-
-from course_lib.pipeline.corpus import shard_of
+from course_lib.errors import InputError
+from course_lib.loader.github.names import RENDERED, citation_url
+from course_lib.loader.github.tree import TREE, blob_sha, list_tree
+from course_lib.loader.github.waiting import wait_time
 from tests.unit.teaching.edits import edits
 
-# --- 10.1 shard_of ---
+# --- 10.1 blob_sha ---
 
 
-def hashes_with_a_secret(name, shards):
-    if shards < 1:
-        raise ValueError
-    return hash(name) % shards
+def _sha1(data):
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
-def takes_8_hexadecimal_digits(name, shards):
-    return int(sha256(name.encode()).hexdigest()[:8], 16) % shards
+def writes_two_characters_for_the_zero(content):
+    return _sha1(f"blob {len(content)}\\0".encode() + content)
 
 
-# --- 10.2 split_part ---
+def counts_characters(content):
+    text = content.decode("utf-8", "replace")
+    return _sha1(f"blob {len(text)}\0".encode() + content)
 
 
-def _split(documents, chunks, shard, *, mode="w", all_of_them=False, dumped=False, is_small=False):
-    from pathlib import Path
+def reads_it_as_text(content):
+    return _sha1(f"blob {len(content)}\0{content.decode()}".encode())
 
-    from course_lib.loader import split_document
-    from course_lib.pipeline.corpus import Shard
-    from course_lib.records import Document
 
-    mine, lines = 0, []
-    with open(documents.path, encoding="utf-8") as file:
-        for one in map(json.loads, file):
-            if all_of_them or Shard.parse(shard).holds(one["name"]):
-                mine += 1
-                size = {"chunk_size": 200} if is_small else {}
-                document = Document(Path(one["name"]), one["name"], one["content"])
-                found = split_document(document, **size)
-                lines += [piece.content if dumped else piece.to_json() for piece in found]
-    with open(chunks.path, mode, encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in lines)
-    return mine, len(lines)
+# --- 10.2 list_tree ---
 
 
-def takes_json_from_the_notebook(documents, chunks, shard):
-    with open(documents.path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+def _put(prefix, entries):
+    return [replace(one, path=prefix + one.path) for one in entries if one.mode != TREE]
 
 
-def splits_every_document(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard, all_of_them=True)
-    chunks.metadata.update(documents=mine, chunks=lines)
+def keeps_the_truncated_part_as_well(read, sha, prefix="", within=()):
+    entries, truncated = read(sha, True)
+    found = _put(prefix, entries)
+    if truncated:
+        found += list_tree(read, sha, prefix, within)
+    return found
 
 
-def writes_text_without_records(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard, dumped=True)
-    chunks.metadata.update(documents=mine, chunks=lines)
+def always_asks_folder_by_folder(read, sha, prefix="", within=()):
+    found = []
+    for one in read(sha, False)[0]:
+        if one.mode == TREE:
+            found += always_asks_folder_by_folder(read, one.sha, f"{prefix}{one.path}/", within)
+        else:
+            found += _put(prefix, [one])
+    return found
 
 
-def cuts_smaller(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard, is_small=True)
-    chunks.metadata.update(documents=mine, chunks=lines)
+def walks_on_folder_by_folder(read, sha, prefix="", within=()):
+    entries, truncated = read(sha, True)
+    if not truncated:
+        return _put(prefix, entries)
+    return always_asks_folder_by_folder(read, sha, prefix, within)
 
 
-def forgets_the_metadata(documents, chunks, shard, split=_split):
-    split(documents, chunks, shard)
+def makes_new_entries_without_a_size(read, sha, prefix="", within=()):
+    return [replace(one, path=prefix + one.path, size=None) for one in read(sha, True)[0]]
 
 
-def counts_all_documents(documents, chunks, shard, split=_split):
-    from pathlib import Path
+# --- 10.3 wait_time ---
 
-    _, lines = split(documents, chunks, shard)
-    every = len(Path(documents.path).read_text("utf-8").splitlines())
-    chunks.metadata.update(documents=every, chunks=lines)
 
+def waits_for_everything_at_an_empty_limit(status, headers, message="", attempt=0):
+    return wait_time(403 if headers.get("x-ratelimit-remaining") == "0" else status,
+                     headers, message, attempt)  # fmt: skip
 
-def counts_in_floats(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=float(mine), chunks=float(lines))
 
+# --- 10.4 citation_url ---
 
-def writes_nothing_for_an_empty_shard(documents, chunks, shard, split=_split):
-    from pathlib import Path
 
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-    if not lines:
-        Path(chunks.path).unlink()
+def writes_none_into_it(web, commit, path, line_start=None, line_end=None):
+    return f"{citation_url(web, commit, path)}#L{line_start}-L{line_end}"
 
 
-def keeps_what_was_there_for_an_empty_shard(documents, chunks, shard, split=_split):
-    from pathlib import Path
-
-    left = Path(chunks.path).read_text("utf-8") if Path(chunks.path).exists() else ""
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-    if not lines:
-        Path(chunks.path).write_text(left, encoding="utf-8")
-
-
-def sorts_by_name(documents, chunks, shard, split=_split):
-    from pathlib import Path
-
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-    found = Path(chunks.path).read_text("utf-8").split("\n")[:-1]
-    found.sort(key=lambda line: line[line.index("sourcePath") :])
-    Path(chunks.path).write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
-
-
-def leaves_out_empty_documents(documents, chunks, shard, split=_split):
-    import json
-    from pathlib import Path
-
-    _, lines = split(documents, chunks, shard)
-    names = {
-        json.loads(line)["sourcePath"]
-        for line in Path(chunks.path).read_text("utf-8").split("\n")[:-1]
-    }
-    chunks.metadata.update(documents=len(names), chunks=lines)
-
-
-def reads_one_digit_of_a_shard(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, f"{shard[0]}/{shard[-1]}")
-    chunks.metadata.update(documents=mine, chunks=lines)
-
-
-def returns_the_counts(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-    return lines
-
-
-# --- 10.3 collect ---
-
-
-def _differ(own, count):
-    return len(own) != count
-
-
-def _cut(own):
-    return own and not own[-1].endswith("\n")
-
-
-def _collect(
-    parts,
-    chunks,
-    *,
-    mode="w",
-    newline="\n",
-    is_wrong=_differ,
-    is_cut=_cut,
-    is_sorted=False,
-    change=list,
-):
-    lines = []
-    for part in parts:
-        with open(part.path, encoding="utf-8", newline=newline) as file:
-            own = file.readlines()
-        if is_wrong(own, part.metadata["chunks"]) or is_cut(own):
-            raise ValueError(part.metadata)
-        lines += change(own)
-    with open(chunks.path, mode, encoding="utf-8", newline="\n") as file:
-        file.writelines(sorted(lines) if is_sorted else lines)
-    count = int(sum(part.metadata["documents"] for part in parts))
-    chunks.metadata.update(documents=count, chunks=len(lines))
-    return len(lines)
-
-
-def returns_a_float(parts, chunks, collect=_collect):
-    collect(parts, chunks)
-    return sum(part.metadata["chunks"] for part in parts)
-
-
-def hands_on_floats(parts, chunks, collect=_collect):
-    total = collect(parts, chunks)
-    chunks.metadata["documents"] = sum(part.metadata["documents"] for part in parts)
-    return total
-
-
-def trusts_the_metadata(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, count: False)
-
-
-def compares_the_total(parts, chunks, collect=_collect):
-    from pathlib import Path
-
-    found = sum(Path(part.path).read_text("utf-8").count("\n") for part in parts)
-    if found != sum(part.metadata["chunks"] for part in parts):
-        raise ValueError("incomplete")
-    return collect(parts, chunks, is_wrong=lambda own, count: False)
-
-
-def compares_the_last_part(parts, chunks, collect=_collect):
-    from pathlib import Path
-
-    for part in parts:
-        found = Path(part.path).read_text("utf-8").count("\n")
-    if found != part.metadata["chunks"]:
-        raise ValueError("incomplete")
-    return collect(parts, chunks, is_wrong=lambda own, count: False)
-
-
-def drops_equal_lines(parts, chunks, collect=_collect):
-    from pathlib import Path
-
-    collect(parts, chunks)
-    lines = dict.fromkeys(Path(chunks.path).read_text("utf-8").split("\n")[:-1])
-    Path(chunks.path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    chunks.metadata["chunks"] = len(lines)
-    return len(lines)
-
-
-def sorts_the_parts(parts, chunks, collect=_collect):
-    return collect(sorted(parts, key=lambda part: part.path), chunks)
-
-
-def writes_only_if_there_is_something(parts, chunks, collect=_collect):
-    from pathlib import Path
-
-    left = Path(chunks.path).read_text("utf-8") if Path(chunks.path).exists() else ""
-    total = collect(parts, chunks)
-    if not total:
-        Path(chunks.path).write_text(left, encoding="utf-8")
-    return total
-
-
-def passes_over_what_is_wholly_lost(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, count: own and len(own) != count)
-
-
-def passes_over_a_count_of_zero(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, count: count and len(own) != count)
-
-
-def counts_lines_with_text(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, n: len([*filter(str.strip, own)]) != n)
-
-
-def drops_empty_lines(parts, chunks, collect=_collect):
-    return collect(parts, chunks, change=lambda own: [one for one in own if one.strip()])
-
-
-def strips_the_lines(parts, chunks, collect=_collect):
-    return collect(parts, chunks, change=lambda own: [f"{one.strip()}\n" for one in own])
-
-
-def reads_the_lines_as_text(parts, chunks, collect=_collect):
-    return collect(parts, chunks, newline=None)
-
-
-def counts_half_a_line(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_cut=lambda own: False)
-
-
-def notices_only_what_is_lost(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, count: len(own) < count)
-
-
-def splits_at_every_separator(parts, chunks, collect=_collect):
-    from pathlib import Path
-
-    for part in parts:
-        if len(Path(part.path).read_text("utf-8").splitlines()) != part.metadata["chunks"]:
-            raise ValueError("incomplete")
-    return collect(parts, chunks)
-
-
-def appends_to_what_is_there(parts, chunks, collect=_collect):
-    return collect(parts, chunks, mode="a")
-
-
-def sorts_the_lines(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_sorted=True)
-
-
-def keeps_only_the_last_part(parts, chunks, collect=_collect):
-    for part in parts:
-        total = collect([part], chunks)
-    return total
-
-
-def counts_the_parts(parts, chunks, collect=_collect):
-    total = collect(parts, chunks)
-    chunks.metadata["documents"] = len(parts)
-    return total
-
-
-def takes_a_function_from_the_notebook(parts, chunks):
-    return _collect(parts, chunks)
-
-
-# --- 10.4 build_pipeline ---
-
-
-def _wired(read_folder, split_part, collect, *, folder=None, limit=2, retries=2, shard=None):
-    own_folder, own_shard = folder, shard
-
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(
-        folder: str,
-        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
-    ) -> Dataset:
-        read = read_folder(folder=own_folder or folder)
-        with dsl.ParallelFor(shards, parallelism=limit) as shard:
-            part = split_part(documents=read.output, shard=own_shard or shard)
-            if retries:
-                part.set_retry(retries)
-        return collect(parts=dsl.Collected(part.output)).outputs["chunks"]
-
-    return split_in_shards
-
-
-def returns_nothing(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read_folder(folder=folder)
-
-
-def has_another_name(read_folder, split_part, collect):
-    @dsl.pipeline(name="shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read_folder(folder=folder)
-
-    return split_in_shards
-
-
-def has_no_default(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str]):
-        read_folder(folder=folder)
-
-    return split_in_shards
-
-
-def has_a_default_of_none(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(
-        folder: str = None,  # noqa: RUF013
-        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
-    ):
-        read_folder(folder=folder)
-
-    return split_in_shards
-
-
-def reads_a_folder_of_its_own(read_folder, split_part, collect):
-    return _wired(read_folder, split_part, collect, folder="data/documents")
-
-
-def splits_in_no_loop(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read = read_folder(folder=folder)
-        split_part(documents=read.output, shard="0/1").set_retry(2)
-        read_folder(folder=folder)
-
-    return split_in_shards
-
-
-def reads_once_a_shard(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        with dsl.ParallelFor(shards, parallelism=2) as shard:
-            read = read_folder(folder=folder)
-            part = split_part(documents=read.output, shard=shard).set_retry(2)
-        collect(parts=dsl.Collected(part.output))
-
-    return split_in_shards
-
-
-def sets_no_limit(read_folder, split_part, collect):
-    return _wired(read_folder, split_part, collect, limit=None)
-
-
-def never_retries(read_folder, split_part, collect):
-    return _wired(read_folder, split_part, collect, retries=0)
-
-
-def splits_the_same_shard(read_folder, split_part, collect):
-    return _wired(read_folder, split_part, collect, shard="0/3")
-
-
-def has_no_output(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read = read_folder(folder=folder)
-        with dsl.ParallelFor(shards, parallelism=2) as shard:
-            part = split_part(documents=read.output, shard=shard).set_retry(2)
-        collect(parts=dsl.Collected(part.output))
-
-    return split_in_shards
-
-
-@dsl.component(base_image="python:3.13-slim")
-def split_part(documents: dsl.Input[Dataset], chunks: dsl.Output[Dataset], shard: str):
-    pass
-
-
-split_step = split_part
-
-
-def takes_a_component_from_the_notebook(read_folder, split_part, collect):
-    return _wired(read_folder, split_step, collect)
+def gives_no_address_for_a_branch(web, commit, path, line_start=None, line_end=None):
+    try:
+        return citation_url(web, commit, path, line_start, line_end)
+    except InputError:
+        return None
 
 
 # --- found by playing learners ---
 
 
-def forgets_folders_of_documents(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard)
-    with open(chunks.path, encoding="utf-8") as file:
-        text = file.read().replace("docs/a.md", "a.md")
-    with open(chunks.path, "w", encoding="utf-8") as file:
-        file.write(text)
-    chunks.metadata.update(documents=mine, chunks=lines)
+def writes_the_length_in_hexadecimal(content):
+    return _sha1(f"blob {len(content):x}\0".encode() + content)
 
 
-def reads_lines_at_every_separator(documents, chunks, shard, split=_split):
-    import json
-    from pathlib import Path
+def lists_ordinary_files_of_a_folder(read, sha, prefix="", within=()):
+    def plain(sha, recursive):
+        entries, truncated = read(sha, recursive)
+        if not recursive:
+            entries = [one for one in entries if one.mode in ("100644", TREE)]
+        return entries, truncated
 
-    for line in Path(documents.path).read_text("utf-8").splitlines():
-        json.loads(line)
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-
-
-def ends_without_a_line_feed(parts, chunks):
-    from pathlib import Path
-
-    lines = [line for part in parts for line in Path(part.path).read_text("utf-8").split("\n")[:-1]]
-    Path(chunks.path).write_text("\n".join(lines), "utf-8")
-    counts = {
-        name: int(sum(part.metadata[name] for part in parts)) for name in ("documents", "chunks")
-    }
-    chunks.metadata.update(counts)
-    return len(lines)
+    return list_tree(plain, sha, prefix, within)
 
 
-def declares_an_artifact(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def pipeline(
-        folder: str,
-        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
-    ) -> dsl.Artifact:
-        read = read_folder(folder=folder)
-        with dsl.ParallelFor(shards, parallelism=2) as shard:
-            part = split_part(documents=read.outputs["documents"], shard=shard)
-            part.set_retry(num_retries=2)
-        return collect(parts=dsl.Collected(part.outputs["chunks"])).outputs["chunks"]
-
-    return pipeline
+def waits_a_minute_at_most(status, headers, message="", attempt=0):
+    seconds = wait_time(status, headers, message, attempt)
+    return min(seconds, 60.0) if seconds and status >= 500 else seconds
 
 
-def calls_the_pipeline(read_folder, split_part, collect):
-    return declares_an_artifact(read_folder, split_part, collect)(folder="data")
+def makes_the_letters_small(web, commit, path, line_start=None, line_end=None):
+    return citation_url(web, commit.lower(), path, line_start, line_end)
+
+
+def looks_at_the_extension(web, commit, path, line_start=None, line_end=None):
+    url = citation_url(web, commit, path, line_start, line_end)
+    rendered = splitext(path.lower())[1] in RENDERED
+    return url if rendered else url.replace("?plain=1", "")
+
+
+def finds_both_words(status, headers, message="", attempt=0):
+    both = all(word in message.lower() for word in ("rate", "limit"))
+    return wait_time(status, headers, "rate limit" if both else "", attempt)
+
+
+def overlooks_a_line_feed(web, commit, path, line_start=None, line_end=None):
+    if commit == commit.strip():
+        return citation_url(web, commit, path, line_start, line_end)
+    return citation_url(web, commit.strip(), path, line_start, line_end)
 
 
 MUTANTS = {
     "10.1": edits(
-        shard_of,
-        takes_all_32_bytes=("digest[:8] -> digest", "the first 8 bytes of the digest"),
-        reads_from_the_small_end=('"big" -> "little"', "the most significant first"),
-        leaves_out_other_letters=(
-            'encode("utf-8") -> encode("ascii", "ignore")',
-            "in UTF-8 the name is the bytes",
-        ),
-        ignores_case=("name.encode -> name.lower().encode", "A.md and a.md are different names"),
-        counts_from_one=("% shards -> % shards + 1", "shards are counted from 0"),
-        divides_by_nothing=("if shards < 1 -> if False", "there has to be at least 1 shard"),
-        takes_a_negative_number=("shards < 1 -> shards == 0", "shard_of('a.md', -2)"),
-        forgets_the_folder=('name.encode -> name.split("/")[-1].encode', "its folder counts"),
-        strips_the_name=(
-            "name.encode -> name.strip().encode",
-            "a blank is a character of the name",
-        ),
+        blob_sha,
+        hashes_the_content_alone=("head + content -> content", "it is the SHA-1 of b'blob 6"),
+        puts_the_head_behind=("head + content -> content + head", "it is the SHA-1 of b'blob 6"),
+        returns_bytes=("hexdigest -> digest", "it is the SHA-1 of b'blob 6"),
     )
     | {
-        hashes_with_a_secret: "the first 8 bytes of the digest",
-        takes_8_hexadecimal_digits: "the first 8 bytes of the digest",
+        writes_two_characters_for_the_zero: "it is the SHA-1 of b'blob 6",
+        counts_characters: "two bytes",
+        reads_it_as_text: "UnicodeDecodeError",
+        writes_the_length_in_hexadecimal: "written in decimal",
     },
-    "10.2": {
-        takes_json_from_the_notebook: "takes json from the notebook",
-        keeps_what_was_there_for_an_empty_shard: "also with an empty file",
-        sorts_by_name: "the others follow in the order of the file",
-        splits_every_document: "a.md is in shard 1 of 2",
-        reads_one_digit_of_a_shard: "more than one digit",
-        writes_text_without_records: "which is a line",
-        cuts_smaller: "a longer document gives two chunks",
-        forgets_the_metadata: "chunks.metadata",
-        counts_all_documents: "'documents': 2",
-        leaves_out_empty_documents: "an empty document is one document without chunks",
-        counts_in_floats: "counts are whole numbers",
-        writes_nothing_for_an_empty_shard: "no file at chunks.path",
-        returns_the_counts: "a component must return nothing",
-        forgets_folders_of_documents: "with the folder",
-        reads_lines_at_every_separator: "only a line feed ends a line",
+    "10.2": edits(
+        list_tree,
+        believes_a_truncated_answer=("if not truncated -> if True", "the answer was truncated"),
+        lists_folders_too=(
+            "[entry for entry in entries if entry.mode != TREE] -> entries",
+            "folders are not in the result",
+        ),
+        forgets_the_prefix=(
+            "prefix + entry.path -> entry.path",
+            "the prefix comes before the path",
+        ),
+        forgets_the_folders_above=('f"{path}/" -> f"{entry.path}/"', "x is truncated, too"),
+        stops_after_one_level=(
+            'list_tree(read, entry.sha, f"{path}/", within)'
+            ' -> [replace(one, path=f"{path}/{one.path}") for one in read(entry.sha, '
+            "False)[0] if one.mode != TREE]",
+            "x is truncated, too",
+        ),
+        returns_a_short_list=("    if truncated ->     if False", "the list would be incomplete"),
+        looks_at_everything=(
+            "not within or any(is_within(path, one) or is_within(one, path) for one in within)"
+            " -> True",
+            "it contains nothing that is wanted",
+        ),
+        skips_the_folders_on_the_way=(
+            "is_within(path, one) or is_within(one, path) -> is_within(path, one)",
+            "apps contains apps/kfp",
+        ),
+        skips_the_folders_below=(
+            "is_within(path, one) or is_within(one, path) -> is_within(one, path) and one != path",
+            "apps contains apps/kfp",
+        ),
+        loses_the_size_where_it_is_truncated=(
+            "append(replace(entry, path=path)) -> append(TreeEntry(path, entry.mode, entry.sha))",
+            "hash and size stay",
+        ),
+        compares_how_names_begin=(
+            "is_within(path, one) or is_within(one, path)"
+            " -> path.startswith(one) or one.startswith(path)",
+            "only the beginning of apps",
+        ),
+        forgets_what_is_wanted_below=(
+            'f"{path}/", within) -> f"{path}/")',
+            "for the folders of a folder",
+        ),
+        raises_another_error=("raise AnswerError( -> raise RuntimeError(", "AnswerError"),
+    )
+    | {
+        keeps_the_truncated_part_as_well: "the answer was truncated",
+        always_asks_folder_by_folder: "one request is enough",
+        walks_on_folder_by_folder: "recursively first",
+        makes_new_entries_without_a_size: "folders are not in the result",
+        lists_ordinary_files_of_a_folder: "but programs, links and submodules are not",
     },
-    "10.3": {
-        returns_a_float: "a sum of floats is a float",
-        hands_on_floats: "counts are whole numbers",
-        trusts_the_metadata: "a line is missing",
-        compares_the_total: "the other has lost one",
-        compares_the_last_part: "the first part has 1 line and not 2",
-        notices_only_what_is_lost: "one line too many",
-        splits_at_every_separator: "only a line feed ends a line",
-        passes_over_what_is_wholly_lost: "all lines are missing",
-        passes_over_a_count_of_zero: "the metadata say 0 chunks",
-        counts_lines_with_text: "also an empty line",
-        drops_empty_lines: "also an empty line",
-        strips_the_lines: "without a change, with their spaces",
-        reads_the_lines_as_text: "also a carriage return",
-        counts_half_a_line: "ends with half a line without",
-        drops_equal_lines: "two equal lines are two chunks",
-        appends_to_what_is_there: "overwrite what a failed attempt left",
-        writes_only_if_there_is_something: "also with an empty file",
-        sorts_the_lines: "do not sort the lines",
-        sorts_the_parts: "the order of the parts",
-        keeps_only_the_last_part: "all lines, in the order of the parts",
-        counts_the_parts: "the sums of both counts",
-        takes_a_function_from_the_notebook: "takes _collect from the notebook",
-        ends_without_a_line_feed: "each line ends with a line feed",
+    "10.3": edits(
+        wait_time,
+        looks_at_its_own_clock=(
+            'parsedate_to_datetime(headers["date"]).timestamp() -> time.time()',
+            "by the server's clock",
+        ),
+        forgets_the_second_more=(" + 1 -> ", "plus one second"),
+        waits_less_than_nothing=(
+            'max(0.0, int(headers["x-ratelimit-reset"]) - now)'
+            ' -> int(headers["x-ratelimit-reset"]) - now',
+            "the reset is in the past",
+        ),
+        looks_at_the_reset_first=(
+            '"retry-after" in headers'
+            ' -> "retry-after" in headers and "x-ratelimit-reset" not in headers',
+            "retry-after comes first",
+        ),
+        knows_no_429=("(403, 429) -> (403,)", "the server says how long"),
+        waits_for_every_403=(
+            "attempt\n    return None -> attempt\n    return 60.0 if status == 403 else None",
+            "is about rights",
+        ),
+        waits_whatever_is_left=(
+            'headers.get("x-ratelimit-remaining") == "0" -> "x-ratelimit-reset" in headers',
+            "is about rights",
+        ),
+        minds_upper_case=(".lower() -> ", "the message mentions a rate limit"),
+        pauses_grow_by_addition=(
+            "2.0**attempt -> (attempt + 1)",
+            "the message mentions a rate limit",
+        ),
+        always_waits_as_long=("2.0**attempt -> 1.0", "the message mentions a rate limit"),
+        gives_a_limit_a_second=("60.0 *  -> ", "the message mentions a rate limit"),
+        repeats_a_404=("(403, 429) -> (403, 404, 429)", "a 404 is not a limit"),
+        returns_text=(
+            'float(headers["retry-after"]) -> headers["retry-after"]',
+            "the server says how long",
+        ),
+        obeys_whatever_the_status=(
+            'and status < 500 -> and status < 500 and "retry-after" not in headers',
+            "would be the same",
+        ),
+        takes_zero_for_nothing=(
+            '"retry-after" in headers -> float(headers.get("retry-after", 0))',
+            "0 seconds",
+        ),
+        knows_three_faults=("status < 500 -> (status < 500 or status > 503)", "500 and above"),
+        reads_the_message_first=(
+            "    if headers.get("
+            ' ->     if status == 403 and "rate limit" in message.lower():\n'
+            "        return 60.0 * 2.0**attempt\n    if headers.get(",
+            "before the message",
+        ),
+        reads_every_message=(
+            "    if status not in"
+            ' ->     if "rate limit" in message.lower() and "x-ratelimit-remaining" not in '
+            "headers:\n"
+            "        return 60.0 * 2.0**attempt\n    if status not in",
+            "whatever the message says",
+        ),
+        looks_for_half_of_the_words=('"rate limit" -> "limit"', "is about rights"),
+    )
+    | {
+        waits_for_everything_at_an_empty_limit: "does not depend on the requests left",
+        waits_a_minute_at_most: "attempt=10",
+        finds_both_words: "mentions no 'rate limit'",
     },
-    "10.4": {
-        returns_nothing: "nothing was returned",
-        has_another_name: "its name",
-        has_no_default: "the default of shards",
-        has_a_default_of_none: "without it there is nothing to read",
-        reads_a_folder_of_its_own: "the folder that is read",
-        splits_in_no_loop: "each component is used once",
-        reads_once_a_shard: "only the splitting is done for each shard",
-        sets_no_limit: "2 at the same time",
-        never_retries: "has 2 retries",
-        splits_the_same_shard: "each turn of the loop has its own",
-        has_no_output: "it returns the output of collect",
-        takes_a_component_from_the_notebook: "use the three arguments",
-        calls_the_pipeline: "returned and not called",
-        declares_an_artifact: "the pipeline's own `-> Dataset`",
+    "10.4": edits(
+        citation_url,
+        cites_a_range_always=(
+            'if line_end and line_end > line_start else "" -> if line_end else f"-L{line_start}"',
+            "one line is not a range",
+        ),
+        cites_the_first_line_only=("{last} -> ", "#L10-L20"),
+        quotes_nothing=("quote(path) -> path", "a # in a name"),
+        quotes_the_slashes_too=("quote(path) -> quote(path, safe='')", "the whole file"),
+        forgets_what_is_rendered=("{plain} -> ", "no lines to link to"),
+        minds_the_case_of_an_ending=("path.lower() -> path", "also with capital letters"),
+        finds_the_ending_anywhere=(
+            "path.lower().endswith(RENDERED) -> any(one in path.lower() for one in RENDERED)",
+            "its ending is .py",
+        ),
+        shows_the_source_of_a_whole_file=(
+            "        return url\n"
+            ' ->         return url + "?plain=1" * path.lower().endswith(RENDERED)\n',
+            "the formatted page is better",
+        ),
+        knows_markdown_alone=('(RENDERED) -> (".md")', "RENDERED"),
+        wants_both_lines_to_be_missing=(
+            '        return url\n ->         return f"{url}#L{line_end}" if line_end else url\n',
+            "without the first line",
+        ),
+        quotes_by_hand=("{quote(path)} -> {path.replace(' ', '%20').replace('#', '%23')}", "é"),
+        cites_a_branch=("not is_sha(commit) -> False", "a branch moves"),
+        refuses_two_names=('not is_sha(commit) -> commit in ("main", "master")', "it is a tag"),
+        takes_the_beginning_of_a_hash=(
+            'not is_sha(commit) -> not re.fullmatch("[0-9a-f]{7,40}", commit)',
+            "only the beginning of a hash",
+        ),
+        counts_the_characters=("not is_sha(commit) -> len(commit) != 40", "is not a hash"),
+        looks_at_the_beginning=(
+            "not is_sha(commit) -> not is_sha(commit[:40])",
+            "one digit too many",
+        ),
+        refuses_a_branch_only_with_lines=(
+            "not is_sha(commit) -> line_start and not is_sha(commit)",
+            "a whole file of a branch",
+        ),
+        raises_what_python_raises=("raise InputError( -> raise TypeError(", "TypeError"),
+    )
+    | {
+        writes_none_into_it: "the whole file",
+        gives_no_address_for_a_branch: "a branch moves",
+        makes_the_letters_small: "in small letters",
+        looks_at_the_extension: "one of RENDERED and nothing else",
+        overlooks_a_line_feed: "a line feed is after the hash",
     },
 }

@@ -1,391 +1,545 @@
-"""Wrong answers to lab 11 that a learner would plausibly write; see `mutants_lab01.py`."""
+"""Plausible wrong versions of lab 11's exercises, and what the check's message names."""
 
-import re
+import json
+from hashlib import sha256
 
-from course_lib.indexing.plan import Plan, make_plan
-from course_lib.xray.catalogue import delete_orphans, names_to_embed
-from course_lib.xray.suggestions import COLUMNS, nearest_packages_query
+from kfp import dsl
+from kfp.dsl import Dataset
+
+from course_lib.pipeline.corpus import shard_of
 from tests.unit.teaching.edits import edits
 
-# --- 11.1 make_plan ---
+# --- 11.1 shard_of ---
 
 
-def compares_names_only(current, stored):
-    return Plan(
-        skip=[key for key in current if key in stored],
-        add=[key for key in current if key not in stored],
-        remove=[key for key in stored if key not in current],
-    )
+def hashes_with_a_secret(name, shards):
+    if shards < 1:
+        raise ValueError
+    return hash(name) % shards
 
 
-def adds_what_changed(current, stored):
-    return Plan(
-        skip=[key for key, state in current.items() if stored.get(key) == state],
-        add=[key for key, state in current.items() if stored.get(key) != state],
-        remove=[key for key in stored if key not in current],
-    )
+def takes_8_hexadecimal_digits(name, shards):
+    return int(sha256(name.encode()).hexdigest()[:8], 16) % shards
 
 
-def removes_what_changed(current, stored):
-    plan = make_plan(current, stored)
-    plan.remove.extend(plan.change)
-    return plan
+# --- 11.2 split_part ---
 
 
-def compares_by_position(current, stored):
-    plan = make_plan(current, stored)
-    if list(current) == list(stored):
-        return plan
-    pairs = list(zip(current.items(), stored.items(), strict=False))
-    same = [new[0] for new, old in pairs if new == old]
-    moved = [key for key in plan.skip if key not in same]
-    return Plan(same, plan.add, [*plan.change, *moved], plan.remove)
+def _split(documents, chunks, shard, *, mode="w", all_of_them=False, dumped=False, is_small=False):
+    from pathlib import Path
+
+    from course_lib.loader import split_document
+    from course_lib.pipeline.corpus import Shard
+    from course_lib.records import Document
+
+    mine, lines = 0, []
+    with open(documents.path, encoding="utf-8") as file:
+        for one in map(json.loads, file):
+            if all_of_them or Shard.parse(shard).holds(one["name"]):
+                mine += 1
+                size = {"chunk_size": 200} if is_small else {}
+                document = Document(Path(one["name"]), one["name"], one["content"])
+                found = split_document(document, **size)
+                lines += [piece.content if dumped else piece.to_json() for piece in found]
+    with open(chunks.path, mode, encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    return mine, len(lines)
 
 
-def takes_sets_of_pairs(current, stored):
-    same = set(current.items()) & set(stored.items())
-    plan = make_plan(current, stored)
-    return Plan([key for key, _ in same], plan.add, plan.change, plan.remove)
+def takes_json_from_the_notebook(documents, chunks, shard):
+    with open(documents.path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
 
 
-def ignores_capitals_of_states(current, stored):
-    def lowered(states):
-        return {
-            key: state.casefold() if isinstance(state, str) else state
-            for key, state in states.items()
-        }
-
-    return make_plan(lowered(current), lowered(stored))
+def splits_every_document(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard, all_of_them=True)
+    chunks.metadata.update(documents=mine, chunks=lines)
 
 
-def returns_a_dictionary(current, stored):
-    plan = make_plan(current, stored)
-    return {"skip": plan.skip, "add": plan.add, "change": plan.change, "remove": plan.remove}
+def writes_text_without_records(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard, dumped=True)
+    chunks.metadata.update(documents=mine, chunks=lines)
 
 
-# --- 11.2 names_to_embed ---
+def cuts_smaller(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard, is_small=True)
+    chunks.metadata.update(documents=mine, chunks=lines)
 
 
-def looks_for_the_model_within_a_name(texts, made_of, model):
-    return [
-        name
-        for name, text in texts.items()
-        if name not in made_of or made_of[name][0] != text or model not in made_of[name][1]
-    ]
+def forgets_the_metadata(documents, chunks, shard, split=_split):
+    split(documents, chunks, shard)
 
 
-def names_it_for_each_reason(texts, made_of, model):
-    found = []
-    for name, text in texts.items():
-        old_text, old_model = made_of.get(name, (None, model))
-        if old_text != text:
-            found.append(name)
-        if old_model != model:
-            found.append(name)
-    return found
+def counts_all_documents(documents, chunks, shard, split=_split):
+    from pathlib import Path
+
+    _, lines = split(documents, chunks, shard)
+    every = len(Path(documents.path).read_text("utf-8").splitlines())
+    chunks.metadata.update(documents=every, chunks=lines)
 
 
-# --- 11.3 delete_orphans ---
+def counts_in_floats(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=float(mine), chunks=float(lines))
 
 
-def _delete(conn, where, values):
-    rows = conn.execute(
-        f"DELETE FROM xray_packages AS package WHERE {where} RETURNING package.name", values
-    ).fetchall()
-    return sorted(name for (name,) in rows)
+def writes_nothing_for_an_empty_shard(documents, chunks, shard, split=_split):
+    from pathlib import Path
+
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+    if not lines:
+        Path(chunks.path).unlink()
 
 
-UNUSED = (
-    "NOT EXISTS (SELECT FROM xray_used AS used "
-    "WHERE used.language = package.language AND used.name = package.name)"
-)
+def keeps_what_was_there_for_an_empty_shard(documents, chunks, shard, split=_split):
+    from pathlib import Path
+
+    left = Path(chunks.path).read_text("utf-8") if Path(chunks.path).exists() else ""
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+    if not lines:
+        Path(chunks.path).write_text(left, encoding="utf-8")
 
 
-def deletes_all_of_them(conn, language, names):
-    return _delete(conn, "language = %s AND name = ANY(%s)", [language, list(names)])
+def sorts_by_name(documents, chunks, shard, split=_split):
+    from pathlib import Path
+
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+    found = Path(chunks.path).read_text("utf-8").split("\n")[:-1]
+    found.sort(key=lambda line: line[line.index("sourcePath") :])
+    Path(chunks.path).write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
 
 
-def puts_names_into_the_statement(conn, language, names):
-    some = ", ".join(f"'{name}'" for name in names) or "NULL"
-    return _delete(conn, f"language = %s AND name IN ({some}) AND {UNUSED}", [language])
+def leaves_out_empty_documents(documents, chunks, shard, split=_split):
+    import json
+    from pathlib import Path
+
+    _, lines = split(documents, chunks, shard)
+    names = {
+        json.loads(line)["sourcePath"]
+        for line in Path(chunks.path).read_text("utf-8").split("\n")[:-1]
+    }
+    chunks.metadata.update(documents=len(names), chunks=lines)
 
 
-def cannot_take_no_names(conn, language, names):
-    marks = ", ".join(["%s"] * len(names))
-    return _delete(conn, f"language = %s AND name IN ({marks}) AND {UNUSED}", [language, *names])
+def reads_one_digit_of_a_shard(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, f"{shard[0]}/{shard[-1]}")
+    chunks.metadata.update(documents=mine, chunks=lines)
 
 
-# --- 11.4 nearest_packages_query ---
+def returns_the_counts(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+    return lines
 
 
-SIMILARITY = "1 - (package.embedding <=> %(vector)s) AS similarity"
-OURS = "mine.tenant_id = %(tenant)s AND mine.project = %(project)s AND mine.language = %(language)s"
-NEAREST_FIRST = "package.embedding <=> %(vector)s, mine.name"
+# --- 11.3 collect ---
 
 
-def filters_what_was_found(vector, project, language, model, k=5, tenant="local"):
-    query = f"""
-        SELECT {COLUMNS}, {SIMILARITY}
-        FROM (SELECT * FROM xray_packages WHERE model = %(model)s
-              ORDER BY embedding <=> %(vector)s, name LIMIT %(k)s) AS package
-        JOIN xray_report_packages AS mine USING (language, name)
-        WHERE {OURS} ORDER BY {NEAREST_FIRST}"""
-    return query, locals()
+def _differ(own, count):
+    return len(own) != count
 
 
-def takes_values_by_position(vector, project, language, model, k=5, tenant="local"):
-    query, _ = nearest_packages_query(vector, project, language, model, k, tenant)
-    values = [vector, tenant, project, language, model, vector, k]
-    return re.sub(r"%\(\w+\)s", "%s", query), values
+def _cut(own):
+    return own and not own[-1].endswith("\n")
+
+
+def _collect(
+    parts,
+    chunks,
+    *,
+    mode="w",
+    newline="\n",
+    is_wrong=_differ,
+    is_cut=_cut,
+    is_sorted=False,
+    change=list,
+):
+    lines = []
+    for part in parts:
+        with open(part.path, encoding="utf-8", newline=newline) as file:
+            own = file.readlines()
+        if is_wrong(own, part.metadata["chunks"]) or is_cut(own):
+            raise ValueError(part.metadata)
+        lines += change(own)
+    with open(chunks.path, mode, encoding="utf-8", newline="\n") as file:
+        file.writelines(sorted(lines) if is_sorted else lines)
+    count = int(sum(part.metadata["documents"] for part in parts))
+    chunks.metadata.update(documents=count, chunks=len(lines))
+    return len(lines)
+
+
+def returns_a_float(parts, chunks, collect=_collect):
+    collect(parts, chunks)
+    return sum(part.metadata["chunks"] for part in parts)
+
+
+def hands_on_floats(parts, chunks, collect=_collect):
+    total = collect(parts, chunks)
+    chunks.metadata["documents"] = sum(part.metadata["documents"] for part in parts)
+    return total
+
+
+def trusts_the_metadata(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, count: False)
+
+
+def compares_the_total(parts, chunks, collect=_collect):
+    from pathlib import Path
+
+    found = sum(Path(part.path).read_text("utf-8").count("\n") for part in parts)
+    if found != sum(part.metadata["chunks"] for part in parts):
+        raise ValueError("incomplete")
+    return collect(parts, chunks, is_wrong=lambda own, count: False)
+
+
+def compares_the_last_part(parts, chunks, collect=_collect):
+    from pathlib import Path
+
+    for part in parts:
+        found = Path(part.path).read_text("utf-8").count("\n")
+    if found != part.metadata["chunks"]:
+        raise ValueError("incomplete")
+    return collect(parts, chunks, is_wrong=lambda own, count: False)
+
+
+def drops_equal_lines(parts, chunks, collect=_collect):
+    from pathlib import Path
+
+    collect(parts, chunks)
+    lines = dict.fromkeys(Path(chunks.path).read_text("utf-8").split("\n")[:-1])
+    Path(chunks.path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    chunks.metadata["chunks"] = len(lines)
+    return len(lines)
+
+
+def sorts_the_parts(parts, chunks, collect=_collect):
+    return collect(sorted(parts, key=lambda part: part.path), chunks)
+
+
+def writes_only_if_there_is_something(parts, chunks, collect=_collect):
+    from pathlib import Path
+
+    left = Path(chunks.path).read_text("utf-8") if Path(chunks.path).exists() else ""
+    total = collect(parts, chunks)
+    if not total:
+        Path(chunks.path).write_text(left, encoding="utf-8")
+    return total
+
+
+def passes_over_what_is_wholly_lost(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, count: own and len(own) != count)
+
+
+def passes_over_a_count_of_zero(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, count: count and len(own) != count)
+
+
+def counts_lines_with_text(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, n: len([*filter(str.strip, own)]) != n)
+
+
+def drops_empty_lines(parts, chunks, collect=_collect):
+    return collect(parts, chunks, change=lambda own: [one for one in own if one.strip()])
+
+
+def strips_the_lines(parts, chunks, collect=_collect):
+    return collect(parts, chunks, change=lambda own: [f"{one.strip()}\n" for one in own])
+
+
+def reads_the_lines_as_text(parts, chunks, collect=_collect):
+    return collect(parts, chunks, newline=None)
+
+
+def counts_half_a_line(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_cut=lambda own: False)
+
+
+def notices_only_what_is_lost(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, count: len(own) < count)
+
+
+def splits_at_every_separator(parts, chunks, collect=_collect):
+    from pathlib import Path
+
+    for part in parts:
+        if len(Path(part.path).read_text("utf-8").splitlines()) != part.metadata["chunks"]:
+            raise ValueError("incomplete")
+    return collect(parts, chunks)
+
+
+def appends_to_what_is_there(parts, chunks, collect=_collect):
+    return collect(parts, chunks, mode="a")
+
+
+def sorts_the_lines(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_sorted=True)
+
+
+def keeps_only_the_last_part(parts, chunks, collect=_collect):
+    for part in parts:
+        total = collect([part], chunks)
+    return total
+
+
+def counts_the_parts(parts, chunks, collect=_collect):
+    total = collect(parts, chunks)
+    chunks.metadata["documents"] = len(parts)
+    return total
+
+
+def takes_a_function_from_the_notebook(parts, chunks):
+    return _collect(parts, chunks)
+
+
+# --- 11.4 build_pipeline ---
+
+
+def _wired(read_folder, split_part, collect, *, folder=None, limit=2, retries=2, shard=None):
+    own_folder, own_shard = folder, shard
+
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(
+        folder: str,
+        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
+    ) -> Dataset:
+        read = read_folder(folder=own_folder or folder)
+        with dsl.ParallelFor(shards, parallelism=limit) as shard:
+            part = split_part(documents=read.output, shard=own_shard or shard)
+            if retries:
+                part.set_retry(retries)
+        return collect(parts=dsl.Collected(part.output)).outputs["chunks"]
+
+    return split_in_shards
+
+
+def returns_nothing(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read_folder(folder=folder)
+
+
+def has_another_name(read_folder, split_part, collect):
+    @dsl.pipeline(name="shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read_folder(folder=folder)
+
+    return split_in_shards
+
+
+def has_no_default(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str]):
+        read_folder(folder=folder)
+
+    return split_in_shards
+
+
+def has_a_default_of_none(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(
+        folder: str = None,  # noqa: RUF013
+        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
+    ):
+        read_folder(folder=folder)
+
+    return split_in_shards
+
+
+def reads_a_folder_of_its_own(read_folder, split_part, collect):
+    return _wired(read_folder, split_part, collect, folder="data/documents")
+
+
+def splits_in_no_loop(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read = read_folder(folder=folder)
+        split_part(documents=read.output, shard="0/1").set_retry(2)
+        read_folder(folder=folder)
+
+    return split_in_shards
+
+
+def reads_once_a_shard(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        with dsl.ParallelFor(shards, parallelism=2) as shard:
+            read = read_folder(folder=folder)
+            part = split_part(documents=read.output, shard=shard).set_retry(2)
+        collect(parts=dsl.Collected(part.output))
+
+    return split_in_shards
+
+
+def sets_no_limit(read_folder, split_part, collect):
+    return _wired(read_folder, split_part, collect, limit=None)
+
+
+def never_retries(read_folder, split_part, collect):
+    return _wired(read_folder, split_part, collect, retries=0)
+
+
+def splits_the_same_shard(read_folder, split_part, collect):
+    return _wired(read_folder, split_part, collect, shard="0/3")
+
+
+def has_no_output(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read = read_folder(folder=folder)
+        with dsl.ParallelFor(shards, parallelism=2) as shard:
+            part = split_part(documents=read.output, shard=shard).set_retry(2)
+        collect(parts=dsl.Collected(part.output))
+
+    return split_in_shards
+
+
+@dsl.component(base_image="python:3.13-slim")
+def split_part(documents: dsl.Input[Dataset], chunks: dsl.Output[Dataset], shard: str):
+    pass
+
+
+split_step = split_part
+
+
+def takes_a_component_from_the_notebook(read_folder, split_part, collect):
+    return _wired(read_folder, split_step, collect)
 
 
 # --- found by playing learners ---
 
 
-def sorts_the_keys(current, stored):
-    return make_plan({key: current[key] for key in sorted(current)}, stored)
+def forgets_folders_of_documents(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard)
+    with open(chunks.path, encoding="utf-8") as file:
+        text = file.read().replace("docs/a.md", "a.md")
+    with open(chunks.path, "w", encoding="utf-8") as file:
+        file.write(text)
+    chunks.metadata.update(documents=mine, chunks=lines)
 
 
-def takes_keys_out_of_what_was_stored(current, stored):
-    plan = make_plan(current, stored)
-    for key in current:
-        stored.pop(key, None)
-    return plan
+def reads_lines_at_every_separator(documents, chunks, shard, split=_split):
+    import json
+    from pathlib import Path
+
+    for line in Path(documents.path).read_text("utf-8").splitlines():
+        json.loads(line)
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
 
 
-def ignores_capitals_of_texts(texts, made_of, model):
-    return [n for n in names_to_embed(texts, made_of, model) if _other(texts[n], made_of, n, model)]
+def ends_without_a_line_feed(parts, chunks):
+    from pathlib import Path
+
+    lines = [line for part in parts for line in Path(part.path).read_text("utf-8").split("\n")[:-1]]
+    Path(chunks.path).write_text("\n".join(lines), "utf-8")
+    counts = {
+        name: int(sum(part.metadata[name] for part in parts)) for name in ("documents", "chunks")
+    }
+    chunks.metadata.update(counts)
+    return len(lines)
 
 
-def _other(text, made_of, name, model):
-    was = made_of.get(name)
-    return was is None or was[1] != model or was[0].lower() != text.lower()
+def declares_an_artifact(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def pipeline(
+        folder: str,
+        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
+    ) -> dsl.Artifact:
+        read = read_folder(folder=folder)
+        with dsl.ParallelFor(shards, parallelism=2) as shard:
+            part = split_part(documents=read.outputs["documents"], shard=shard)
+            part.set_retry(num_retries=2)
+        return collect(parts=dsl.Collected(part.outputs["chunks"])).outputs["chunks"]
+
+    return pipeline
 
 
-def ignores_blanks_of_texts(texts, made_of, model):
-    kept = {name: (text.strip(), own) for name, (text, own) in made_of.items()}
-    return names_to_embed(texts, kept, model)
-
-
-def embeds_equal_texts_once(texts, made_of, model):
-    first = {}
-    for name in names_to_embed(texts, made_of, model):
-        first.setdefault(texts[name], name)
-    return list(first.values())
-
-
-def embeds_all_where_a_model_is_another(texts, made_of, model):
-    others = any(own != model for name, (_, own) in made_of.items() if name in texts)
-    return list(texts) if others else names_to_embed(texts, made_of, model)
-
-
-def begins_with_what_has_a_vector(texts, made_of, model):
-    found = names_to_embed(texts, made_of, model)
-    return sorted(found, key=lambda name: name not in made_of)
+def calls_the_pipeline(read_folder, split_part, collect):
+    return declares_an_artifact(read_folder, split_part, collect)(folder="data")
 
 
 MUTANTS = {
     "11.1": edits(
-        make_plan,
-        forgets_to_remove=(
-            "plan.remove.extend(key for key in stored if key not in current) -> pass",
-            "it is not there any more",
+        shard_of,
+        takes_all_32_bytes=("digest[:8] -> digest", "the first 8 bytes of the digest"),
+        reads_from_the_small_end=('"big" -> "little"', "the most significant first"),
+        leaves_out_other_letters=(
+            'encode("utf-8") -> encode("ascii", "ignore")',
+            "in UTF-8 the name is the bytes",
         ),
-        asks_whether_the_state_is_true=(
-            'key not in stored -> stored.get(key) in (None, "")',
-            "an empty text is a state, too",
-        ),
-        takes_none_for_not_stored=(
-            "key not in stored -> stored.get(key) is None",
-            "it was stored, and its state was None",
-        ),
-        finds_equal_what_was_not_stored=(
-            "key not in stored: -> key not in stored and state is not None:",
-            "stored[key] -> stored.get(key)",
-            "it was not stored, and its state is None now",
-        ),
-        compares_texts_of_states=(
-            "stored[key] == state -> str(stored[key]) == str(state)",
-            "1 and '1' are not equal",
-        ),
-        compares_states_with_all_others=(
-            "if key not in stored -> if key not in stored and state not in stored.values()",
-            "stored[key] == state -> state in stored.values()",
-            "a and b are two keys",
-        ),
-        compares_objects=(
-            "stored[key] == state -> stored[key] is state",
-            "although they are two objects",
-        ),
-        takes_smaller_states_for_old=(
-            "stored[key] == state -> stored[key] == state or repr(state) < repr(stored[key])",
-            "a smaller state is another state",
-        ),
-        compares_types=(
-            "stored[key] == state -> type(stored[key]) is type(state) and stored[key] == state",
-            "1 and 1.0 are equal",
-        ),
-        compares_reprs=(
-            "stored[key] == state -> repr(stored[key]) == repr(state)",
-            "in any order of their keys",
+        ignores_case=("name.encode -> name.lower().encode", "A.md and a.md are different names"),
+        counts_from_one=("% shards -> % shards + 1", "shards are counted from 0"),
+        divides_by_nothing=("if shards < 1 -> if False", "there has to be at least 1 shard"),
+        takes_a_negative_number=("shards < 1 -> shards == 0", "shard_of('a.md', -2)"),
+        forgets_the_folder=('name.encode -> name.split("/")[-1].encode', "its folder counts"),
+        strips_the_name=(
+            "name.encode -> name.strip().encode",
+            "a blank is a character of the name",
         ),
     )
     | {
-        compares_names_only: "the same key has another state",
-        adds_what_changed: "the same key has another state",
-        removes_what_changed: "the same key has another state",
-        compares_by_position: "only the order is different",
-        takes_sets_of_pairs: "which cannot be in a set",
-        ignores_capitals_of_states: "'A' and 'a' are not equal",
-        returns_a_dictionary: "Plan",
-        sorts_the_keys: "are in no order",
-        takes_keys_out_of_what_was_stored: "its caller still needs it",
+        hashes_with_a_secret: "the first 8 bytes of the digest",
+        takes_8_hexadecimal_digits: "the first 8 bytes of the digest",
     },
-    "11.2": edits(
-        names_to_embed,
-        embeds_everything=(
-            " if made_of.get(name) != (text, model) -> ",
-            "this text and this model made the vector",
-        ),
-        embeds_what_is_new=(
-            "made_of.get(name) != (text, model) -> name not in made_of",
-            "another text made the vector",
-        ),
-        ignores_the_text=(
-            'made_of.get(name) != (text, model) -> made_of.get(name, ("", ""))[1] != model',
-            "another text made the vector",
-        ),
-        looks_for_the_text_anywhere=(
-            "made_of.get(name) != (text, model) -> (text, model) not in made_of.values()",
-            "typer has a vector of the same text",
-        ),
-        sorts_the_names=(
-            "in texts -> in sorted(texts",
-            ".items() -> .items())",
-            "in the order of `texts`",
-        ),
-        leaves_empty_texts_out=(
-            "made_of.get(name) != (text, model) -> made_of.get(name) != (text, model) and text",
-            "an empty text is a text",
-        ),
-    )
-    | {
-        looks_for_the_model_within_a_name: "another model, mini-2, made the vector",
-        names_it_for_each_reason: "each name is returned once",
-        ignores_capitals_of_texts: "another capital or blank",
-        ignores_blanks_of_texts: "another capital or blank",
-        embeds_equal_texts_once: "although their texts are equal",
-        embeds_all_where_a_model_is_another: "only typer's vector",
-        begins_with_what_has_a_vector: "whatever has a vector already",
+    "11.2": {
+        takes_json_from_the_notebook: "takes json from the notebook",
+        keeps_what_was_there_for_an_empty_shard: "also with an empty file",
+        sorts_by_name: "the others follow in the order of the file",
+        splits_every_document: "a.md is in shard 1 of 2",
+        reads_one_digit_of_a_shard: "more than one digit",
+        writes_text_without_records: "which is a line",
+        cuts_smaller: "a longer document gives two chunks",
+        forgets_the_metadata: "chunks.metadata",
+        counts_all_documents: "'documents': 2",
+        leaves_out_empty_documents: "an empty document is one document without chunks",
+        counts_in_floats: "counts are whole numbers",
+        writes_nothing_for_an_empty_shard: "no file at chunks.path",
+        returns_the_counts: "a component must return nothing",
+        forgets_folders_of_documents: "with the folder",
+        reads_lines_at_every_separator: "only a line feed ends a line",
     },
-    "11.3": edits(
-        delete_orphans,
-        deletes_every_orphan=(
-            " AND package.name = ANY(%s) -> ",
-            ", list(names) -> ",
-            "it is not in `names`",
-        ),
-        forgets_the_language=(
-            "package.language = %s AND  -> ",
-            "[language,  -> [",
-            "only Python's rich was removed",
-        ),
-        counts_uses_in_other_languages=(
-            "used.language = package.language AND  -> ",
-            "only Go's package of this name is in use",
-        ),
-        knows_python_alone=(
-            "package.language = %s -> package.language = 'python'",
-            "[language,  -> [",
-            "only Go's rich was removed",
-        ),
-        counts_the_uses_of_one_tenant=(
-            "xray_used AS used\n            WHERE"
-            " -> xray_report_packages AS used\n            WHERE tenant_id = 'local' AND",
-            "ForeignKeyViolation",
-        ),
-        counts_any_use_of_the_language=(
-            " AND used.name = package.name -> ",
-            "another project uses pillow",
-        ),
-        takes_names_for_patterns=("name = ANY -> name ILIKE ANY", "A_B and axb are not a_b"),
-        leaves_them_unsorted=(
-            "sorted(name for (name,) in rows) -> [name for (name,) in rows]",
-            "the names come back sorted",
-        ),
-        returns_what_it_was_given=(
-            "name for (name,) in rows -> names",
-            "no project uses bleach, and another project uses pillow",
-        ),
-        returns_how_many=("sorted(name for (name,) in rows) -> len(rows)", "['bleach']"),
-        leaves_tuples=("name for (name,) in rows -> rows", "no project uses bleach"),
-        commits_for_its_caller=(
-            '    return ->     conn.execute("COMMIT")\n    return',
-            "only the caller commits or rolls back",
-        ),
-    )
-    | {
-        deletes_all_of_them: "ForeignKeyViolation",
-        puts_names_into_the_statement: "pass names as parameters",
-        cannot_take_no_names: "SyntaxError",
+    "11.3": {
+        returns_a_float: "a sum of floats is a float",
+        hands_on_floats: "counts are whole numbers",
+        trusts_the_metadata: "a line is missing",
+        compares_the_total: "the other has lost one",
+        compares_the_last_part: "the first part has 1 line and not 2",
+        notices_only_what_is_lost: "one line too many",
+        splits_at_every_separator: "only a line feed ends a line",
+        passes_over_what_is_wholly_lost: "all lines are missing",
+        passes_over_a_count_of_zero: "the metadata say 0 chunks",
+        counts_lines_with_text: "also an empty line",
+        drops_empty_lines: "also an empty line",
+        strips_the_lines: "without a change, with their spaces",
+        reads_the_lines_as_text: "also a carriage return",
+        counts_half_a_line: "ends with half a line without",
+        drops_equal_lines: "two equal lines are two chunks",
+        appends_to_what_is_there: "overwrite what a failed attempt left",
+        writes_only_if_there_is_something: "also with an empty file",
+        sorts_the_lines: "do not sort the lines",
+        sorts_the_parts: "the order of the parts",
+        keeps_only_the_last_part: "all lines, in the order of the parts",
+        counts_the_parts: "the sums of both counts",
+        takes_a_function_from_the_notebook: "takes _collect from the notebook",
+        ends_without_a_line_feed: "each line ends with a line feed",
     },
-    "11.4": edits(
-        nearest_packages_query,
-        takes_every_project=(" AND mine.project = %(project)s -> ", "filter before you choose"),
-        takes_every_language=(
-            "mine.language = %(language)s AND  -> ",
-            "rspotify is a Ruby package",
-        ),
-        joins_by_name_alone=(
-            "USING (language, name) -> USING (name)",
-            "Ruby's spotipy is another package",
-        ),
-        keeps_what_has_no_vector=(
-            "package.model = %(model)s -> (package.model = %(model)s OR package.model IS NULL)",
-            "unknown has no vector",
-        ),
-        returns_the_distance=(
-            "1 - (package.embedding <=> %(vector)s) AS -> package.embedding <=> %(vector)s AS",
-            "1 - the cosine distance",
-        ),
-        takes_the_euclidean_distance=("<=> -> <->", "1 - the cosine distance"),
-        sorts_by_name=("BY package.embedding <=> %(vector)s, -> BY", "the nearest comes first"),
-        puts_the_farthest_first=(
-            "%(vector)s, mine -> %(vector)s DESC, mine",
-            "the nearest comes first",
-        ),
-        has_no_order_for_equals=(", mine.name\n -> \n", "sorted by name; rows have no order"),
-        leaves_equals_to_chance=("mine.name\n -> mine.name DESC\n", "of equal similarity, by name"),
-        sorts_rounded_similarities=(
-            "BY package.embedding <=> %(vector)s"
-            " -> BY round((package.embedding <=> %(vector)s)::numeric, 2)",
-            "only rounded are they equal",
-        ),
-        leaves_out_the_opposite=(
-            "%(model)s\n -> %(model)s AND package.embedding <=> %(vector)s <= 1\n",
-            "still the nearest that the project has",
-        ),
-        ignores_capitals=("mine.project = -> mine.project ILIKE", "Rider-App is another project"),
-        takes_every_tenant=(
-            "mine.tenant_id = %(tenant)s AND  -> ",
-            "acme has a project of the same name",
-        ),
-        takes_the_local_tenant=('"tenant": tenant -> "tenant": "local"', "tenant is acme"),
-        takes_every_model=(
-            "package.model = %(model)s -> package.embedding IS NOT NULL",
-            "from another model, mini-2",
-        ),
-        forgets_the_values=(', {**values, "vector": vector, "k": k} -> ', "tuple"),
-        returns_names_only=(
-            "{COLUMNS}, 1 - (package.embedding <=> %(vector)s) AS similarity -> mine.name",
-            "the columns ['name', 'version', 'description', 'similarity']",
-        ),
-        ignores_k=("%(k)s -> 5", "k is 1"),
-        takes_ten=("k: int = 5 -> k: int = 10", "the default of k is 5"),
-        settles_equals_by_description=("mine.name\n -> 3, 1\n", "whatever the descriptions are"),
-    )
-    | {
-        filters_what_was_found: "filter before you choose",
-        takes_values_by_position: "placeholders have names",
+    "11.4": {
+        returns_nothing: "nothing was returned",
+        has_another_name: "its name",
+        has_no_default: "the default of shards",
+        has_a_default_of_none: "without it there is nothing to read",
+        reads_a_folder_of_its_own: "the folder that is read",
+        splits_in_no_loop: "each component is used once",
+        reads_once_a_shard: "only the splitting is done for each shard",
+        sets_no_limit: "2 at the same time",
+        never_retries: "has 2 retries",
+        splits_the_same_shard: "each turn of the loop has its own",
+        has_no_output: "it returns the output of collect",
+        takes_a_component_from_the_notebook: "use the three arguments",
+        calls_the_pipeline: "returned and not called",
+        declares_an_artifact: "the pipeline's own `-> Dataset`",
     },
 }

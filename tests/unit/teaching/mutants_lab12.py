@@ -1,474 +1,391 @@
 """Wrong answers to lab 12 that a learner would plausibly write; see `mutants_lab01.py`."""
 
 import re
-from pathlib import PurePosixPath
 
-import numpy as np
-
-from course_lib.answers.budget import fit_passages
-from course_lib.answers.citations import check_citations
-from course_lib.answers.faithfulness import NUMBER, support
-from course_lib.answers.hints import find_hinted
-from course_lib.answers.selection import maximal_marginal_relevance
-from course_lib.answers.words import stems
+from course_lib.indexing.plan import Plan, make_plan
+from course_lib.xray.catalogue import delete_orphans, names_to_embed
+from course_lib.xray.suggestions import COLUMNS, nearest_packages_query
 from tests.unit.teaching.edits import edits
 
-# --- 12.1 find_hinted ---
+# --- 12.1 make_plan ---
 
 
-def alike(manifest, name):
+def compares_names_only(current, stored):
+    return Plan(
+        skip=[key for key in current if key in stored],
+        add=[key for key in current if key not in stored],
+        remove=[key for key in stored if key not in current],
+    )
+
+
+def adds_what_changed(current, stored):
+    return Plan(
+        skip=[key for key, state in current.items() if stored.get(key) == state],
+        add=[key for key, state in current.items() if stored.get(key) != state],
+        remove=[key for key in stored if key not in current],
+    )
+
+
+def removes_what_changed(current, stored):
+    plan = make_plan(current, stored)
+    plan.remove.extend(plan.change)
+    return plan
+
+
+def compares_by_position(current, stored):
+    plan = make_plan(current, stored)
+    if list(current) == list(stored):
+        return plan
+    pairs = list(zip(current.items(), stored.items(), strict=False))
+    same = [new[0] for new, old in pairs if new == old]
+    moved = [key for key in plan.skip if key not in same]
+    return Plan(same, plan.add, [*plan.change, *moved], plan.remove)
+
+
+def takes_sets_of_pairs(current, stored):
+    same = set(current.items()) & set(stored.items())
+    plan = make_plan(current, stored)
+    return Plan([key for key, _ in same], plan.add, plan.change, plan.remove)
+
+
+def ignores_capitals_of_states(current, stored):
+    def lowered(states):
+        return {
+            key: state.casefold() if isinstance(state, str) else state
+            for key, state in states.items()
+        }
+
+    return make_plan(lowered(current), lowered(stored))
+
+
+def returns_a_dictionary(current, stored):
+    plan = make_plan(current, stored)
+    return {"skip": plan.skip, "add": plan.add, "change": plan.change, "remove": plan.remove}
+
+
+# --- 12.2 names_to_embed ---
+
+
+def looks_for_the_model_within_a_name(texts, made_of, model):
     return [
-        p for base, some in manifest.items() if base.casefold() == name.casefold() for p in some
+        name
+        for name, text in texts.items()
+        if name not in made_of or made_of[name][0] != text or model not in made_of[name][1]
     ]
 
 
-def ends(path, hint, slash="/", fold=str.casefold):
-    return (slash + fold(path)).endswith(slash + fold(hint))
+def names_it_for_each_reason(texts, made_of, model):
+    found = []
+    for name, text in texts.items():
+        old_text, old_model = made_of.get(name, (None, model))
+        if old_text != text:
+            found.append(name)
+        if old_model != model:
+            found.append(name)
+    return found
 
 
-def looked_up(
-    is_meant=ends,
-    by_case=lambda manifest, name: manifest.get(name) or alike(manifest, name),
-    exact=lambda hint, paths: "/" in hint and hint in paths,
-    within=lambda path, hint: "/" in path and ends(hint, path),
-    choose=lambda paths: [max(paths, key=len)],
-):
-    """Return an answer to 12.1 of which a part may be wrong."""
-
-    def find_hinted(hint, manifest):
-        paths = by_case(manifest, PurePosixPath(hint).name)
-        if exact(hint, paths):
-            return [hint]
-        found = [path for path in paths if is_meant(path, hint)]
-        further = [path for path in paths if within(path, hint)]
-        return found or (choose(further) if further else [])
-
-    return find_hinted
+# --- 12.3 delete_orphans ---
 
 
-def takes_the_base_name_alone(hint, manifest):
-    return manifest.get(PurePosixPath(hint).name, [])
+def _delete(conn, where, values):
+    rows = conn.execute(
+        f"DELETE FROM xray_packages AS package WHERE {where} RETURNING package.name", values
+    ).fetchall()
+    return sorted(name for (name,) in rows)
 
 
-wants_the_whole_path = looked_up(is_meant=lambda path, hint: path == hint)
-forgets_the_slash = looked_up(is_meant=lambda path, hint: ends(path, hint, ""))
-forgets_that_it_may_be_the_path = looked_up(exact=lambda hint, paths: False)
-counts_capitals_of_base_names = looked_up(by_case=lambda manifest, name: manifest.get(name, []))
-counts_capitals_of_folders = looked_up(is_meant=lambda path, hint: ends(path, hint, fold=str))
-never_counts_capitals = looked_up(by_case=alike)
-takes_any_within = looked_up(choose=lambda paths: paths)
-takes_the_first_within = looked_up(choose=lambda paths: paths[:1])
-takes_the_last_of_equal_length = looked_up(choose=lambda paths: [max(reversed(paths), key=len)])
-takes_a_path_without_a_folder = looked_up(within=lambda path, hint: ends(hint, path))
-never_looks_further_down = looked_up(within=lambda path, hint: False)
-ends_within_a_folders_name = looked_up(
-    within=lambda path, hint: "/" in path and ends(hint, path, "")
+UNUSED = (
+    "NOT EXISTS (SELECT FROM xray_used AS used "
+    "WHERE used.language = package.language AND used.name = package.name)"
 )
 
 
-def expects_the_name(hint, manifest):
-    return looked_up(by_case=lambda manifest, name: manifest[name])(hint, manifest)
+def deletes_all_of_them(conn, language, names):
+    return _delete(conn, "language = %s AND name = ANY(%s)", [language, list(names)])
 
 
-# --- 12.2 maximal_marginal_relevance ---
+def puts_names_into_the_statement(conn, language, names):
+    some = ", ".join(f"'{name}'" for name in names) or "NULL"
+    return _delete(conn, f"language = %s AND name IN ({some}) AND {UNUSED}", [language])
 
 
-def sorts_by_relevance(relevance, vectors, count, *, diversity=0.3, taken=None):
-    return [int(place) for place in np.argsort(-np.asarray(relevance), kind="stable")[:count]]
+def cannot_take_no_names(conn, language, names):
+    marks = ", ".join(["%s"] * len(names))
+    return _delete(conn, f"language = %s AND name IN ({marks}) AND {UNUSED}", [language, *names])
 
 
-def chosen(relevance, vectors, count, diversity, taken, update):
-    likeness = np.zeros(len(relevance))
-    if taken is not None and len(taken) and len(relevance):
-        likeness = (vectors @ taken.T).max(axis=1)
-    left, order = set(range(len(relevance))), []
-    while left and len(order) < count:
-        best = max(
-            sorted(left),
-            key=lambda place: (1 - diversity) * relevance[place] - diversity * likeness[place],
-        )
-        order.append(best)
-        left.remove(best)
-        likeness = update(likeness, vectors @ vectors[best])
-    return order
+# --- 12.4 nearest_packages_query ---
 
 
-def weighed(relevance, vectors, count, gain, taken):
-    """Take one after the other by gain(relevance, likenesses to all that was taken)."""
-    chosen = [] if taken is None else list(taken)
-    left, order = list(range(len(relevance))), []
-    while left and len(order) < count:
-        best = max(left, key=lambda i: gain(relevance[i], [float(vectors[i] @ c) for c in chosen]))
-        order.append(best)
-        left.remove(best)
-        chosen.append(vectors[best])
-    return order
+SIMILARITY = "1 - (package.embedding <=> %(vector)s) AS similarity"
+OURS = "mine.tenant_id = %(tenant)s AND mine.project = %(project)s AND mine.language = %(language)s"
+NEAREST_FIRST = "package.embedding <=> %(vector)s, mine.name"
 
 
-def forgets_the_context_after_the_first(relevance, vectors, count, *, diversity=0.3, taken=None):
-    known = 0 if taken is None else len(taken)
-
-    def gain(worth, like):
-        return (1 - diversity) * worth - diversity * max(like[known:] or like, default=0)
-
-    return weighed(relevance, vectors, count, gain, taken)
-
-
-def lets_opposites_add(relevance, vectors, count, *, diversity=0.3, taken=None):
-    likeness = np.full(len(relevance), -1.0)
-    if taken is not None and len(taken) and len(relevance):
-        likeness = (vectors @ taken.T).max(axis=1)
-    order = []
-    while len(order) < min(count, len(relevance)):
-        if order:
-            likeness = np.maximum(likeness, vectors @ vectors[order[-1]])
-        has_context = order or taken is not None
-        worth = (1 - diversity) * np.array(relevance) - diversity * likeness * bool(has_context)
-        worth[order] = -np.inf
-        order.append(int(worth.argmax()))
-    return order
+def filters_what_was_found(vector, project, language, model, k=5, tenant="local"):
+    query = f"""
+        SELECT {COLUMNS}, {SIMILARITY}
+        FROM (SELECT * FROM xray_packages WHERE model = %(model)s
+              ORDER BY embedding <=> %(vector)s, name LIMIT %(k)s) AS package
+        JOIN xray_report_packages AS mine USING (language, name)
+        WHERE {OURS} ORDER BY {NEAREST_FIRST}"""
+    return query, locals()
 
 
-# --- 12.3 fit_passages ---
-
-
-def packs_as_much_as_possible(fixed, costs, scores, room):
-    if fixed > room:
-        raise ValueError("the question does not fit")
-    kept = []
-    for place in sorted(range(len(costs)), key=lambda place: -scores[place]):
-        if fixed + costs[place] + sum(costs[other] for other in kept) <= room:
-            kept.append(place)
-    return sorted(kept)
-
-
-# --- 12.4 check_citations ---
-
-
-def pairs(text, pattern=r"\[(\d+): ([^\[\]]+)\]"):
-    return [(int(n), path) for n, path in re.findall(pattern, text)]
-
-
-def once(numbers):
-    return list(dict.fromkeys(numbers))
-
-
-def equal(number, path, paths):
-    return 1 <= number <= len(paths) and paths[number - 1] == path
-
-
-def judged(
-    is_right=equal,
-    read=pairs,
-    tidy=once,
-    without=lambda together, before: together,
-    wrong=lambda together: [],
-):
-    """Return an answer to 12.4 of which a part may be wrong."""
-
-    def check_citations(sentences, paths):
-        found = [read(sentence) for sentence in sentences]
-        right = [[n for n, path in some if is_right(n, path, paths)] for some in found]
-        together = tidy(number for some in right for number in some)
-        flagged = [
-            f"[{n}: {path}]" for some in found for n, path in some if not is_right(n, path, paths)
-        ]
-        own = []
-        for some, good in zip(found, right, strict=True):
-            if good:
-                own.append(tidy(good))
-            else:
-                before = [number for each in own for number in each]
-                own.append(wrong(together) if some else without(together, before))
-        return own, flagged
-
-    return check_citations
-
-
-believes_the_number = judged(lambda n, path, paths: 1 <= n <= len(paths))
-believes_the_path = judged(lambda n, path, paths: path in paths)
-counts_from_zero = judged(lambda n, path, paths: n < len(paths) and paths[n] == path)
-takes_place_minus_one = judged(lambda n, path, paths: n <= len(paths) and paths[n - 1] == path)
-takes_part_of_a_path = judged(lambda n, path, paths: 1 <= n <= len(paths) and path in paths[n - 1])
-takes_more_than_a_path = judged(
-    lambda n, path, paths: 1 <= n <= len(paths) and path.startswith(paths[n - 1])
-)
-reads_one_digit = judged(read=lambda text: pairs(text, r"\[(\d): ([^\[\]]+)\]"))
-reads_paths_without_spaces = judged(read=lambda text: pairs(text, r"\[(\d+): ([\w./-]+)\]"))
-cites_twice = judged(tidy=list)
-sorts_the_numbers = judged(tidy=lambda numbers: sorted(set(numbers)))
-gives_nothing_without_a_citation = judged(without=lambda together, before: [])
-takes_what_came_before = judged(without=lambda together, before: once(before))
-sorts_all_of_them = judged(without=lambda together, before: sorted(together))
-takes_the_last_citation = judged(without=lambda together, before: before[-1:])
-forgives_wrong_citations = judged(wrong=lambda together: together)
-
-
-def stands_on_all_passages(sentences, paths):
-    everything = list(range(1, len(paths) + 1))
-    return judged(without=lambda together, before: everything)(sentences, paths)
-
-
-def flags_by_the_number(sentences, paths):
-    own, _ = judged()(sentences, paths)
-    cited = {number for some in own for number in some}
-    found = [pair for sentence in sentences for pair in pairs(sentence)]
-    return own, [f"[{n}: {path}]" for n, path in found if n not in cited]
-
-
-def flags_each_once(sentences, paths):
-    own, flagged = judged()(sentences, paths)
-    return own, list(dict.fromkeys(flagged))
-
-
-# --- 12.5 support ---
-
-
-def judged_by(
-    likeness=lambda cosines: max(0.0, float(cosines.max())),
-    words=lambda sentence, lines: stems(sentence) & set().union(*map(stems, lines)),
-    of=lambda sentence, lines: len(stems(sentence)),
-    both=lambda alike, share: (alike + share) / 2,
-    lacks=lambda sentence, lines: any(
-        one not in re.findall(NUMBER, " ".join(lines)) for one in re.findall(NUMBER, sentence)
-    ),
-):
-    """Return an answer to 12.5 of which a part may be wrong."""
-
-    def support(sentence, evidence, encode):
-        if not evidence or lacks(sentence, evidence):
-            return 0.0
-        vectors = encode([sentence, *evidence])
-        share = len(words(sentence, evidence)) / max(1, of(sentence, evidence))
-        return both(likeness(vectors[1:] @ vectors[0]), share)
-
-    return support
-
-
-takes_the_mean_of_the_lines = judged_by(likeness=lambda cosines: max(0.0, float(cosines.mean())))
-takes_the_first_line = judged_by(likeness=lambda cosines: max(0.0, float(cosines[0])))
-takes_negative_likeness = judged_by(likeness=lambda cosines: float(cosines.max()))
-makes_only_the_result_positive = judged_by(
-    likeness=lambda cosines: float(cosines.max()),
-    both=lambda alike, share: max(0.0, (alike + share) / 2),
-)
-believes_the_likeness = judged_by(both=lambda alike, share: alike)
-believes_the_words = judged_by(both=lambda alike, share: share)
-multiplies = judged_by(both=lambda alike, share: alike * share)
-takes_the_smaller = judged_by(both=min)
-adds_them = judged_by(both=lambda alike, share: alike + share)
-counts_words_as_they_are = judged_by(
-    words=lambda sentence, lines: set(sentence.lower().split()) & set(" ".join(lines).split()),
-    of=lambda sentence, lines: len(set(sentence.split())),
-)
-wants_all_words_in_one_line = judged_by(
-    words=lambda sentence, lines: max((stems(sentence) & stems(one) for one in lines), key=len)
-)
-divides_by_the_words_of_the_lines = judged_by(
-    of=lambda sentence, lines: len(set().union(*map(stems, lines)))
-)
-forgets_the_numbers = judged_by(lacks=lambda sentence, lines: False)
-finds_a_number_within_another = judged_by(
-    lacks=lambda sentence, lines: any(
-        one not in " ".join(lines) for one in re.findall(NUMBER, sentence)
-    )
-)
-is_content_with_one_number = judged_by(
-    lacks=lambda sentence, lines: (
-        bool(re.findall(NUMBER, sentence))
-        and not {*re.findall(NUMBER, sentence)} & {*re.findall(NUMBER, " ".join(lines))}
-    )
-)
-wants_the_numbers_in_the_first_line = judged_by(
-    lacks=lambda sentence, lines: any(
-        one not in re.findall(NUMBER, lines[0]) for one in re.findall(NUMBER, sentence)
-    )
-)
-
-
-def needs_a_line(sentence, evidence, encode):
-    return judged_by()(sentence, evidence, encode) if evidence else max([])
-
-
-def divides_by_nothing(sentence, evidence, encode):
-    if evidence and not stems(sentence):
-        return 1 / len(stems(sentence))
-    return judged_by()(sentence, evidence, encode)
+def takes_values_by_position(vector, project, language, model, k=5, tenant="local"):
+    query, _ = nearest_packages_query(vector, project, language, model, k, tenant)
+    values = [vector, tenant, project, language, model, vector, k]
+    return re.sub(r"%\(\w+\)s", "%s", query), values
 
 
 # --- found by playing learners ---
 
 
-def takes_the_exact_path_in_any_case(hint, manifest):
-    for paths in manifest.values():
-        for path in paths:
-            if "/" in hint and path != hint and path.lower() == hint.lower():
-                return [path]
-    return find_hinted(hint, manifest)
+def sorts_the_keys(current, stored):
+    return make_plan({key: current[key] for key in sorted(current)}, stored)
 
 
-def counts_capitals_further_down(hint, manifest):
-    found = find_hinted(hint, manifest)
-    return [path for path in found if len(path) >= len(hint) or hint.endswith(path)]
+def takes_keys_out_of_what_was_stored(current, stored):
+    plan = make_plan(current, stored)
+    for key in current:
+        stored.pop(key, None)
+    return plan
 
 
-def strikes_scores_out(fixed, costs, scores, room):
-    kept = fit_passages(fixed, costs, scores, room)
-    scores[:] = [score if place in kept else -1 for place, score in enumerate(scores)]
-    return kept
+def ignores_capitals_of_texts(texts, made_of, model):
+    return [n for n in names_to_embed(texts, made_of, model) if _other(texts[n], made_of, n, model)]
 
 
-def takes_the_beginning_of_a_path(sentences, paths):
-    whole = [
-        re.sub(r"\[1: docs/a\]", f"[1: {paths[0]}]" if paths else "", one) for one in sentences
-    ]
-    return check_citations(whole, paths)
+def _other(text, made_of, name, model):
+    was = made_of.get(name)
+    return was is None or was[1] != model or was[0].lower() != text.lower()
 
 
-def wants_all_numbers_in_one_line(sentence, evidence, encode):
-    numbers = set(re.findall(NUMBER, sentence))
-    if not any(numbers <= set(re.findall(NUMBER, line)) for line in evidence):
-        return 0.0
-    return support(sentence, evidence, encode)
+def ignores_blanks_of_texts(texts, made_of, model):
+    kept = {name: (text.strip(), own) for name, (text, own) in made_of.items()}
+    return names_to_embed(texts, kept, model)
+
+
+def embeds_equal_texts_once(texts, made_of, model):
+    first = {}
+    for name in names_to_embed(texts, made_of, model):
+        first.setdefault(texts[name], name)
+    return list(first.values())
+
+
+def embeds_all_where_a_model_is_another(texts, made_of, model):
+    others = any(own != model for name, (_, own) in made_of.items() if name in texts)
+    return list(texts) if others else names_to_embed(texts, made_of, model)
+
+
+def begins_with_what_has_a_vector(texts, made_of, model):
+    found = names_to_embed(texts, made_of, model)
+    return sorted(found, key=lambda name: name not in made_of)
 
 
 MUTANTS = {
-    "12.1": {
-        takes_the_base_name_alone: "leaves out what is elsewhere",
-        wants_the_whole_path: "one file with this name",
-        forgets_the_slash: "not after a slash",
-        forgets_that_it_may_be_the_path: "exactly this path",
-        counts_capitals_of_base_names: "capitals do not count",
-        counts_capitals_of_folders: "capitals do not count",
-        never_counts_capitals: "readme.md is another",
-        takes_any_within: "the longest",
-        takes_the_first_within: "the longest",
-        takes_the_last_of_equal_length: "of equally long paths",
-        takes_a_path_without_a_folder: "would fit any hint",
-        never_looks_further_down: "in a folder above the indexed one",
-        ends_within_a_folders_name: "xcmd is another folder",
-        expects_the_name: "capitals do not count",
-        takes_the_exact_path_in_any_case: "differs in capitals",
-        counts_capitals_further_down: "where the hint ends in the path",
+    "12.1": edits(
+        make_plan,
+        forgets_to_remove=(
+            "plan.remove.extend(key for key in stored if key not in current) -> pass",
+            "it is not there any more",
+        ),
+        asks_whether_the_state_is_true=(
+            'key not in stored -> stored.get(key) in (None, "")',
+            "an empty text is a state, too",
+        ),
+        takes_none_for_not_stored=(
+            "key not in stored -> stored.get(key) is None",
+            "it was stored, and its state was None",
+        ),
+        finds_equal_what_was_not_stored=(
+            "key not in stored: -> key not in stored and state is not None:",
+            "stored[key] -> stored.get(key)",
+            "it was not stored, and its state is None now",
+        ),
+        compares_texts_of_states=(
+            "stored[key] == state -> str(stored[key]) == str(state)",
+            "1 and '1' are not equal",
+        ),
+        compares_states_with_all_others=(
+            "if key not in stored -> if key not in stored and state not in stored.values()",
+            "stored[key] == state -> state in stored.values()",
+            "a and b are two keys",
+        ),
+        compares_objects=(
+            "stored[key] == state -> stored[key] is state",
+            "although they are two objects",
+        ),
+        takes_smaller_states_for_old=(
+            "stored[key] == state -> stored[key] == state or repr(state) < repr(stored[key])",
+            "a smaller state is another state",
+        ),
+        compares_types=(
+            "stored[key] == state -> type(stored[key]) is type(state) and stored[key] == state",
+            "1 and 1.0 are equal",
+        ),
+        compares_reprs=(
+            "stored[key] == state -> repr(stored[key]) == repr(state)",
+            "in any order of their keys",
+        ),
+    )
+    | {
+        compares_names_only: "the same key has another state",
+        adds_what_changed: "the same key has another state",
+        removes_what_changed: "the same key has another state",
+        compares_by_position: "only the order is different",
+        takes_sets_of_pairs: "which cannot be in a set",
+        ignores_capitals_of_states: "'A' and 'a' are not equal",
+        returns_a_dictionary: "Plan",
+        sorts_the_keys: "are in no order",
+        takes_keys_out_of_what_was_stored: "its caller still needs it",
     },
     "12.2": edits(
-        maximal_marginal_relevance,
-        forgets_what_is_taken=("taken is not None -> False", "a copy of the first two"),
-        looks_at_the_last_one_only=(
-            "np.maximum(similarity, vectors @ vectors[best]) -> vectors @ vectors[best]",
-            "two rounds before",
+        names_to_embed,
+        embeds_everything=(
+            " if made_of.get(name) != (text, model) -> ",
+            "this text and this model made the vector",
         ),
-        adds_likenesses_up=(
-            "max(axis=1) -> sum(axis=1)",
-            "np.maximum(similarity, vectors @ vectors[best])"
-            " -> similarity + vectors @ vectors[best]",
-            "only the most similar one counts",
+        embeds_what_is_new=(
+            "made_of.get(name) != (text, model) -> name not in made_of",
+            "another text made the vector",
         ),
-        takes_opposites_for_likes=(
-            "vectors @ vectors[best] -> abs(vectors @ vectors[best])",
-            "(vectors @ taken.T) -> abs(vectors @ taken.T)",
-            "below 0",
+        ignores_the_text=(
+            'made_of.get(name) != (text, model) -> made_of.get(name, ("", ""))[1] != model',
+            "another text made the vector",
         ),
-        does_not_weigh_the_relevance=(
-            "(1 - diversity) * worth -> worth",
-            "the second adds 0.4 - 0.25",
+        looks_for_the_text_anywhere=(
+            "made_of.get(name) != (text, model) -> (text, model) not in made_of.values()",
+            "typer has a vector of the same text",
         ),
-        swaps_the_weights=(
-            "(1 - diversity) * worth - diversity * -> diversity * worth - (1 - diversity) *",
-            "only relevance counts",
+        sorts_the_names=(
+            "in texts -> in sorted(texts",
+            ".items() -> .items())",
+            "in the order of `texts`",
         ),
-        takes_half_the_likeness=(
-            "diversity: float = 0.3 -> diversity: float = 0.5",
-            "without a diversity it is 0.3",
-        ),
-        takes_the_last_of_equals=(
-            "int(np.argmax(np.where(left, gain, -np.inf)))"
-            " -> len(worth) - 1 - int(np.argmax(np.where(left, gain, -np.inf)[::-1]))",
-            "the first candidate is taken",
-        ),
-        expects_a_row_of_what_is_taken=(
-            " and len(taken) and len(worth) -> ",
-            "`taken` has no rows",
+        leaves_empty_texts_out=(
+            "made_of.get(name) != (text, model) -> made_of.get(name) != (text, model) and text",
+            "an empty text is a text",
         ),
     )
     | {
-        sorts_by_relevance: "adds more",
-        forgets_the_context_after_the_first: "what the context had",
-        lets_opposites_add: "counts as 0: the second adds 0.15",
+        looks_for_the_model_within_a_name: "another model, mini-2, made the vector",
+        names_it_for_each_reason: "each name is returned once",
+        ignores_capitals_of_texts: "another capital or blank",
+        ignores_blanks_of_texts: "another capital or blank",
+        embeds_equal_texts_once: "although their texts are equal",
+        embeds_all_where_a_model_is_another: "only typer's vector",
+        begins_with_what_has_a_vector: "whatever has a vector already",
     },
     "12.3": edits(
-        fit_passages,
-        drops_the_last=(
-            "remove(min(reversed(kept), key=lambda place: scores[place])) -> pop()",
-            "the weakest goes",
+        delete_orphans,
+        deletes_every_orphan=(
+            " AND package.name = ANY(%s) -> ",
+            ", list(names) -> ",
+            "it is not in `names`",
         ),
-        drops_the_longest=(
-            "min(reversed(kept), key=lambda place: scores[place])"
-            " -> max(kept, key=lambda place: costs[place])",
-            "the weakest goes",
+        forgets_the_language=(
+            "package.language = %s AND  -> ",
+            "[language,  -> [",
+            "only Python's rich was removed",
         ),
-        sorts_by_score=(
-            "list(range(len(costs)))"
-            " -> sorted(range(len(costs)), key=lambda place: -scores[place])",
-            "remove(min(reversed(kept), key=lambda place: scores[place])) -> pop()",
-            "keep their order",
+        counts_uses_in_other_languages=(
+            "used.language = package.language AND  -> ",
+            "only Go's package of this name is in use",
         ),
-        takes_exactly_full_for_too_full=(
-            "while fixed -> while kept and fixed",
-            "kept) > room -> kept) >= room",
-            "tokens still fit",
+        knows_python_alone=(
+            "package.language = %s -> package.language = 'python'",
+            "[language,  -> [",
+            "only Go's rich was removed",
         ),
-        never_refuses=(
-            "if fixed > room -> if False",
-            "while fixed -> while kept and fixed",
-            "still too long",
+        counts_the_uses_of_one_tenant=(
+            "xray_used AS used\n            WHERE"
+            " -> xray_report_packages AS used\n            WHERE tenant_id = 'local' AND",
+            "ForeignKeyViolation",
         ),
-        lets_min_complain=("if fixed > room -> if False", "still too long"),
+        counts_any_use_of_the_language=(
+            " AND used.name = package.name -> ",
+            "another project uses pillow",
+        ),
+        takes_names_for_patterns=("name = ANY -> name ILIKE ANY", "A_B and axb are not a_b"),
+        leaves_them_unsorted=(
+            "sorted(name for (name,) in rows) -> [name for (name,) in rows]",
+            "the names come back sorted",
+        ),
+        returns_what_it_was_given=(
+            "name for (name,) in rows -> names",
+            "no project uses bleach, and another project uses pillow",
+        ),
+        returns_how_many=("sorted(name for (name,) in rows) -> len(rows)", "['bleach']"),
+        leaves_tuples=("name for (name,) in rows -> rows", "no project uses bleach"),
+        commits_for_its_caller=(
+            '    return ->     conn.execute("COMMIT")\n    return',
+            "only the caller commits or rolls back",
+        ),
     )
     | {
-        packs_as_much_as_possible: "does not come back",
-        strikes_scores_out: "its caller still needs it",
+        deletes_all_of_them: "ForeignKeyViolation",
+        puts_names_into_the_statement: "pass names as parameters",
+        cannot_take_no_names: "SyntaxError",
     },
-    "12.4": {
-        believes_the_number: "have to agree",
-        counts_from_zero: "the passages that it cites",
-        believes_the_path: "have no source",
-        takes_place_minus_one: "have no source",
-        cites_twice: "each once",
-        sorts_the_numbers: "in the order of the text",
-        takes_part_of_a_path: "of which a.md is a part",
-        takes_more_than_a_path: "which is another file",
-        reads_one_digit: "two digits",
-        reads_paths_without_spaces: "spaces and hyphens",
-        flags_each_once: "as often as it is in the text",
-        flags_by_the_number: "judged alone",
-        gives_nothing_without_a_citation: "cites nothing",
-        takes_what_came_before: "before it and after it",
-        sorts_all_of_them: "before it and after it",
-        takes_the_last_citation: "before it and after it",
-        stands_on_all_passages: "is cited nowhere",
-        forgives_wrong_citations: "have no source",
-        takes_the_beginning_of_a_path: "which only begins so",
-    },
-    "12.5": {
-        takes_the_mean_of_the_lines: "only the most similar line",
-        takes_the_first_line: "may be any of them",
-        takes_negative_likeness: "below 0",
-        makes_only_the_result_positive: "below 0",
-        believes_the_likeness: "two of the three words",
-        believes_the_words: "two of the three words",
-        multiplies: "two of the three words",
-        takes_the_smaller: "two of the three words",
-        adds_them: "two of the three words",
-        counts_words_as_they_are: "two of the three words",
-        wants_all_words_in_one_line: "all lines give the words",
-        divides_by_the_words_of_the_lines: "two of the three words",
-        forgets_the_numbers: "no line has the number 60",
-        finds_a_number_within_another: "a part of 50",
-        is_content_with_one_number: "each number counts",
-        wants_the_numbers_in_the_first_line: "not the most similar line",
-        needs_a_line: "without a line",
-        divides_by_nothing: "its share is 0",
-        wants_all_numbers_in_one_line: "each in a line of its own",
+    "12.4": edits(
+        nearest_packages_query,
+        takes_every_project=(" AND mine.project = %(project)s -> ", "filter before you choose"),
+        takes_every_language=(
+            "mine.language = %(language)s AND  -> ",
+            "rspotify is a Ruby package",
+        ),
+        joins_by_name_alone=(
+            "USING (language, name) -> USING (name)",
+            "Ruby's spotipy is another package",
+        ),
+        keeps_what_has_no_vector=(
+            "package.model = %(model)s -> (package.model = %(model)s OR package.model IS NULL)",
+            "unknown has no vector",
+        ),
+        returns_the_distance=(
+            "1 - (package.embedding <=> %(vector)s) AS -> package.embedding <=> %(vector)s AS",
+            "1 - the cosine distance",
+        ),
+        takes_the_euclidean_distance=("<=> -> <->", "1 - the cosine distance"),
+        sorts_by_name=("BY package.embedding <=> %(vector)s, -> BY", "the nearest comes first"),
+        puts_the_farthest_first=(
+            "%(vector)s, mine -> %(vector)s DESC, mine",
+            "the nearest comes first",
+        ),
+        has_no_order_for_equals=(", mine.name\n -> \n", "sorted by name; rows have no order"),
+        leaves_equals_to_chance=("mine.name\n -> mine.name DESC\n", "of equal similarity, by name"),
+        sorts_rounded_similarities=(
+            "BY package.embedding <=> %(vector)s"
+            " -> BY round((package.embedding <=> %(vector)s)::numeric, 2)",
+            "only rounded are they equal",
+        ),
+        leaves_out_the_opposite=(
+            "%(model)s\n -> %(model)s AND package.embedding <=> %(vector)s <= 1\n",
+            "still the nearest that the project has",
+        ),
+        ignores_capitals=("mine.project = -> mine.project ILIKE", "Rider-App is another project"),
+        takes_every_tenant=(
+            "mine.tenant_id = %(tenant)s AND  -> ",
+            "acme has a project of the same name",
+        ),
+        takes_the_local_tenant=('"tenant": tenant -> "tenant": "local"', "tenant is acme"),
+        takes_every_model=(
+            "package.model = %(model)s -> package.embedding IS NOT NULL",
+            "from another model, mini-2",
+        ),
+        forgets_the_values=(', {**values, "vector": vector, "k": k} -> ', "tuple"),
+        returns_names_only=(
+            "{COLUMNS}, 1 - (package.embedding <=> %(vector)s) AS similarity -> mine.name",
+            "the columns ['name', 'version', 'description', 'similarity']",
+        ),
+        ignores_k=("%(k)s -> 5", "k is 1"),
+        takes_ten=("k: int = 5 -> k: int = 10", "the default of k is 5"),
+        settles_equals_by_description=("mine.name\n -> 3, 1\n", "whatever the descriptions are"),
+    )
+    | {
+        filters_what_was_found: "filter before you choose",
+        takes_values_by_position: "placeholders have names",
     },
 }

@@ -156,7 +156,7 @@ def test_the_scorecard_has_a_line_for_each_corpus_and_the_learners_number_beside
     }  # fmt: skip
     assert "&lt;b&gt;hybrid" in bundle["text/html"]
     (mine / "retriever.py").write_text(
-        "# %% 7.4 fuse · lab 07 · 2026-11-25\n"
+        "# %% 8.2 fuse · lab 08 · 2026-11-25\n"
         "# in the place of course_lib.retriever.query.fuse\n\n"
         "def fuse(*rankings, **how):\n    return []\n",
         encoding="utf-8",

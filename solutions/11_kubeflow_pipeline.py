@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 10 · A pipeline
+# # 11 · A pipeline
 #
 # You will turn a notebook's functions into steps that can run on any machine. One of these steps will be killed in the middle, and you
 # will lose nothing.
@@ -16,7 +16,7 @@ embedding_model = ""
 # %%
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
-lab = start("10", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+lab = start("11", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
 lab.show.pipeline("pipeline")
 
 # %% [markdown]
@@ -75,16 +75,16 @@ for name in ("a.md", "b.md", "c.md"):
 # %% [markdown]
 # The last digits are `d`, `e` and `e`. So the names belong to shard 1, shard 0 and shard 0, on every machine.
 #
-# ## Exercise 10.1: the shard of a name
+# ## Exercise 11.1: the shard of a name
 
-# %% exercise="10.1"
+# %% exercise="11.1"
 from course_lib.pipeline.corpus import shard_of
 
 # %%
-lab.check("10.1", shard_of)
+lab.check("11.1", shard_of)
 
 # %%
-lab.hint("10.1")  # run again for the next hint
+lab.hint("11.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # Only the name decides, not its place in a list. So a file that is added next week does not move other files to another shard. If you
@@ -210,7 +210,7 @@ with open(read.path, encoding="utf-8") as file:
 # The component wrote 5, and you got 5.0. kfp keeps metadata in a `Struct` of protocol buffers. This format has only one kind of number,
 # a float. The same happens to numbers in lists and dictionaries. Soon this will cause an error.
 #
-# ## Exercise 10.2: split one shard
+# ## Exercise 11.2: split one shard
 #
 # The next step reads this artifact and writes another one. Write it as a plain function, with its imports inside. We make a component
 # of it later. `split_document(Document(Path(name), name, content))` returns a list of [chunks](../labs/GLOSSARY.md#chunk), and
@@ -218,7 +218,7 @@ with open(read.path, encoding="utf-8") as file:
 # nothing if it fails.
 # `Shard.parse("0/3").holds(name)` is the same as your `shard_of(name, 3) == 0`.
 
-# %% exercise="10.2"
+# %% exercise="11.2"
 def split_part(documents: Input[Dataset], chunks: Output[Dataset], shard: str):
     """Split the documents of one shard, such as "0/3", the first of three.
 
@@ -260,10 +260,10 @@ def split_part(documents: Input[Dataset], chunks: Output[Dataset], shard: str):
 
 
 # %%
-lab.check("10.2", split_part)
+lab.check("11.2", split_part)
 
 # %%
-lab.hint("10.2")  # run again for the next hint
+lab.hint("11.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # For an empty shard, the function writes an empty file and two zeros, so the next step needs no special case. If the file were opened
@@ -311,12 +311,12 @@ print(last.task, last.outcome, last.error)
 # The counts are floats. kfp compares the result with the signature, and a sum of floats is not an `int`. Counts that are collected as
 # parameters would be floats, too. `int(sum(…))` repairs it.
 #
-# ## Exercise 10.3: one file, and the counts compared
+# ## Exercise 11.3: one file, and the counts compared
 #
 # On the way from the shards to one file, chunks can be lost, for example if a disk was full and a part is incomplete. You can notice it:
 # the number of lines is not the count in the metadata, or the last line is only half a line and has no line feed.
 
-# %% exercise="10.3"
+# %% exercise="11.3"
 def collect(parts: Input[list[Dataset]], chunks: Output[Dataset]) -> int:
     """Write the chunks of all parts into one file and return the number of chunks.
 
@@ -355,10 +355,10 @@ def collect(parts: Input[list[Dataset]], chunks: Output[Dataset]) -> int:
 
 
 # %%
-lab.check("10.3", collect)
+lab.check("11.3", collect)
 
 # %%
-lab.hint("10.3")  # run again for the next hint
+lab.hint("11.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # In Python, `2 == 2.0` is true, so only the results have to be made whole numbers. For bytes, `readlines` splits only at line feeds.
@@ -386,9 +386,9 @@ print(collect(parts, Dataset(uri=str(work / "all.jsonl"))), "chunks of", [part.m
 #     return packed.outputs["box"]
 # ```
 #
-# ## Exercise 10.4: from folder to chunks
+# ## Exercise 11.4: from folder to chunks
 
-# %% exercise="10.4"
+# %% exercise="11.4"
 def build_pipeline(read_folder, split_part, collect):
     """Return the pipeline "split-in-shards", made of the three given components.
 
@@ -425,10 +425,10 @@ def build_pipeline(read_folder, split_part, collect):
 
 
 # %%
-lab.check("10.4", build_pipeline)
+lab.check("11.4", build_pipeline)
 
 # %%
-lab.hint("10.4")  # run again for the next hint
+lab.hint("11.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The outputs decide the order: a task that needs an output waits for the task that makes it. While this function runs, `shard` is not
@@ -752,4 +752,4 @@ assert (done.inserted, done.updated, done.unchanged, done.deleted) == (0, 0, 122
 # Give `split-in-shards` an empty list of shards and read kfp's error. Then make `read_folder` return the names of the shards, as the
 # library's `load_documents` does, so that the list is never empty.
 #
-# Next is [lab 11](../labs/11_a_fresh_index.ipynb), where you keep an index up to date: what to skip, what to add, and what to remove.
+# Next is [lab 12](../labs/12_a_fresh_index.ipynb), where you keep an index up to date: what to skip, what to add, and what to remove.

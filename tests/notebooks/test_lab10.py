@@ -1,4 +1,4 @@
-"""Lab 09 asks another server than its own when one variable says so."""
+"""Lab 10 asks another server than its own when one variable says so."""
 
 from pathlib import Path
 

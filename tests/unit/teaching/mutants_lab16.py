@@ -1,4 +1,4 @@
-"""Wrong answers to lab 13 that a learner would plausibly write; see `mutants_lab01.py`."""
+"""Wrong answers to lab 16 that a learner would plausibly write; see `mutants_lab01.py`."""
 
 import math
 
@@ -7,7 +7,7 @@ import numpy as np
 from course_lib.evaluation.metrics import first_different, recall_at, reciprocal_rank
 from course_lib.evaluation.statistics import Interval, bootstrap_interval
 
-# --- 13.1 recall_at ---
+# --- 16.1 recall_at ---
 
 
 def divides_by_k(found, gold, k=10):
@@ -74,7 +74,7 @@ def takes_capitals_for_small_letters(found, gold, k=10):
     return len(hits) / len(wanted) if wanted else 0.0
 
 
-# --- 13.2 reciprocal_rank ---
+# --- 16.2 reciprocal_rank ---
 
 
 def counts_from_zero(found, gold, k=10):
@@ -129,7 +129,7 @@ def takes_more_than_a_name(found, gold, k=10):
     return next((1 / n for n, item in first if any(name in item for name in gold)), 0.0)
 
 
-# --- 13.3 ndcg_at ---
+# --- 16.3 ndcg_at ---
 
 
 def _dcg(gains, k):
@@ -190,7 +190,7 @@ def looks_at_ten_whatever_k_is(found, gains, k=10):
     return _ndcg(best, first_different(found, 10), gains)
 
 
-# --- 13.4 bootstrap_interval ---
+# --- 16.4 bootstrap_interval ---
 
 
 def _redrawn(values, resamples, seed, size=None, replace=True):
@@ -262,7 +262,7 @@ def takes_the_mean_of_the_means(values, confidence=0.95, resamples=2000, seed=0)
     return Interval(float(np.mean(means)), float(low), float(high))
 
 
-# --- 13.5 paired_interval ---
+# --- 16.5 paired_interval ---
 
 
 def _interval(values, confidence=0.95, resamples=2000, seed=0):
@@ -344,7 +344,7 @@ def sorts_what_it_was_given(values, confidence=0.95, resamples=2000, seed=0):
 
 
 MUTANTS = {
-    "13.1": {
+    "16.1": {
         divides_by_k: "k is not part of the division",
         compares_the_last_part_of_paths: "both are called README.md",
         takes_five_without_k: "place 10 is one of them",
@@ -360,7 +360,7 @@ MUTANTS = {
         forgets_that_nothing_may_be_wanted: "ZeroDivisionError",
         counts_one_place_less: "the last that counts for k = 2",
     },
-    "13.2": {
+    "16.2": {
         counts_from_zero: "it is at place 1",
         returns_the_place: "it is at place 3",
         adds_up_all_of_them: "only the first gold item",
@@ -372,7 +372,7 @@ MUTANTS = {
         takes_more_than_a_name: "contains the gold name",
         ranks_one_place_less: "the last that counts for k = 2",
     },
-    "13.3": {
+    "16.3": {
         does_not_divide: "the example by hand",
         divides_by_the_order_found: "the best order would have b",
         takes_the_best_order_whole: "only two gains fit",
@@ -383,7 +383,7 @@ MUTANTS = {
         takes_the_gains_in_their_order: "begins with the largest gain",
         looks_at_ten_whatever_k_is: "beyond k = 1",
     },
-    "13.4": {
+    "16.4": {
         draws_without_replacement: "redrawn sets of 16 values",
         takes_quantiles_of_the_values: "redrawn sets of 16 values",
         leaves_all_at_one_end: "redrawn sets of 16 values",
@@ -398,7 +398,7 @@ MUTANTS = {
         sorts_what_it_was_given: "its caller still needs it",
         wants_two_values: "one value is enough",
     },
-    "13.5": {
+    "16.5": {
         subtracts_two_intervals: "every question got better by 0.25",
         takes_before_minus_after: "every question got better by 0.25",
         takes_the_size_of_the_change: "after minus before is negative",

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 11 · A fresh index
+# # 12 · A fresh index
 #
 # Two projects share a catalogue of packages, and you will keep it up to date: new packages are added, and packages that no project uses are
 # deleted. Then you will choose the packages for a code-generation prompt by meaning, instead of the first fifty.
@@ -16,7 +16,7 @@ embedding_model = ""
 # %%
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
-lab = start("11", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+lab = start("12", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
 conn = lab.connect(autocommit=True)  # each statement commits by itself
 lab.show.pipeline("table")
 
@@ -105,7 +105,7 @@ assert len(many) > 5 and max(many) < 0.6, "Otherwise the alphabet decides"
 # </details>
 
 # %% [markdown]
-# ## Exercise 11.1: the plan
+# ## Exercise 12.1: the plan
 #
 # We begin with the list. Compare the current packages with the stored ones, and return what has to be done; the work itself comes later.
 # The function does not know about packages. It gets keys with states, and compares two states with `==`. A state may be any value, also an
@@ -117,14 +117,14 @@ assert len(many) > 5 and max(many) < 0.6, "Otherwise the alphabet decides"
 #   →  Plan(skip=['a'], add=['c'], change=['b'], remove=['d'])
 # ```
 
-# %% exercise="11.1"
+# %% exercise="12.1"
 from course_lib.indexing.plan import make_plan
 
 # %%
-lab.check("11.1", make_plan)
+lab.check("12.1", make_plan)
 
 # %%
-lab.hint("11.1")  # run again for the next hint
+lab.hint("12.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The function does not use a database, so you can test it without one. The same function plans packages, documents and whole
@@ -186,20 +186,20 @@ print(len(rider), "and", len(forecasting), "packages in the lock files,", in_cat
 # %% [markdown]
 # The catalogue has fewer packages than both lock files together, because it holds each shared package once.
 #
-# ## Exercise 11.2: what has to be embedded
+# ## Exercise 12.2: what has to be embedded
 #
 # The search finds a package by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description. Encoding is the most expensive
 # step. A vector can be kept if exactly the same text and the same model made it; the version of the package does not matter. The catalogue
 # stores the text and the model beside each vector.
 
-# %% exercise="11.2"
+# %% exercise="12.2"
 from course_lib.xray.catalogue import names_to_embed
 
 # %%
-lab.check("11.2", names_to_embed)
+lab.check("12.2", names_to_embed)
 
 # %%
-lab.hint("11.2")  # run again for the next hint
+lab.hint("12.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # This is a plan, too, in which the state is the pair (text, model): the answer is `add` and `change` together. The model belongs to the
@@ -278,19 +278,19 @@ print("in the catalogue:", [name for (name,) in still])
 # The foreign key has prevented the loss of pillow. But bleach was not deleted either. It would be safe to delete nothing at all, but then
 # the catalogue would fill up with packages that no project uses.
 #
-# ## Exercise 11.3: orphans
+# ## Exercise 12.3: orphans
 #
 # Write a deletion that first checks whether a package is used. `names` are the packages that one project has just removed from its list. A
 # package is identified by its language *and* its name: `redis` in Python and `redis` in Ruby are two packages.
 
-# %% exercise="11.3"
+# %% exercise="12.3"
 from course_lib.xray.catalogue import delete_orphans
 
 # %%
-lab.check("11.3", delete_orphans)
+lab.check("12.3", delete_orphans)
 
 # %%
-lab.hint("11.3")  # run again for the next hint
+lab.hint("12.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # One statement checks and deletes. Between two statements, another sync could begin to use the package. Because of `names`, the statement
@@ -437,7 +437,7 @@ print("of the project:", [name for language, name in nearest if language == "pyt
 # These are five clients for Spotify in five languages, and one of them is a Python package of the project. With a thousand projects in the
 # catalogue, there might be none. If the filter comes after the choice, five suggestions become one. So it has to come before the choice.
 #
-# ## Exercise 11.4: the nearest packages of a project
+# ## Exercise 12.4: the nearest packages of a project
 #
 # Write a query that chooses only among the packages of the project. Return the query and the values of its placeholders, as `conn.execute`
 # takes them. `<=>` is pgvector's [cosine distance](../labs/GLOSSARY.md#cosine-distance). `COLUMNS` is a text with the columns of the result
@@ -446,14 +446,14 @@ print("of the project:", [name for language, name in nearest if language == "pyt
 # Vectors of two models cannot be compared, so filter by the model, too. A package without a vector has no model. There is no smallest
 # similarity: the nearest packages count even if they are far away.
 
-# %% exercise="11.4"
+# %% exercise="12.4"
 from course_lib.xray.suggestions import nearest_packages_query
 
 # %%
-lab.check("11.4", nearest_packages_query)
+lab.check("12.4", nearest_packages_query)
 
 # %%
-lab.hint("11.4")  # run again for the next hint
+lab.hint("12.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The table has no vector index, and needs none: a project has only hundreds of packages, so PostgreSQL compares all of them, exactly. With
@@ -654,4 +654,4 @@ assert (done["model"]["num_added"], done["model"]["num_skipped"]) == (0, 2), "so
 # `course xray scan DIR --project P` reads the lock files of your own project, and `course xray suggest` suggests its packages for an
 # instruction. Write three instructions of your own. Which packages need a better description?
 #
-# Next is [lab 12](../labs/12_grounded_answers.ipynb). It makes a prompt of passages and packages, and an answer with its sources.
+# Next is [lab 14](../labs/14_grounded_answers.ipynb). It makes a prompt of passages and packages, and an answer with its sources.

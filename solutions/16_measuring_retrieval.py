@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 13 · Measuring retrieval
+# # 16 · Measuring retrieval
 #
 # You will write the metrics that this course uses to judge a search, and find out how far you can trust them. Then you will change a search
 # and keep the change only if the numbers show that it helps.
@@ -16,7 +16,7 @@ embedding_model = ""
 # %%
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
-lab = start("13", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+lab = start("16", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
 conn = lab.connect(autocommit=True)
 lab.show.pipeline("search")
 
@@ -120,34 +120,34 @@ for what, names in {"files": first_different(found), "passages": found}.items():
 # If passages are counted, a search looks worse because it found two passages of the same file. Both ways of counting are in use, so always
 # say which one you use. `first_different` is a function of the library, one line long. Use it below.
 #
-# ## Exercise 13.1: recall
+# ## Exercise 16.1: recall
 
-# %% exercise="13.1"
+# %% exercise="16.1"
 from course_lib.evaluation.metrics import recall_at
 
 # %%
-lab.check("13.1", recall_at)
+lab.check("16.1", recall_at)
 
 # %%
-lab.hint("13.1")  # run again for the next hint
+lab.hint("16.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # Use sets: an item that occurs twice in a list is only once in a set. If you divide by `k`, you get *precision*, which answers another
 # question: what share of the results is right?
 
 # %% [markdown]
-# ## Exercise 13.2: reciprocal rank
+# ## Exercise 16.2: reciprocal rank
 #
 # Recall@10 is the same if the answer is the first result or the tenth. For a reader, the first place is better.
 
-# %% exercise="13.2"
+# %% exercise="16.2"
 from course_lib.evaluation.metrics import reciprocal_rank
 
 # %%
-lab.check("13.2", reciprocal_rank)
+lab.check("16.2", reciprocal_rank)
 
 # %%
-lab.hint("13.2")  # run again for the next hint
+lab.hint("16.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # An answer that moves from place 1 to place 2 loses 1/2. From place 9 to 10 it loses 1/90. So MRR depends mostly on the first places, and
@@ -184,16 +184,16 @@ assert counts["place 1"] > max(counts[f"place {place}"] for place in range(2, 11
 # - the best order, a, b: 2/1 + 1/1.58 = 2.63
 # - nDCG: 2.26 / 2.63 = 0.86
 #
-# ## Exercise 13.3: nDCG
+# ## Exercise 16.3: nDCG
 
-# %% exercise="13.3"
+# %% exercise="16.3"
 from course_lib.evaluation.metrics import ndcg_at
 
 # %%
-lab.check("13.3", ndcg_at)
+lab.check("16.3", ndcg_at)
 
 # %%
-lab.hint("13.3")  # run again for the next hint
+lab.hint("16.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The same sum is computed twice: for the order found and for the best possible order. The best order is cut at `k`, too. Otherwise a question
@@ -296,16 +296,16 @@ assert max(means) - min(means) > 0.2, "Here the second decimal means nothing, an
 # Many tables print two decimals. Here the second decimal means nothing, and even the first one is not certain. An
 # [interval](../labs/GLOSSARY.md#confidence-interval) of 95 % leaves out 2.5 % of the means at each end.
 #
-# ## Exercise 13.4: the interval
+# ## Exercise 16.4: the interval
 
-# %% exercise="13.4"
+# %% exercise="16.4"
 from course_lib.evaluation.statistics import bootstrap_interval
 
 # %%
-lab.check("13.4", bootstrap_interval)
+lab.check("16.4", bootstrap_interval)
 
 # %%
-lab.hint("13.4")  # run again for the next hint
+lab.hint("16.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # Two lines are enough: one draws the sets, one takes the ends of the interval from their means. There is no formula for a certain metric, so
@@ -351,16 +351,16 @@ assert 640 * (narrowest / 0.01) ** 2 > 10_000, "you would need more than ten tho
 # A large part of the width comes from the questions: some are hard and some are easy for every system. If you compare the two results of each
 # question, this part disappears.
 #
-# ## Exercise 13.5: the paired interval
+# ## Exercise 16.5: the paired interval
 
-# %% exercise="13.5"
+# %% exercise="16.5"
 from course_lib.evaluation.statistics import paired_interval
 
 # %%
-lab.check("13.5", paired_interval)
+lab.check("16.5", paired_interval)
 
 # %%
-lab.hint("13.5")  # run again for the next hint
+lab.hint("16.5")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # This needs only one line in addition to the interval. It is a common mistake to subtract one finished interval from another. This ignores

@@ -1,4 +1,4 @@
-"""Lab 13, measuring: recall, reciprocal rank, nDCG, an interval, a paired interval."""
+"""Lab 16, measuring: recall, reciprocal rank, nDCG, an interval, a paired interval."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def any_ranking(random: Draws) -> Call:
     return given(found, random.choice((set(gold), [*gold, *gold[:1]])), **limit)
 
 
-@exercise("13.1", "evaluation.metrics:recall_at", 2, draws=any_ranking)
+@exercise("16.1", "evaluation.metrics:recall_at", 2, draws=any_ranking)
 def check_recall_at(call: Probe) -> None:
     """Go from the example by hand to repeated items, lists of gold, and nothing at all."""
     call.cases(
@@ -83,7 +83,7 @@ def any_first(random: Draws) -> Call:
     return given(found, random.choice((set(gold), gold)), **limit)
 
 
-@exercise("13.2", "evaluation.metrics:reciprocal_rank", 2, draws=any_first)
+@exercise("16.2", "evaluation.metrics:reciprocal_rank", 2, draws=any_first)
 def check_reciprocal_rank(call: Probe) -> None:
     """Look at first, later, last and no place, and at items that come again."""
     call.cases(
@@ -118,7 +118,7 @@ def any_gains(random: Draws) -> Call:
     return given(found, gains, **limit)
 
 
-@exercise("13.3", "evaluation.metrics:ndcg_at", 2, draws=any_gains)
+@exercise("16.3", "evaluation.metrics:ndcg_at", 2, draws=any_gains)
 def check_ndcg_at(call: Probe) -> None:
     """Check discount, best order, cut, gains that differ, and the cases without any gain."""
     second = 1 / math.log2(3)
@@ -198,7 +198,7 @@ def any_values(random: Draws) -> Call:
     return given(values, **named)
 
 
-@exercise("13.4", "evaluation.statistics:bootstrap_interval", 2, time_limit=20, draws=any_values)
+@exercise("16.4", "evaluation.statistics:bootstrap_interval", 2, time_limit=20, draws=any_values)
 def check_bootstrap_interval(call: Probe) -> None:
     """Compare with what can be calculated: how often a coin that is thrown 16 times shows 1."""
     _near(call([0.5, 0.5, 0.5]), 0.5, 0.0, "every redrawn set of equal values has the same mean")
@@ -249,8 +249,8 @@ def any_changes(random: Draws) -> Call:
 
 
 @exercise(
-    "13.5", "evaluation.statistics:paired_interval", 2,
-    time_limit=20, waits_for=("13.4",), draws=any_changes,
+    "16.5", "evaluation.statistics:paired_interval", 2,
+    time_limit=20, waits_for=("16.4",), draws=any_changes,
 )  # fmt: skip
 def check_paired_interval(call: Probe) -> None:
     """Use hard and easy questions, a loss, another confidence, and lists of unlike length."""

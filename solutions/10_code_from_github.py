@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 09 · Code from GitHub
+# # 10 · Code from GitHub
 #
 # You will bring a repository into the index: exactly one version of it, with no file missing, without being banned, and with an
 # address for every result that shows where it came from.
@@ -17,7 +17,7 @@ embedding_model = ""
 # %%
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
-lab = start("09", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+lab = start("10", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
 lab.show.pipeline("documents")
 
 # %% [markdown]
@@ -129,16 +129,16 @@ print(hashlib.sha1(b"blob 6\0" + b"hallo\n").hexdigest())
 # If one letter changes, the whole name changes. GitHub lists this name for each file. So you know before the download what you should
 # get, and you can check what you got.
 #
-# ## Exercise 9.1: the name of a content
+# ## Exercise 10.1: the name of a content
 
-# %% exercise="9.1"
+# %% exercise="10.1"
 from course_lib.loader.github.tree import blob_sha
 
 # %%
-lab.check("9.1", blob_sha)
+lab.check("10.1", blob_sha)
 
 # %%
-lab.hint("9.1")  # run again for the next hint
+lab.hint("10.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The head has the number of bytes, not of characters: `é` has two bytes. `usedforsecurity=False` says that we want to
@@ -199,7 +199,7 @@ for ref in ("main", first):
 
 # %% tags=["nbval-check-output"]
 from course_lib.loader.github.tree import TreeEntry
-from course_lib.teaching.checks.lab09 import Trees
+from course_lib.teaching.checks.lab10 import Trees
 
 
 def reader(github, repo):
@@ -219,20 +219,20 @@ with client_of(large.url) as github:
 print(Trees(2, "a.md", "sub/b.md")("root", recursive=False))
 
 # %% [markdown]
-# ## Exercise 9.2: no file missing
+# ## Exercise 10.2: no file missing
 #
 # First request the tree with everything below it. If the answer is truncated, ignore it, and request only this folder. Then the
 # function calls itself for each folder in it. The result has no folders (mode `TREE`). `replace(entry, path=…)` makes an entry with
 # another path. `is_within("apps/kfp/a.md", "apps")` is true.
 
-# %% exercise="9.2"
+# %% exercise="10.2"
 from course_lib.loader.github.tree import list_tree
 
 # %%
-lab.check("9.2", list_tree)
+lab.check("10.2", list_tree)
 
 # %%
-lab.hint("9.2")  # run again for the next hint
+lab.hint("10.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The whole truncated answer is ignored, because GitHub does not say which part of the tree it contains. Each folder is again requested
@@ -307,16 +307,16 @@ assert answer.status_code == 403 and 540 < server_now - time.time() < 602, "By o
 # | 502 | the server has a problem | 1, 2, 4, … s |
 # | 404 | it does not exist, or you are not allowed to know | no |
 #
-# ## Exercise 9.3: how long to wait
+# ## Exercise 10.3: how long to wait
 
-# %% exercise="9.3"
+# %% exercise="10.3"
 from course_lib.loader.github.waiting import wait_time
 
 # %%
-lab.check("9.3", wait_time)
+lab.check("10.3", wait_time)
 
 # %%
-lab.hint("9.3")  # run again for the next hint
+lab.hint("10.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The order matters: `retry-after` is what the server itself says, and everything else is our conclusion. The library calls this
@@ -420,20 +420,20 @@ print(f"{len(found)} entries, of which {len(issues)} are issues")
 # A result is more useful with a [citation](../labs/GLOSSARY.md#citation): an address that shows exactly these lines. On GitHub, this is
 # the address of a file at a commit, and after `#` the lines.
 #
-# ## Exercise 9.4: cite the lines
+# ## Exercise 10.4: cite the lines
 #
 # A citation must still show these lines next year. So the function first decides whether it can promise this: `is_sha(text)` is true
 # for the whole hash of a commit. If the name of a file ends in one of `RENDERED`, GitHub shows a formatted page without lines, unless
 # the address has `?plain=1` before the `#`. `quote` replaces the characters of a path that an address cannot contain.
 
-# %% exercise="9.4"
+# %% exercise="10.4"
 from course_lib.loader.github.names import citation_url
 
 # %%
-lab.check("9.4", citation_url)
+lab.check("10.4", citation_url)
 
 # %%
-lab.hint("9.4")  # run again for the next hint
+lab.hint("10.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # An address with a branch works on the day when it is made. That is why this mistake is hard to find. As soon as a line is inserted
@@ -698,4 +698,4 @@ assert len(files) > 10 and [path.name for path in other] == ["rollback.sh"], "He
 # `GITHUB_API_URL` to this address and `GITHUB_RAW_URL` to an empty text, and bring the repository into your index with
 # `course ingest-repo heron/platform --ref main --ext .md`. Watch it wait. Then interrupt it with Ctrl-C before it is done, and start it again.
 #
-# Next is [lab 10](../labs/10_kubeflow_pipeline.ipynb), in which the steps of this course become a pipeline that runs without you.
+# Next is [lab 11](../labs/11_kubeflow_pipeline.ipynb), in which the steps of this course become a pipeline that runs without you.

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 08 · The retrieval API
+# # 09 · The retrieval API
 #
 # You will make the search available over HTTP. Your API checks each request, answers many clients at once, says when it cannot
 # answer, and works again without a restart when its database is back.
@@ -16,7 +16,7 @@ embedding_model = ""
 # %%
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
-lab = start("08", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+lab = start("09", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
 lab.show.pipeline("API")
 
 # %% [markdown]
@@ -212,7 +212,7 @@ assert at_a_time["/pool"] == 2, "there are never more connections than you allow
 # the pool. Each bar is longer than the table says, because the table leaves out the work, such as opening a connection.
 
 # %% [markdown]
-# ## Exercise 8.1: what may be asked
+# ## Exercise 9.1: what may be asked
 #
 # The service checks each request before it uses it. [pydantic](https://docs.pydantic.dev) does the checking, and you write down
 # what is allowed. Here is an example about another subject:
@@ -235,14 +235,14 @@ assert at_a_time["/pool"] == 2, "there are never more connections than you allow
 # Two things are given. `not_blank(text)` raises a `ValueError` if the text is only white space, and returns any other text.
 # `Filter` is the type of a name.
 
-# %% exercise="8.1"
+# %% exercise="9.1"
 from course_lib.service.models import request_model
 
 # %%
-lab.check("8.1", request_model)
+lab.check("9.1", request_model)
 
 # %%
-lab.hint("8.1")  # run again for the next hint
+lab.hint("9.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The upper limits matter most. Without `le=50`, a client may ask for the whole index. Without `max_length`, it may send megabytes,
@@ -260,20 +260,20 @@ for body in mistakes:
         print(*[f"{'.'.join(one['loc'])}: {one['msg']}" for one in error.errors()])
 
 # %% [markdown]
-# ## Exercise 8.2: what is answered
+# ## Exercise 9.2: what is answered
 #
 # Lab 07's `search` returns records (`SearchResult`) with the fields of our tables. The answer of an API is a promise, because other
 # programs will rely on each field. So we list the fields of the answer one by one. Some of the values were written by the sender of a
 # chunk, who may be a stranger. You decide which of them you believe.
 
-# %% exercise="8.2"
+# %% exercise="9.2"
 from course_lib.service.models import search_response
 
 # %%
-lab.check("8.2", search_response)
+lab.check("9.2", search_response)
 
 # %%
-lab.hint("8.2")  # run again for the next hint
+lab.hint("9.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # `asdict(one)` would be shorter, but it leaks. If somebody adds a column next year, such as a tenant or an internal note, its values
@@ -350,20 +350,20 @@ assert "tulip-42" in refused.text, "It repeats what the client sent, here a pass
 # this refusal, which FastAPI wrote. It repeats what the client sent, here a password. Answers are often copied to logs, tickets and
 # screenshots.
 #
-# ## Exercise 8.3: a refusal that helps
+# ## Exercise 9.3: a refusal that helps
 #
 # There is a standard form for errors: the *problem document* of [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457). It has `type`,
 # `title`, `status`, `detail`, and any further fields that help. Make one from pydantic's errors. Pydantic may report a single mistake
 # many times. You decide which error of each field the client gets.
 
-# %% exercise="8.3"
+# %% exercise="9.3"
 from course_lib.service.problems import validation_problem
 
 # %%
-lab.check("8.3", validation_problem)
+lab.check("9.3", validation_problem)
 
 # %%
-lab.hint("8.3")  # run again for the next hint
+lab.hint("9.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # `input`, `ctx` and `url` are not sent. A person reads `detail`. A program reads `errors`, for example to mark the wrong fields of a
@@ -427,7 +427,7 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # So `/health` checks only whether the process answers. `/ready` checks everything that a request needs.
 
 # %% [markdown]
-# ## Exercise 8.4: say what is missing
+# ## Exercise 9.4: say what is missing
 #
 # The difficult case is a part that does not answer at all. A readiness check that waits for it does not answer either.
 # `asyncio.wait_for(something, seconds)` stops waiting after this time and raises a `TimeoutError`. Here are functions to try
@@ -437,14 +437,14 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # %%
 from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works
 
-# %% exercise="8.4"
+# %% exercise="9.4"
 from course_lib.service.probes import readiness
 
 # %%
-lab.check("8.4", readiness)
+lab.check("9.4", readiness)
 
 # %%
-lab.hint("8.4")  # run again for the next hint
+lab.hint("9.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # When the time is over, `wait_for` cancels the function, so nothing is left running. It would be easier to ask one part after the
@@ -714,5 +714,5 @@ assert max(abs(found.recall - direct.recall), abs(found.mrr - direct.mrr)) < 0.0
 # Let a client close its connection in the middle of a search (`timeout=0.01`). Does your service notice it? Should the query
 # continue? Find out what `course_lib/service/encoding.py` does with texts when no request waits for them any more.
 #
-# Next is [lab 09](../labs/09_code_from_github.ipynb), where the documents come from GitHub. There you are the client, and the server
+# Next is [lab 10](../labs/10_code_from_github.ipynb), where the documents come from GitHub. There you are the client, and the server
 # limits your requests.

@@ -1,6 +1,7 @@
 """The rules of a lab's anatomy (DESIGN, section 4), applied to its built notebooks.
 
-`faults` reads the notebooks and gives one line for each rule that a lab breaks; nothing is run.
+`faults` reads the notebooks and gives one line for each rule that a lab breaks; nothing is run. It
+takes a second for all labs: `make build` and the tests both call it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ EXERCISES = (3, 4)
 ANSWERS = 25
 OUTPUTS = 18
 WORDS = 2_000
-OVER_BUDGET = ("02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12", "13")
+OVER_BUDGET = ("02", "03", "04", "05", "06", "07", "09", "10", "11", "12", "14", "16")
 """Labs that are still to be rewritten for these four limits, the budget of an evening."""
 
 _ABSOLUTE = re.compile(r"(?<![\w./~:-])(/(?:home|root|Users|tmp|private)/\w|[A-Z]:\\\\?\w)")

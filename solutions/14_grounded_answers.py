@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 12 · Grounded answers
+# # 14 · Grounded answers
 #
 # You will choose the passages that a model reads, make them fit into the model's window, and check the answer: do the passages that a
 # sentence cites support this sentence?
@@ -16,14 +16,14 @@ embedding_model = ""
 # %%
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
-lab = start("12", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+lab = start("14", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
 conn = lab.connect(autocommit=True)
 lab.show.pipeline("answers")
 
 # %% [markdown]
 # ## A file that the search does not find
 #
-# This time the index contains code: `kfp.dsl`, the language in which the pipelines of lab 10 are written. You have this code already, as
+# This time the index contains code: `kfp.dsl`, the language in which the pipelines of lab 11 are written. You have this code already, as
 # part of the package `kfp`. The next cell makes a copy without the tests.
 
 # %% tags=["nbval-check-output"]
@@ -82,7 +82,7 @@ assert files[node_file, "hybrid"].index("importer_node.py") == 1, "The hybrid se
 # find `importer_node.py`. The hybrid search finds it, but only after another file. Yet the question *contains* the name of the file, and a
 # program can read this name.
 #
-# ## Exercise 12.1: which file is meant
+# ## Exercise 14.1: which file is meant
 #
 # A word in a question is the name of a file if it has an ending that also occurs in the index. `extract_file_hints` finds these words and
 # removes quotes and commas around them. Your function decides which files such a name *means*. It uses the *manifest* of the index, which
@@ -96,14 +96,14 @@ assert files[node_file, "hybrid"].index("importer_node.py") == 1, "The hybrid se
 # find_hinted("app/cmd/main.go", {"main.go": ["cmd/main.go", "main.go"]})  →  ["cmd/main.go"]
 # ```
 
-# %% exercise="12.1"
+# %% exercise="14.1"
 from course_lib.answers.hints import find_hinted
 
 # %%
-lab.check("12.1", find_hinted)
+lab.check("14.1", find_hinted)
 
 # %%
-lab.hint("12.1")  # run again for the next hint
+lab.hint("14.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The first rule is the strictest, and each later rule accepts more. The first rule that finds a file decides. If a rule always found
@@ -187,19 +187,19 @@ assert vectors[first_of_two] @ vectors[second] > 0.9 and all(found[place].name.s
 # 1). The third has nothing in common with them (similarity 0). The first passage is taken first. Now the value of the copy is 0.45 − 0.5,
 # and the value of the third passage is 0.3 − 0. So the third passage is taken next.
 #
-# ## Exercise 12.2: the passage that adds most
+# ## Exercise 14.2: the passage that adds most
 #
 # All vectors have length 1, so their inner product is the similarity. `taken` contains the vectors of passages that are in the context
 # already, such as the chunks of a named file. Copies of these passages are not wanted either.
 
-# %% exercise="12.2"
+# %% exercise="14.2"
 from course_lib.answers.selection import maximal_marginal_relevance
 
 # %%
-lab.check("12.2", maximal_marginal_relevance)
+lab.check("14.2", maximal_marginal_relevance)
 
 # %%
-lab.hint("12.2")  # run again for the next hint
+lab.hint("14.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # Only the similarity to the *most similar* taken passage counts. So it is enough to keep one maximum for each candidate, and each round
@@ -236,18 +236,18 @@ assert orders[0.0] == [0, 1, 2, 3, 4] and max(orders[0.7]) > max(orders[0.3]) >=
 #
 # > **Predict.** There are passages of 200, 150, 150 and 60 tokens, the best one first. Which of them stay?
 #
-# ## Exercise 12.3: drop passages until the rest fits
+# ## Exercise 14.3: drop passages until the rest fits
 #
 # Here, `room` is the number of tokens for instructions, question and passages together. In the example it is 1000 − 100 − 200 = 700.
 
-# %% exercise="12.3"
+# %% exercise="14.3"
 from course_lib.answers.budget import fit_passages
 
 # %%
-lab.check("12.3", fit_passages)
+lab.check("14.3", fit_passages)
 
 # %%
-lab.hint("12.3")  # run again for the next hint
+lab.hint("14.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # After the passage of 150 tokens was dropped, the last passage of 60 tokens would fit again. But it stays out. Another rule could pack as
@@ -317,7 +317,7 @@ if not speaker.needs_prompt:  # a language model says what it likes
 # [citation](../labs/GLOSSARY.md#citation). A program can do a part of this: if an answer cites a passage that the model did not get, the
 # model has invented this citation.
 #
-# ## Exercise 12.4: the passages of a sentence
+# ## Exercise 14.4: the passages of a sentence
 #
 # To check a sentence, a program first needs to know which passages should support it. Most sentences cite some passages. Some sentences
 # cite nothing, and some cite a passage that does not exist:
@@ -326,14 +326,14 @@ if not speaker.needs_prompt:  # a language model says what it likes
 # check_citations(["It is [1: a.py].", "It was.", "No [1: b.py]."], ["a.py", "b.py"])  →  ([[1], [1], []], ["[1: b.py]"])
 # ```
 
-# %% exercise="12.4"
+# %% exercise="14.4"
 from course_lib.answers.citations import check_citations
 
 # %%
-lab.check("12.4", check_citations)
+lab.check("14.4", check_citations)
 
 # %%
-lab.hint("12.4")  # run again for the next hint
+lab.hint("14.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # "Cites nothing" and "cites only passages that do not exist" are two different cases. In the first case, any passage that the answer cites
@@ -380,18 +380,18 @@ for sentence, is_supported in zip(split_sentences(answers[1]["answer"]), answers
 # Words of one character are left out. `stems` only cuts endings off, and this is not always right: *takes* and *taking* become *tak*, but
 # *take* stays *take*, so it counts as a different word. Numbers must be equal, because "40 rows" and "400 rows" have nearly the same vector.
 #
-# ## Exercise 12.5: how well a sentence is supported
+# ## Exercise 14.5: how well a sentence is supported
 #
 # `stems` and `NUMBER`, a regular expression for numbers, are imported for you.
 
-# %% exercise="12.5"
+# %% exercise="14.5"
 from course_lib.answers.faithfulness import support
 
 # %%
-lab.check("12.5", support)
+lab.check("14.5", support)
 
 # %%
-lab.hint("12.5")  # run again for the next hint
+lab.hint("14.5")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The words may come from all lines together, because a sentence may summarise three lines. The similarity comes from the most similar line
@@ -602,7 +602,7 @@ assert max(share.low for share in shares.values()) < min(share.high for share in
 #
 # So each step helps one kind of question and may make another kind worse. Therefore each step has a setting: `RAG_FILE_HINT_MAX_CHUNKS`,
 # `RAG_STRUCTURE_MAX_CHUNKS`, `RAG_RERANK`. Which kind of question do *you* ask? One question of thirty changes a share by 0.03, so such a
-# difference means nothing. The intervals in the figure all overlap. Lab 13 shows how to decide whether a difference is real.
+# difference means nothing. The intervals in the figure all overlap. Lab 16 shows how to decide whether a difference is real.
 
 # %% [markdown]
 # ## In the field
@@ -644,7 +644,7 @@ assert max(share.low for share in shares.values()) < min(share.high for share in
 #    look up passages.
 # 2. The context should get a few passages from each of the few files that the search ranks highest. All 300 would fill the window, and
 #    most of them do not matter.
-# 3. The citation exists, so the check of 12.4 finds no error. The check of 12.5 notices a number or a word that is not in the passage. It
+# 3. The citation exists, so the check of 14.4 finds no error. The check of 14.5 notices a number or a word that is not in the passage. It
 #    does not notice a sentence that uses the right words but says something wrong. A reader who follows the citation notices it. Therefore
 #    the citation contains the path.
 #
@@ -655,5 +655,5 @@ assert max(share.low for share in shares.values()) < min(share.high for share in
 # If you have Ollama on your machine, try `course ask "How do I set a retry?" --backend ollama`. Then let `course edit` rename something in a
 # repository of yours, first without `--rewrite`.
 #
-# Next is [lab 13](../labs/13_measuring_retrieval.ipynb). Sixty questions are few. There you learn how far you can trust a number from so
+# Next is [lab 16](../labs/16_measuring_retrieval.ipynb). Sixty questions are few. There you learn how far you can trust a number from so
 # few questions.

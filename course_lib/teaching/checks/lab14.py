@@ -1,0 +1,337 @@
+"""Lab 14, grounded answers: file hints, diversity, the token budget, citations, faithfulness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
+from course_lib.teaching.checks.probe import Probe, exercise
+
+CLAIMED = ("cats", "Cat", "purring", "purrs", "it", "is", "rows", "5", "50", "0.5", "1,544")
+
+
+@drawn(150)
+def any_hint(random: Draws) -> Call:
+    """Draw an index whose paths are alike, and a name that some of them end in, or end."""
+    bases = random.sample(("main.go", "Main.go", "README.md", "readme.md"), random.randint(1, 3))
+    folders = ("", "cmd/", "tools/cmd/", "xcmd/", "Cmd/", "a/tools/cmd/", "old/")
+    manifest = {base: [folder + base for folder in random.some(folders, 1)] for base in bases}
+    paths = [path for each in manifest.values() for path in each]
+    path = random.choice((*paths, "cmd/b.py"))
+    tails = (path, path, path.partition("/")[2] or path, path[1:], path.split("/")[-1])
+    hint = random.choice((*tails, f"home/{path}", f"home/x{path}", f"a/tools/{path}"))
+    return given(random.choice((hint, hint, hint.upper(), hint.lower())), manifest)
+
+
+@exercise("14.1", "answers.hints:find_hinted", 2, draws=any_hint)
+def check_find_hinted(call: Probe) -> None:
+    """Ask for names that one file has, or many, in other capitals, and from other folders."""
+    three = {"main.go": ["cmd/main.go", "tools/cmd/main.go", "main.go"]}
+    two = {"main.go": ["a/cmd/main.go", "b/cmd/main.go", "main.go"]}
+    notes = {"README.md": ["README.md"], "readme.md": ["old/readme.md"]}
+    call.cases(
+        (("app.yaml", {"app.yaml": ["k8s/app.yaml"], "b.py": ["b.py"]}), ["k8s/app.yaml"],
+         "there is one file with this name"),
+        (("main.go", three), three["main.go"],
+         "a name without a folder may mean any of them; they come in the manifest's order"),
+        (("tools/cmd/main.go", three), ["tools/cmd/main.go"],
+         "a hint with a folder leaves out what is elsewhere"),
+        (("cmd/main.go", three), ["cmd/main.go"],
+         "the index has exactly this path, so this one file is meant"),
+        (("cmd/main.go", two), ["a/cmd/main.go", "b/cmd/main.go"],
+         "two paths end with the hint, and the third does not"),
+        (("md/main.go", {"main.go": ["cmd/main.go"]}), [],
+         "cmd/main.go ends in these letters, but not after a slash"),
+        (("lib/main.go", {"main.go": ["cmd/main.go"]}), [], "cmd is another folder than lib"),
+        (("MAIN.go", three), three["main.go"],
+         "no base name is written exactly like this, so capitals do not count"),
+        (("README.md", notes), ["README.md"],
+         "one base name is written exactly like this, and readme.md is another name"),
+        (("Readme.md", notes), ["README.md", "old/readme.md"],
+         "no base name is written exactly like this, and both are equal without case"),
+        (("CMD/main.go", {"main.go": ["tools/cmd/main.go", "x/main.go"]}), ["tools/cmd/main.go"],
+         "capitals do not count in folders"),
+        (("home/ada/tools/cmd/main.go", three), ["tools/cmd/main.go"],
+         "the hint begins in a folder above the indexed one: it means the longest path with "
+         "which it ends"),
+        (("CMD/main.go", {"main.go": ["cmd/main.go", "tools/cmd/main.go"]}),
+         ["cmd/main.go", "tools/cmd/main.go"],
+         "a path that differs in capitals is not the one that the hint is, so all that end in it "
+         "are meant"),
+        (("home/CMD/main.go", {"main.go": ["cmd/main.go"]}), ["cmd/main.go"],
+         "capitals do not count where the hint ends in the path, either"),
+        (("home/cmd/main.go", {"main.go": ["Cmd/main.go", "cmd/main.go"]}), ["Cmd/main.go"],
+         "the hint ends with both paths, and of equally long paths it means the first"),
+        (("home/main.go", {"main.go": ["main.go"]}), [],
+         "a path without a folder would fit any hint"),
+        (("home/xcmd/main.go", {"main.go": ["cmd/main.go"]}), [],
+         "xcmd is another folder than cmd, although it ends with cmd"),
+        (("b.py", three), [], "the index has no such file"),
+        (("b.py", {}), [], "the index is empty"),
+    )  # fmt: skip
+
+
+@drawn()
+def any_candidates(random: Draws) -> Call:
+    """Draw candidates of which none adds nearly as much as another one, at any step."""
+    import numpy as np
+
+    from course_lib.answers.selection import maximal_marginal_relevance as choose
+
+    while True:
+        count = random.randrange(7)
+        rows = random.matrix(count + 3, 3)
+        rows /= (rows**2).sum(axis=1, keepdims=True) ** 0.5
+        few = [random.choice((1, 1, -1)) * rows[random.randrange(len(rows))] for _ in rows]
+        vectors = np.array(few, dtype="float32")
+        relevance = random.numbers(count)
+        named: dict[str, Any] = {}
+        if random.chance(0.6):
+            named["diversity"] = random.choice((0.0, 0.5, 0.8, 1.0))
+        if random.chance(0.5):
+            named["taken"] = vectors[count : count + random.randint(1, 3)]
+        drawn = given(relevance, vectors[:count], random.randrange(8), **named)
+        near = [[one + random.uniform(-1e-4, 1e-4) for one in relevance] for _ in range(4)]
+        orders = [choose(each, *drawn.args[1:], **named) for each in (relevance, *near)]
+        if all(order == orders[0] for order in orders):
+            return drawn
+
+
+@exercise("14.2", "answers.selection:maximal_marginal_relevance", 2, draws=any_candidates)
+def check_mmr(call: Probe) -> None:
+    """Choose among copies, opposites and what the context has already."""
+    import numpy as np
+
+    copies = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
+    half = np.array([[1, 0], [0.8, 0.6], [0, 1]], np.float32)
+    partly = np.array([[1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0, 1, 0, 0]], np.float32)
+    opposite = np.array([[1, 0], [-1, 0], [0, 1]], np.float32)
+    echo = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]], np.float32)
+    between = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0.5] * 4, [0, 0, 1, 0]], np.float32)
+    call([0.9, 0.8, 0.7], copies, 3).gives(
+        [0, 2, 1], because="the second is a copy of the first, so the third adds more"
+    )
+    call([0.9, 0.8, 0.7], copies, 2, diversity=0).gives(
+        [0, 1], because="with diversity 0, only relevance counts"
+    )
+    call.cases(
+        (([1.0, 0.9, 0.5], half, 2), [0, 1],
+         "without a diversity it is 0.3: the second adds 0.63 - 0.24, the third 0.35 - 0"),
+        (([0.1, 0.9, 0.8], copies, 1), [1], "the first one taken is the most relevant"),
+        (([0.9], copies[:1], 0), [], "none was asked for"),
+    )  # fmt: skip
+    call.cases(
+        (([1.0, 0.8, 0.4], partly, 2), [0, 2],
+         "after the first, the second adds 0.4 - 0.25 and the third 0.2 - 0"),
+        (([1.0, 0.5, 0.4], opposite, 2), [0, 1],
+         "an inner product below 0 counts as a similarity of 0"),
+        (([1.0, 0.9, 0.8, 0.2], echo, 3), [0, 1, 3],
+         "the third is a copy of the first, which was taken two rounds before: it adds 0.4 - "
+         "0.5, and the last one adds 0.1 - 0"),
+        (([1.0, 0.9, 0.8, 0.2], between, 3), [0, 1, 2],
+         "only the most similar one counts: the third adds 0.4 - 0.25, although it is similar to "
+         "both that were taken"),
+        diversity=0.5,
+    )  # fmt: skip
+    call([0.9, 0.8, 0.7], copies, 1, taken=copies[:1]).gives(
+        [2], because="the context already has a copy of the first two"
+    )
+    call([1.0, 0.9, 0.8, 0.3], echo[[1, 0, 1, 3]], 2, diversity=0.5, taken=echo[:1]).gives(
+        [0, 3],
+        because="the second is a copy of what the context had, and the third of what was just "
+        "taken",
+    )
+    call([0.9, 0.8, 0.7], copies, 2, taken=copies[:0]).gives(
+        [0, 2], because="`taken` has no rows: there is nothing in the context yet"
+    )
+    call.cases(
+        (([0.9, 0.8], copies[:2], 5), [0, 1], "there are no more than two"),
+        (([], np.empty((0, 2), np.float32), 3), [], "there is no candidate"),
+    )  # fmt: skip
+    call([1.0, 0.3, 0.45], opposite, 2, diversity=0.5).gives(
+        [0, 2],
+        because="an inner product below 0 counts as 0: the second adds 0.15, the third 0.225",
+    )
+    call([0.5, 0.5, 0.5], copies[[0, 2, 1]], 2).gives(
+        [0, 1],
+        because="of equal values, the first candidate is taken, and the third is a copy of it",
+    )
+
+
+@drawn(150)
+def any_costs(random: Draws) -> Call:
+    """Draw costs and scores, equal ones among them, and a room that is at times just enough."""
+    count = random.randrange(7)
+    costs = [random.choice((10, 50, 60, 150, 400)) for _ in range(count)]
+    scores = [random.choice((1, 2, 3, 0.5, -1)) for _ in range(count)]
+    fixed = random.choice((0, 100, 250))
+    room = fixed + random.choice((sum(costs), sum(costs) - 1, sum(costs[1:]), 0, 100, -1))
+    return given(fixed, costs, scores, room)
+
+
+@exercise("14.3", "answers.budget:fit_passages", 2, draws=any_costs)
+def check_fit(call: Probe) -> None:
+    """Drop nothing, the weakest, several, all; and refuse what cannot fit."""
+    call.cases(
+        ((100, [50, 50, 50], [3, 2, 1], 300), [0, 1, 2], "all of it fits: 250 of 300"),
+        ((100, [50, 50, 50], [3, 2, 1], 250), [0, 1, 2], "250 of 250 tokens still fit"),
+        ((100, [50, 50, 50], [2, 1, 3], 249), [0, 2],
+         "100 and three times 50 are 250, one more than fits: the weakest goes, and the others "
+         "keep their order and their numbers"),
+        ((100, [10, 200, 10], [1, 3, 2], 300), [1],
+         "the first passage is dropped although it is short, then the third: only the score "
+         "decides"),
+        ((100, [50, 100, 10], [3, 2, 1], 200), [0],
+         "the last one is dropped first, and does not come back when there is room again"),
+        ((100, [50, 50, 50], [2, 1, 1], 220), [0, 1], "of equal scores, the last one is dropped"),
+        ((100, [500], [1], 300), [], "a passage that never fits is dropped, too"),
+        ((100, [], [], 100), [], "there is nothing to drop, and it fits"),
+    )  # fmt: skip
+    call(101, [50], [1], 100).raises(
+        ValueError, mentions="question", because="without any passage it is still too long"
+    )
+
+
+@drawn(120)
+def any_citations(random: Draws) -> Call:
+    """Draw paths that are alike, and sentences that cite some, right and wrong, or none."""
+    paths = [name.replace("0", " v2") for name in random.names(random.choice((0, 1, 3, 12)))]
+    sentences = []
+    for _ in range(random.randrange(5)):
+        parts = ["So items[0]"]
+        for _ in range(random.randrange(4)):
+            number = random.randrange(len(paths) + 3)
+            path = random.choice((*paths, "b.py"))
+            if paths and random.chance(0.6):
+                number = random.randint(1, len(paths))
+                path = random.choice(("{}", "{}", "{}i", "docs/{}")).format(paths[number - 1])
+            parts.append(f"{random.choice(('and ', ''))}[{number}: {path}]")
+        sentences.append(" ".join(parts) + ".")
+    return given(sentences, paths)
+
+
+@exercise("14.4", "answers.citations:check_citations", 2, draws=any_citations)
+def check_citation_check(call: Probe) -> None:
+    """Look at right citations, wrong numbers, wrong paths, repetitions, and sentences without."""
+    paths = ["docs/a.md", "b.py"]
+    call.cases(
+        ((["So [1: docs/a.md].", "And so [2: b.py]."], paths), ([[1], [2]], []),
+         "each sentence gets the passages that it cites"),
+        ((["So [1: docs/a.md] and so [2: b.py]."], paths), ([[1, 2]], []),
+         "a sentence may cite more than one passage"),
+        ((["So [1: docs/a.md].", "It was so."], paths), ([[1], [1]], []),
+         "the second sentence cites nothing, so all that the answer cites counts; passage 2 is "
+         "cited nowhere"),
+        ((["So [2: b.py], so [1: docs/a.md], and [2: b.py]."], paths), ([[2, 1]], []),
+         "each once, in the order of the text"),
+        ((["So [2: b.py].", "It was so.", "And so [1: docs/a.md]."], paths),
+         ([[2], [2, 1], [1]], []),
+         "the second sentence cites nothing, so it gets all passages that the answer cites, "
+         "before it and after it"),
+        ((["So [3: c.py].", "So [0: b.py].", "Yes [1: docs/a.md]."], paths),
+         ([[], [], [1]], ["[3: c.py]", "[0: b.py]"]),
+         "there is no passage 3, and no passage 0: these sentences have no source, and wrong "
+         "citations come as they are written, in the order of the text"),
+        ((["So [3: c.py].", "So [3: c.py]."], paths), ([[], []], ["[3: c.py]", "[3: c.py]"]),
+         "a wrong citation is returned as often as it is in the text: here twice"),
+        ((["So [1: b.py]."], paths), ([[]], ["[1: b.py]"]),
+         "passage 1 is docs/a.md: number and path have to agree"),
+        ((["Yes [1: docs/a.md], no [1: b.py]."], paths), ([[1]], ["[1: b.py]"]),
+         "each citation is judged alone, also where numbers are equal"),
+        ((["So [1: a.md]."], paths), ([[]], ["[1: a.md]"]),
+         "passage 1 has the path docs/a.md, of which a.md is a part"),
+        ((["So [1: docs/a]."], paths), ([[]], ["[1: docs/a]"]),
+         "passage 1 has the path docs/a.md, which only begins so"),
+        ((["So [2: b.pyi]."], paths), ([[]], ["[2: b.pyi]"]),
+         "passage 2 has the path b.py, which is another file"),
+        ((["So [1: my-notes v2.md]."], ["my-notes v2.md"]), ([[1]], []),
+         "a path may hold spaces and hyphens"),
+        ((["So [10: j.py]."], [f"{letter}.py" for letter in "abcdefghij"]), ([[10]], []),
+         "a number may have two digits"),
+        ((["items[0] is first.", "So [2: b.py]."], paths), ([[2], [2]], []),
+         "brackets alone cite nothing"),
+        ((["No [5: x.py].", "It was."], paths), ([[], []], ["[5: x.py]"]),
+         "the answer cites no passage that exists"),
+        ((["I don't know."], []), ([[]], []), "nothing is cited"),
+        (([], paths), ([], []), "there is no sentence"),
+    )  # fmt: skip
+
+
+def _supported(
+    function: Callable[..., Any], sentence: str, lines: list[str], cosines: list[float]
+) -> Any:
+    """Call the function with an encoder that makes each line as similar as it is said to be."""
+    encode = Encoder(dict(zip(lines, cosines, strict=True)))
+    return round(float(function(sentence, lines, encode)), 6)
+
+
+@drawn(150, apply=_supported, paste="support({0}, {1}, encode)")
+def any_sentence(random: Draws) -> Call:
+    """Draw a sentence and lines of few words and numbers, and how similar each line is to it."""
+
+    def phrase(most: int) -> str:
+        return " ".join(random.choices(CLAIMED, k=random.randint(1, most))) + "."
+
+    lines = list(dict.fromkeys(phrase(5) for _ in range(random.choice((0, 1, 2, 4)))))
+    sentence = f"So {phrase(4)}"
+    return given(sentence, lines, [random.choice((-0.3, 0.2, 0.6, 0.9)) for _ in lines])
+
+
+@exercise("14.5", "answers.faithfulness:support", 2, draws=any_sentence)
+def check_support(call: Probe) -> None:
+    """Compare sentences with lines: similarity, words, numbers, and no lines at all."""
+    purr = "Cats purr loudly."
+    two = ["Cats sleep.", "They purr loudly."]
+    long = "Cats purr when they are stroked, and cats eat fish."
+    limit = ["The limit is 50 rows, or 1,544 bytes.", "It was 0.5 before."]
+    alike = Encoder({limit[0]: 0.9, limit[1]: 0.4})
+    call.cases(
+        ((purr, ["A cat can purr."], Encoder({"A cat can purr.": 0.8})), (0.8 + 2 / 3) / 2,
+         "the similarity is 0.8, and the line has two of the three words"),
+        ((purr, ["It rains."], Encoder({"It rains.": 0.2})), 0.1,
+         "the similarity is 0.2, and the line has none of the words"),
+        ((purr, [], Encoder({})), 0.0, "without a line, nothing supports the sentence"),
+        ((purr, two, Encoder({two[0]: 0.9, two[1]: 0.3})), (0.9 + 1) / 2,
+         "only the most similar line gives the similarity, but all lines give the words"),
+        ((purr, two, Encoder({two[0]: 0.3, two[1]: 0.9})), (0.9 + 1) / 2,
+         "the most similar line may be any of them"),
+        ((purr, ["Dogs purr."], Encoder({"Dogs purr.": -0.4})), (0 + 1 / 3) / 2,
+         "a similarity below 0 counts as 0, and the line has one of the three words"),
+        (("Purring relaxes.", ["It purrs to relax."], Encoder({"It purrs to relax.": 0.5})),
+         (0.5 + 1) / 2,
+         "`stems` removes the endings: purring and purrs are one word"),
+        (("Cats eat.", [long], Encoder({long: 0.6})), (0.6 + 1) / 2,
+         "the share is of the words of the sentence, not of those of the line"),
+        (("It is so.", ["Cats purr."], Encoder({"Cats purr.": 0.6})), 0.3,
+         "`stems` finds no word in the sentence, so its share is 0"),
+        (("The limit is 60 rows.", limit, alike), 0.0,
+         "no line has the number 60, although the other words are equal"),
+        (("The limit is 5 rows.", limit, alike), 0.0, "5 is a part of 50, but another number"),
+        (("The limit is 50 rows, before 2.", limit, alike), 0.0,
+         "50 is there and 2 is not: each number counts"),
+        (("The limit was 0.5 before.", limit, alike), (0.9 + 1) / 2,
+         "0.5 is in one of the lines, although this is not the most similar line"),
+        (("The limit is 50 rows, before 0.5.", limit, alike), (0.9 + 1) / 2,
+         "both numbers are there, each in a line of its own"),
+        (("The limit is 1,544 bytes.", limit, alike), (0.9 + 1) / 2,
+         "1,544 is one number, with its comma"),
+    )  # fmt: skip
+
+
+class Encoder:
+    """An encoder that knows how similar each line is to the sentence."""
+
+    def __init__(self, likeness: dict[str, float]) -> None:
+        self.likeness = likeness
+
+    def __call__(self, texts: list[str]) -> Any:
+        """Return a unit vector for each text; its first number is the similarity."""
+        import numpy as np
+
+        cosines = np.array([self.likeness.get(text, 1.0) for text in texts])
+        return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
+
+    def __repr__(self) -> str:
+        similar = ", ".join(f"{one!r} {how:g}" for one, how in self.likeness.items())
+        return f"<encode; similar to the sentence: {similar or 'nothing'}>"
