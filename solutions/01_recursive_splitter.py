@@ -409,7 +409,7 @@ assert any(len(one) > 65 for _, one in sentences), "Many sentences are longer th
 #
 # Why then an overlap of 64? A phrase of up to 65 characters is whole in some chunk, *wherever* the cuts are. Many sentences are longer
 # than this, but some texts have no full stops to cut at. How to measure whether the search gets better is the subject of
-# [lab 13](../labs/13_measuring_retrieval.ipynb).
+# [lab 16](../labs/16_measuring_retrieval.ipynb).
 
 # %% [markdown]
 # ## Recap
