@@ -1,4 +1,4 @@
-"""What the prose of labs 01, 02 and 07 says about outputs: one module of predicates a lab.
+"""What the prose of labs 01 and 07 says about outputs: one module of predicates a lab.
 
 The other labs say it in cells tagged ``claim``, as `infra.course.build` describes.
 
