@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -154,6 +155,32 @@ def give_feedback(lab: Lab = None, master: MasterPath = None, room: Class = Path
         show(f"{len(said)} kept back until you have looked: {', '.join(said)}")
 
 
+@app.command("due")
+def set_due_date(
+    when: Annotated[
+        str, typer.Argument(help='Such as "2026-12-01 23:59" or "2026-12-01 23:59 UTC"; or none.')
+    ],
+    learners: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[LOGIN]...", help="Whose date it is.", show_default="everybody"),
+    ] = None,
+    lab: Lab = None,
+    master: MasterPath = None,
+    room: Class = Path("."),
+) -> None:
+    """Set when a lab is due, for all or for some; what late work loses is worked out again.
+
+    Example: course class due "2026-12-03 23:59" ada --lab 01 --class my-class
+    """
+    from course_lib.teaching.classroom import find_class, parse_due, set_due
+
+    name, due = _master(lab, master).name, parse_due(when)
+    changed = set_due(find_class(room), name, due, learners or [])
+    told = f"{due:%Y-%m-%d %H:%M} UTC" if due else "without a due date"
+    show(f"{name}: {', '.join([*(learners or ['all']), told])}")
+    _show_changes(changed)
+
+
 def grade(
     submissions: Annotated[
         list[Path] | None,
@@ -262,7 +289,7 @@ def _collect(room: Classroom, assignment: str, given: list[Path], pattern: str) 
     show(f"{len(said.placed)} submissions of {assignment} are in {room.root / 'submitted'}")
     late = "late"
     if said.due_unknown:
-        late += ", which costs nothing yet: set the due date in formgrader and collect again"
+        late += ", which costs nothing yet: set the date with `course class due` and collect again"
     for names, told in (
         (said.late, late),
         (said.new, "not in the roster, taken as logins"),
@@ -294,6 +321,13 @@ def _summary(report: Report, page: Path) -> str:
     if report.waiting:
         lines.append(f"{len(report.waiting)} were not reached; --resume continues with them")
     return "\n".join([*lines, f"report: {page}"])
+
+
+def _show_changes(changed: Mapping[str, tuple[float, float]]) -> None:
+    if changed:
+        show(f"{len(changed)} have other points than before:")
+    for who, (before, after) in sorted(changed.items()):
+        show(f"  {who}: {before:g}, now {after:g}")
 
 
 def _some(names: list[str]) -> str:

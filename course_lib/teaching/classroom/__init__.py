@@ -5,6 +5,7 @@ finds out, and speaks with Canvas and Moodle. `grade` knows nothing of this.
 """
 
 from course_lib.teaching.classroom.collect import Collected, collect
+from course_lib.teaching.classroom.due import parse_due, set_due
 from course_lib.teaching.classroom.folder import Classroom, find_class
 from course_lib.teaching.classroom.grading import grade_assignment, waiting_for_a_person
 from course_lib.teaching.classroom.record import RELEASE, accept
@@ -22,6 +23,8 @@ __all__ = [
     "find_class",
     "grade_assignment",
     "make_class",
+    "parse_due",
     "read_roster",
+    "set_due",
     "waiting_for_a_person",
 ]

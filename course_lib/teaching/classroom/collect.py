@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
 from course_lib.files import told_if_not_written
+from course_lib.teaching.classroom.extensions import own_dates
 from course_lib.teaching.classroom.folder import Classroom
 from course_lib.teaching.classroom.roster import Roster, is_login
 from course_lib.teaching.classroom.taken import Taken, write_taken
@@ -134,7 +135,7 @@ def collect(
     own = _compiled(pattern)
     with room.gradebook() as book:
         roster = Roster.of(book)
-        due = _due_dates(book, assignment)
+        due = _due_dates(room, book, assignment)
         others = {one.name for one in book.assignments} - {assignment}
     said = Collected()
     found: dict[str, list[_File]] = defaultdict(list)
@@ -445,12 +446,13 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
     return compiled
 
 
-def _due_dates(book: Gradebook, assignment: str) -> dict[str, datetime | None]:
+def _due_dates(room: Classroom, book: Gradebook, assignment: str) -> dict[str, datetime | None]:
     """Return when an assignment is due: for everybody (""), and for whom has an extension."""
     known = book.find_assignment(assignment)
     due: dict[str, datetime | None] = {"": known.duedate}
     if known.duedate:
         due |= {one.student.id: one.duedate for one in known.submissions if one.extension}
+        due |= own_dates(room, assignment)
     return due
 
 

@@ -12,6 +12,7 @@ from course_lib.files import told_if_not_written
 from course_lib.teaching.classroom.autograded import autograded, write_autograded
 from course_lib.teaching.classroom.collect import STAMP, time_of
 from course_lib.teaching.classroom.comments import comments
+from course_lib.teaching.classroom.due import keep_times
 from course_lib.teaching.classroom.folder import Classroom
 from course_lib.teaching.classroom.record import assign_penalty, record, why_kept_back
 from course_lib.teaching.classroom.setup import add_assignment
@@ -84,7 +85,9 @@ def grade_assignment(
             done = record(book, name, grade, said, time=time, before=earlier, flagged=flagged)
             assign_penalty(room, done)
 
-        return grade_all(found, master, out, options, keep)
+        report = grade_all(found, master, out, options, keep)
+        keep_times(room, book, name)  # of those, too, who were not graded again
+        return report
 
 
 def waiting_for_a_person(room: Classroom, assignment: str) -> list[str]:
