@@ -14,6 +14,7 @@ from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import find_fence
 from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
+from course_lib.teaching.grade.rules import suspicions
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
 from tests.grading.classroom import RIGHT, hand_in, learners, master_notebook, write_master
 from tests.grading.conftest import any_fence, grade_class
@@ -24,9 +25,13 @@ VARIETY = {
     "dies": RIGHT | {"longest": "import os\ndef longest(words):\n    os._exit(1)"},
     "needs-more": RIGHT | {"double": "def double(x):\n    return x + x if separator else None"},
 }
+VARIETY["timed"] = {
+    "double": "%%time\nimport os\ndef double(x):\n    return x + x",
+    "longest": f"{RIGHT['longest']}\n%timeit -n 1000000 longest(['a', 'bc'] * 50)",
+}
 EXPECTED = {
     "stderr": (3, 5, 2), "dies": (3, 0, 0), "needs-more": (3, 5, 2), "settings": (0, 0, 0),
-    "helper": (3, 5, 2),
+    "helper": (3, 5, 2), "timed": (3, 5, 2),
 }  # fmt: skip
 
 
@@ -74,7 +79,7 @@ def of_variety(folder, **options) -> Report:
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory) -> Report:
-    """A class of five, graded once."""
+    """A class of six, graded once."""
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     book = of_variety(tmp_path_factory.mktemp("variety"))
     left = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
@@ -85,6 +90,18 @@ def book(tmp_path_factory) -> Report:
 
 def test_points_are_what_is_due(book) -> None:
     assert points(book) == EXPECTED
+
+
+def test_what_many_people_write_raises_no_flag(book) -> None:
+    """Only who ends the kernel has one."""
+    assert [one.learner for one in book.grades if one.flags] == ["dies"]
+    answer = "from course_lib.records import Span\n%load_ext x\ndef f(x):\n    {}\n    return x"
+    said = answer.format("'As in course_lib.'")
+    assert suspicions({"f": said}, {}) == []
+    said = answer.format("__import__('course_lib.loader')")
+    assert suspicions({"f": said}, {}) == [
+        "f, line 4, names course_lib in a text: __import__('course_lib.loader')"
+    ]
 
 
 def test_a_master_that_fails_its_own_check_is_refused(graded) -> None:
