@@ -31,7 +31,8 @@ MasterPath = Annotated[
 def make(
     folder: Annotated[Path, typer.Argument(help="The class's folder; a new one, or a class.")],
     roster: Annotated[
-        Path | None, typer.Option(help="A CSV with the columns login, name, email, lms_user_id.")
+        Path | None,
+        typer.Option(help="A CSV: login, name, email, lms_user_id; or Canvas's or Moodle's."),
     ] = None,
     labs: Annotated[
         list[str] | None,
