@@ -120,6 +120,30 @@ def test_a_second_run_takes_nobody_away(room: Classroom) -> None:
     assert "3 * x" not in text
 
 
+def test_the_page_says_what_the_gradebook_says_and_who_is_missing(room: Classroom) -> None:
+    """bob has other points by hand and is late, ada's essay waits, dan handed in nothing."""
+    with room.gradebook() as book:
+        add_to_roster(book, [Learner("bob", "Bob", "<b>"), Learner("dan", "Dan", "Dee")])
+        book.update_or_create_assignment(WORDS, duedate=datetime(2026, 11, 22))
+        grade_cell = book.find_grade("check-double", WORDS, WORDS, "bob")
+        grade_cell.manual_score = 2.5
+        number = book.find_submission(WORDS, "bob").notebooks[0].id
+        book.db.commit()
+    config = room.root / "nbgrader_config.py"
+    zero = config.read_text(encoding="utf-8").replace('"none"\n', '"zero"\n')
+    config.write_text(zero, encoding="utf-8")
+    grade(find_class(room.root), resume=True)
+    page = (room.report(WORDS) / "index.html").read_text(encoding="utf-8")
+    link = f"http://localhost:8888/formgrader/submissions/{number}/"
+    row = (
+        '<tr><td><a href="{}">{}</a></td><td class="n">{}</td><td class="n">{}</td><td>{}</td></tr>'
+    )
+    assert row.format(link, "Bob &lt;b&gt; (bob)", "0", "9.5", "") in page
+    assert '>ada</a></td><td class="n">0</td><td class="n">10</td><td>not decided</td>' in page
+    assert "1: Dan Dee (dan)" in page and "<b>" not in page
+    assert '<td>check-double</td><td class="n">33%</td>' in page
+
+
 def test_a_time_stamp_that_cannot_be_read_needs_a_person_and_stops_nobody_else(
     fresh: Classroom,
 ) -> None:
