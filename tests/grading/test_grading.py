@@ -1,5 +1,6 @@
 """What the grader makes of a class, where `tests/blackbox/test_grading.py` cannot show it."""
 
+import json
 import multiprocessing
 from contextlib import closing
 from pathlib import Path
@@ -10,8 +11,9 @@ import psutil
 import pytest
 
 from course_lib.settings import project_root
+from course_lib.teaching.classroom import grade_assignment, make_class
 from course_lib.teaching.classroom.autograded import autograded
-from course_lib.teaching.grade import Limits, Report, read_master
+from course_lib.teaching.grade import Limits, Options, Report, lab_masters, read_master
 from course_lib.teaching.grade.audits import Audits
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import find_fence
@@ -185,6 +187,47 @@ def test_a_run_that_is_stopped_while_a_sandbox_starts_runs_nothing_in_it(
     monkeypatch.setattr("course_lib.teaching.grade.grader.Sandbox", start)
     with closing(grader), pytest.raises(GradeError, match="stopped"):
         grader.prove()
+
+
+SKIPS_WHAT_IS_NOT_SET = """
+import hashlib, json
+from course_lib.records import canonical, length_prefixed
+def content_hash(chunk):
+    fields = json.loads(chunk.to_json())
+    values = [chunk.tenant_id, chunk.repo_slug]
+    values += [fields[name] for name in chunk.hash_inputs if name in fields]
+    texts = [one if type(one) is str else canonical(one) for one in values]
+    return hashlib.sha256(b"".join(map(length_prefixed, texts))).hexdigest()
+"""
+FORGED = """
+class CheckFailed(BaseException):
+    earned = 2
+def content_hash(chunk):
+    raise CheckFailed("4.2 content_hash is not right yet: 2 of 3 points")
+"""
+
+
+def test_points_for_parts_are_in_the_gradebook_and_forged_ones_are_not(tmp_path: Path) -> None:
+    (path,) = lab_masters(["04"])
+    master = read_master(path, lab="04")
+    room = make_class(tmp_path / "class")
+    sheet = json.loads((project_root() / "labs" / path.name).read_text(encoding="utf-8"))
+    for login, answer in {"ada": SKIPS_WHAT_IS_NOT_SET, "bob": FORGED}.items():
+        place = room.place("submitted", login, master.name)
+        place.mkdir(parents=True)
+        text = json.dumps(learners(sheet, {"exercise-4-2": answer}))
+        (place / path.name).write_text(text, encoding="utf-8")
+    report = grade_assignment(room, master, Options(any_fence(), seed="7"))
+    assert {one.learner: (one.score, bool(one.flags)) for one in report.grades} == {
+        "ada": (2.0, False), "bob": (0.0, False),
+    }  # fmt: skip
+    with room.gradebook() as book:
+        grade = book.find_grade("check-4-2", master.name, master.name, "ada")
+        assert (grade.auto_score, grade.max_score, grade.needs_manual_grade) == (2.0, 3.0, False)
+        said = book.find_comment("exercise-4-2", master.name, master.name, "ada").auto_comment
+    assert "**Exercise 4.2: partly right** (2 of 3)" in said
+    assert "✓ 2 points: texts, each after its length" in said
+    assert "✗ 1 point: names in JSON" in said and "className is not set" in said
 
 
 def test_without_a_sandbox_it_says_what_that_means() -> None:

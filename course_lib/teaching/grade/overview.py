@@ -25,6 +25,9 @@ MOST_COPIES = 60
 MOST_TEXTS = 6
 """Groups of copies that are shown, and answers of each."""
 
+WRONG = ("failed", "partly")
+"""The states of checks whose words say what is wrong with the answer."""
+
 _DIFFERENT = re.compile(r"(?<=<ipython-input-)\d+-\w+|0x[0-9a-f]+|\d+")
 """What differs in messages that say the same."""
 
@@ -142,7 +145,7 @@ def _check(name: str, most: float, marks: list[tuple[Person, Mark]]) -> dict[str
     decided = [(who, mark) for who, mark in marks if who.checks.get(name) is not None]
     full = [who for who, _ in decided if (who.checks[name] or 0) >= most]
     states = Counter(mark.state for who, mark in decided if who not in full)
-    wrong = [(who.called, mark.said) for who, mark in decided if mark.state == "failed"]
+    wrong = [(who.called, mark.said) for who, mark in decided if mark.state in WRONG]
     wrong = [(who, said) for who, said in wrong if said]
     return {
         "name": name,

@@ -21,6 +21,7 @@ from typing import Any
 import nbval.plugin
 import pytest
 
+from course_lib.teaching.checks.outcomes import CheckFailed
 from course_lib.teaching.grade.inside.channel import Channel
 
 PRINTED = 1_000_000
@@ -172,6 +173,8 @@ class _Kernel:
         if error is not None:
             name, said = type(error).__name__[:200], told(error)
             self.told |= {"ename": name, "evalue": said}
+            if isinstance(error, CheckFailed):
+                self.told["value"] = str(error.earned)[:80]
             content = {"ename": name, "evalue": said, "traceback": said.splitlines()}
             outputs.append({"msg_type": "error", "content": content})
         idle = {"msg_type": "status", "content": {"execution_state": "idle"}}
