@@ -27,7 +27,7 @@ from course_lib.teaching.classroom.roster import Learner
 from course_lib.teaching.grade import lab_masters, read_master
 from tests.grading.classroom import RIGHT
 from tests.grading.conftest import needs_fence
-from tests.grading.gradebooks import WORDS, copy_of, graded, new_class, scores, submit
+from tests.grading.gradebooks import WORDS, copy_of, graded, scores, submit
 
 MOODLE = "--exporter=course_lib.teaching.classroom.export.MoodleExporter"
 ROSTER = (
@@ -62,12 +62,6 @@ def export(room: Classroom, *words: str) -> str:
         app.initialize(list(words))
         app.start()
     return said.getvalue()
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
-    """A class with an assignment that nobody has handed in."""
-    return new_class(tmp_path_factory.mktemp("empty"))
 
 
 @pytest.fixture
