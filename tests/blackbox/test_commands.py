@@ -53,7 +53,7 @@ def test_the_help_names_each_command_with_its_options_and_defaults() -> None:
     helps = [{"command": "course", "help": first}]
     helps += [{"command": f"course {one}", "help": shown(*one.split())} for one in sorted(listed)]
     hold_golden("commands/help", helps)
-    pages = "README.md", "infra/site/using.md", "infra/site/start.md", "labs/INSTRUCTORS.md"
+    pages = "README.md", "infra/site/using.md", "infra/site/start.md", "labs/CLASS.md"
     told = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in pages)
     named = set(re.findall(r"`(?:\.venv/bin/)?course ([a-z][\w-]*)", told))
     assert named and named <= set(listed), named - set(listed)
