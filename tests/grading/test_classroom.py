@@ -61,12 +61,6 @@ def grade(room: Classroom, *learners: str, **how: bool) -> Report:
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
-    """A class with an assignment that nobody has handed in."""
-    return new_class(tmp_path_factory.mktemp("empty"))
-
-
-@pytest.fixture(scope="module")
 def ran(empty: Classroom, tmp_path_factory: pytest.TempPathFactory) -> Classroom:
     """A class of three that was graded once."""
     room = copy_of(empty, tmp_path_factory.mktemp("ran"))

@@ -20,7 +20,7 @@ from course_lib.teaching.classroom.collect import time_of
 from course_lib.teaching.classroom.grading import submissions
 from course_lib.teaching.classroom.roster import Learner
 from course_lib.teaching.classroom.taken import read_taken
-from tests.grading.gradebooks import WORDS, copy_of, new_class
+from tests.grading.gradebooks import WORDS, copy_of
 
 ROSTER = """\
 login;name;e-mail;canvas_id
@@ -34,10 +34,10 @@ BEFORE, AFTER = (2026, 11, 20, 8, 0, 0), (2026, 11, 22, 8, 0, 0)
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+def four(empty: Classroom, tmp_path_factory: pytest.TempPathFactory) -> Classroom:
     """A class of four with an assignment that is due."""
-    folder = tmp_path_factory.mktemp("empty")
-    room = new_class(folder)
+    folder = tmp_path_factory.mktemp("four")
+    room = copy_of(empty, folder)
     (folder / "roster.csv").write_text(ROSTER, encoding="utf-8-sig")
     with room.gradebook() as book:
         assert add_to_roster(book, read_roster(folder / "roster.csv")) == 4
@@ -46,9 +46,9 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
 
 
 @pytest.fixture
-def room(empty: Classroom, tmp_path: Path) -> Classroom:
+def room(four: Classroom, tmp_path: Path) -> Classroom:
     """A copy of that class."""
-    return copy_of(empty, tmp_path)
+    return copy_of(four, tmp_path)
 
 
 def archive(

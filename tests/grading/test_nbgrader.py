@@ -77,12 +77,6 @@ def export(room: Classroom, *words: str) -> str:
     return said.getvalue()
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
-    """A class with an assignment that nobody has handed in."""
-    return new_class(tmp_path_factory.mktemp("empty"))
-
-
 @pytest.fixture
 def room(empty: Classroom, tmp_path: Path) -> Classroom:
     """A copy of it in which some are graded, one has a flag and one is undecided."""
