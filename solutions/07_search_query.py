@@ -528,9 +528,8 @@ except InputError as error:
 encoded = {each.question: query for each, query in zip(questions, queries, strict=True)}
 
 
-def ask(text, top_k=5, words=None):
-    query = Query(words, top_k=top_k, repo="documents", partitions="documentation")
-    return search(conn, encoded[text], query)
+def ask(text):
+    return search(conn, encoded[text], Query(repo="documents", partitions="documentation"))
 
 
 def ask_mine(text):
@@ -542,75 +541,12 @@ mine, meant = lab.measure_retrieval(ask_mine), lab.measure_retrieval(ask)
 print(f"recall@5 by meaning: yours {mine.recall:.2f}, the library's {meant.recall:.2f}, in memory {in_memory:.2f}")
 
 # %% [markdown]
-# Both searches find the right rows among 12,000 others, with the same recall as over our documents alone: the filter costs no quality. The
-# answers that are still missing are missed by the vectors themselves. Can a search for words find them? Here are three of the missed
-# questions:
+# Both searches find the right rows among 12,000 others, with the same recall as over our documents alone: the filter costs no quality.
 
 # %%
-# The words of the question are joined by OR (|). The 1 divides the score by 1 + the logarithm of the text's length,
-# because long texts would otherwise have an advantage.
-by_words = """
-    SELECT document_name, content FROM document_chunks, LATERAL (
-        SELECT replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery AS words) AS asked
-    WHERE repo_slug = 'documents'
-    ORDER BY ts_rank_cd(to_tsvector('english', content), words, 1) DESC, document_name, chunk_index"""
-
-
-def rank(each, passages):
-    return next(n for n, passage in enumerate(passages, 1) if each.is_answered_by(*passage))
-
-
-rankings = {}
-for each in [each for each in questions if each.id in ("q09", "q25", "q56")]:
-    near = [(one.document_name, one.content) for one in ask(each.question, len(chunks))]
-    said = conn.execute(by_words, (each.question,)).fetchall()
-    rankings[each] = near, said
-    print(f"{each.question}\n  the answer by meaning: number {rank(each, near)}; by words: {rank(each, said)}")
+lab.score(recall_at_5=meant.recall, mrr=meant.mrr, note="an index and filters")
 
 # %% [markdown]
-# A search for words moves two of the three answers to the first place and the third one further down, because that answer uses other words
-# than its question.
-#
-# ## Exercise 7.4: two rankings, one list
-#
-# The two scores cannot be added, because each has its own scale. But we can use the *places*:
-# [reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion) gives every chunk 1 / (60 + place) from each ranking.
-# A chunk that is third by meaning and first by words gets 1/63 + 1/61. A chunk that is in only one ranking always gets less.
-#
-# ![Two rankings of four documents each, by meaning and by words, and the fused one between them. The two documents that are in both rankings are first and second.](../labs/figures/rankings_fused.svg)
-
-# %% exercise="7.4"
-from course_lib.retriever.query import fuse
-
-# %%
-lab.check("7.4", fuse)
-
-# %%
-lab.hint("7.4")  # run again for the next hint
-
-# %% [markdown] tags=["solution"]
-# `sorted` keeps equal items in the order in which they came, and a dictionary remembers that order. With a constant of 60 the first place
-# counts little more than the second. So usually only items from both rankings come first.
-
-# %%
-fuse = lab.use("fuse")
-for each, (near, said) in rankings.items():
-    both = [passage for passage, _ in fuse(near, said)]
-    print(f"{each.question}\n  by both: number {rank(each, both)}")
-
-# %%
-found = lab.measure_retrieval(lambda text: ask(text, words=text))
-print(f"recall@5 by meaning {meant.recall:.2f}, by both {found.recall:.2f}")
-lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid: meaning and words")
-
-# %% [markdown]
-# With both rankings, two of the three answers are among the first five. Over all questions, both rankings together are about as good as
-# meaning alone. These documents say everything in whole sentences, and what words gain for one question they lose for another. Manifests
-# and code are full of names that a model has never read. There, words help much more. Lab 16 measures this.
-#
-# In the last cell, the library's `search` also got the words of the question. It finds them with an index of its own, and fuses the two
-# lists with its own `fuse`. The scorecard's column of your system runs yours.
-#
 # ## In the field
 #
 # LangChain's [PGVectorStore](https://github.com/langchain-ai/langchain-postgres) makes the table, the upsert and the query for you. **Not
@@ -628,14 +564,12 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid: meaning and wor
 # store.similarity_search_with_score("How do I roll back?", k=5, filter={"kind": "doc-section"})
 # ```
 #
-# Take it where a program uses LangChain anyway. Values are parameters there, too. In version 0.0.19 you can now see four problems:
+# Take it where a program uses LangChain anyway. Values are parameters there, too. In version 0.0.19 you can now see three problems:
 #
 # - You can set `ef_search`, but not the iterative scan. So the search above may return fewer than five rows, without an error.
 #   `?options=-c%20hnsw.iterative_scan%3Dstrict_order` at the end of the URL repairs this.
 # - Its score is the distance: small means near.
 # - Fields that are not in `metadata_columns` are stored as JSON, and PostgreSQL has no statistics about fields in JSON.
-# - Its hybrid search adds scores by default, scaled from 0 to 1. Choose `reciprocal_rank_fusion`. And it finds only chunks that hold *all*
-#   words of the question, so for whole sentences it finds almost nothing by words.
 
 # %% [markdown]
 # ## Recap
@@ -646,7 +580,6 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid: meaning and wor
 #   scans repair this for filters that keep many rows, and an exact search for filters that keep few.
 # - A threshold belongs outside the statement. Choose its value with your own questions.
 # - Larger values of `ef_search` and `probes` find more and cost more. Measure against an exact scan.
-# - Meaning and words find different things. Fuse their places, not their scores, and measure the effect on your own texts.
 #
 # ## Three questions to test yourself
 #

@@ -133,6 +133,27 @@ def report_times(
     show(f"picture: {picture}")
 
 
+@app.command("feedback")
+def give_feedback(lab: Lab = None, master: MasterPath = None, room: Class = Path(".")) -> None:
+    """Make a page for each learner whose grade is decided, and a zip of them for Canvas or Moodle.
+
+    Example: course class feedback --lab 01 --class my-class
+    """
+    from course_lib.teaching.classroom import find_class
+    from course_lib.teaching.classroom.feedback import make_feedback
+
+    found = find_class(room)
+    made = make_feedback(found, _master(lab, master).name)
+    show(f"{len(made.pages)} pages are in {found.root / 'feedback'}")
+    if made.archive:
+        show(f"for Canvas (Upload Submissions) or Moodle (feedback files in a zip): {made.archive}")
+        if made.not_in_it:
+            show(f"{len(made.not_in_it)} not in it, from no LMS: {_some([*made.not_in_it])}")
+    if made.kept_back:
+        said = [f"{login} ({why})" for login, why in made.kept_back.items()]
+        show(f"{len(said)} kept back until you have looked: {', '.join(said)}")
+
+
 def grade(
     submissions: Annotated[
         list[Path] | None,

@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 SOLUTIONS = ROOT / "solutions"
 
 SKETCHES = {
-    "1.4": "a test of a splitter, which is not part of one",
+    "1.1": "the recursive version, whose place 1.3 takes",
     "4.3": "a parser of the learner's own",
     "11.2": "of the smallest pipeline; the library's steps hand on the rows of documents, too",
     "11.3": "of the smallest pipeline; the library's shards are stored each for itself",

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from course_lib.teaching.classroom.record import assign_penalty, record
 from course_lib.teaching.classroom.roster import Learner
 from course_lib.teaching.grade import GradeError, Options, Report
 from course_lib.teaching.grade.fence import installed_fence
+from course_lib.teaching.grade.merge import Added
 from tests.grading.classroom import RIGHT
 from tests.grading.conftest import any_fence, needs_fence
 from tests.grading.gradebooks import (
@@ -162,6 +164,11 @@ def test_what_a_person_did_stays_when_it_is_graded_again(fresh: Classroom) -> No
         record(book, WORDS, other, {}, before=flagged)
         assert book.find_grade("essay", WORDS, WORDS, "ada").needs_manual_grade
         assert notebook.flagged  # until a person takes it down
+        essay = book.find_grade("essay", WORDS, WORDS, "ada")
+        for cells, needed in ((other.added, False), ((Added(9, "markdown", "More."),), True)):
+            essay.needs_manual_grade = False
+            record(book, WORDS, replace(other, added=cells), {}, before=other)
+            assert essay.needs_manual_grade is needed
 
 
 def test_git_leaves_a_class_alone_wherever_it_is(empty: Classroom, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from course_lib.teaching.classroom import (
 )
 from course_lib.teaching.classroom.collect import time_of
 from course_lib.teaching.classroom.grading import submissions
+from course_lib.teaching.classroom.taken import read_taken
 from tests.grading.gradebooks import WORDS, copy_of, new_class
 
 ROSTER = """\
@@ -98,6 +99,11 @@ def test_an_archive_of_canvas(room: Classroom) -> None:
     assert said.placed == ["ada", "jane1", "jane2", "zoe"] and said.late == ["zoe"]
     assert said.unknown == ["nobody_999_9005_words.ipynb"] and len(said.left_out) == 1
     assert seconds_late(room, "ada") == 0 and seconds_late(room, "zoe") > 24 * 3600
+    names = {who: read_taken(room.place("submitted", who, WORDS)).lms for who in said.placed}
+    assert names == {
+        "ada": "lovelaceada_101_9001_", "zoe": "mullerludenscheidtzoe_LATE_102_9002_",
+        "jane1": "doejane_103_9003_", "jane2": "doejane_104_question_77_9004_",
+    }  # fmt: skip
     early = archive({"mullerludenscheidtzoe_LATE_102_9002_words.ipynb": "zoe"}, BEFORE)
     (room.place("submitted", "zoe", WORDS) / "timestamp.txt").unlink()
     collect(room, WORDS, [given(room, "again.zip", early)])
@@ -128,6 +134,9 @@ def test_an_archive_of_moodle_says_when_each_was_handed_in(room: Classroom) -> N
     }
     said = collect(room, WORDS, [given(room, "moodle.zip", archive(files, AFTER))])
     assert contents(room) == {"ada": ["ada"], "zoe": ["zoe"]}
+    for login, name in (("ada", "Ada Lovelace_4711"), ("zoe", "Zoë Müller-Lüdenscheidt_4712")):
+        taken = read_taken(room.place("submitted", login, WORDS))
+        assert taken.lms == f"{name}_assignsubmission_file_"
     assert said.unknown == ["Jane Doe_4713_assignsubmission_file"]  # there are two of that name
     assert not said.late and seconds_late(room, "ada") > 24 * 3600
 

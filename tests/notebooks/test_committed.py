@@ -112,7 +112,7 @@ def test_every_untouched_lab_fails_in_its_check_cells_and_nowhere_else(
 
 def _faults_of(notebook: nbformat.NotebookNode, on_cell: OnCell) -> list[str]:
     if error := execute(notebook, PROJECT.labs, on_cell, allow_errors=True):
-        return [error]
+        return [str(error)]
     return [fault for cell in notebook.cells if cell.cell_type == "code" for fault in _faults(cell)]
 
 

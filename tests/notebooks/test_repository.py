@@ -1,5 +1,6 @@
 """The course as a repository for learners: what is in it, what is not, and that it works."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from course_lib.teaching.notebooks.repository import release_repository, taught_
 from tests.needs import needs
 
 ROOT = project_root()
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)")
 LOADS_ALL = """
 from course_lib.teaching.checks import load
 from course_lib.teaching.lab.reference import reference
@@ -38,9 +40,24 @@ def test_a_released_repository_shows_no_answer(copy: Path) -> None:
         part.split("###")[0] for text in sources for part in text.split("BEGIN SOLUTION\n")[1:]
     ]
     copied = "\n".join(path.read_text(encoding="utf-8") for path in copy.rglob("*.py"))
-    pages = [path.read_text(encoding="utf-8") for path in copy.rglob("*.md")]
-    assert pages and not [text for text in pages if "INSTRUCTORS.md" in text]
     assert sketches and not [one for one in sketches if one in copied]
+
+
+@needs("git")
+def test_a_released_repository_has_no_page_for_instructors_and_no_link_to_what_is_left_out(
+    copy: Path,
+) -> None:
+    pages = {path: path.read_text(encoding="utf-8") for path in copy.rglob("*.md")}
+    assert len(pages) > 10
+    assert [text for text in pages.values() if re.search(r"INSTRUCTORS\.md|CLASS\.md", text)] == []
+    links = {(path, link) for path, text in pages.items() for link in LINK.findall(text)}
+    dead = [(path, link) for path, link in links if not (path.parent / link).exists()]
+    left_out = [
+        (path.name, link)
+        for path, link in dead
+        if (ROOT / path.relative_to(copy).parent / link).exists()
+    ]
+    assert left_out == []
 
 
 @needs("git")

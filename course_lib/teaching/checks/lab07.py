@@ -1,4 +1,4 @@
-"""Lab 07, the search query: nearest rows, filters, always enough rows, and fused rankings.
+"""Lab 07, the search query: nearest rows, filters, and always enough rows.
 
 What the learner's SQL and functions find in an empty schema is judged, against NumPy's brute force.
 """
@@ -6,7 +6,6 @@ What the learner's SQL and functions find in an empty schema is judged, against 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -74,7 +73,7 @@ def any_query(random: Draws) -> Call:
     return given(gaps, query, random.randint(1, 30), [random.randrange(10**6), 20])
 
 
-@exercise("7.1", "retriever.query:nearest_sql", 2, time_limit=TIME_LIMIT, draws=any_query)
+@exercise("7.1", "retriever.query:nearest_sql", 3, time_limit=TIME_LIMIT, draws=any_query)
 def check_nearest(call: Probe) -> None:
     """Ask small tables, one a rule; then look whether the index is of use, and fill the gaps."""
     for rows, query, top_k, expected, because in NEAREST:
@@ -210,7 +209,7 @@ def any_filters(random: Draws) -> Call:
     return given(filters, [random.randrange(10**6), 24])
 
 
-@exercise("7.2", "retriever.query:conditions", 2, time_limit=TIME_LIMIT, draws=any_filters)
+@exercise("7.2", "retriever.query:conditions", 3, time_limit=TIME_LIMIT, draws=any_filters)
 def check_conditions(call: Probe) -> None:
     """Filter a small table by each form, then by values and names that attack it."""
     rows = [
@@ -377,41 +376,3 @@ def _blames_nearest_sql(call: Probe, failed: CheckFailed) -> None:
             "the cause may be the nearest_sql that it calls: it is not right yet, so repair 7.1 "
             'first, or run `nearest_sql = lab.use("nearest_sql")` to take one that is'
         )
-
-
-@drawn(100)
-def any_rankings(random: Draws) -> Call:
-    """Draw rankings, two of which may give equal scores; more of them give different ones."""
-    from course_lib.retriever.query import fuse as library
-
-    items: Any = random.choice(("abcdef", [("a.md", 0), ("a.md", 1), ("b.md", 0)]))
-    rankings = [random.some(items) for _ in range(random.randint(1, 4))]
-    scores = sorted(score for _, score in library(*rankings))
-    if any(high - low < 1e-9 for low, high in pairwise(scores)):
-        rankings = rankings[:2]  # where three numbers are added up, their order matters
-    return given(*(iter(one) if random.chance(0.2) else one for one in rankings))
-
-
-@exercise("7.4", "retriever.query:fuse", 2, time_limit=2, draws=any_rankings)
-def check_fuse(call: Probe) -> None:
-    """Take one case for each way of adding it up wrongly."""
-    call.cases(
-        ((["a"],), [("a", 1 / 61)],
-         "a pair of what was ranked and its score; places count from 1, and RRF_K is 60"),
-        ((["b"], ["a"]), [("b", 1 / 61), ("a", 1 / 61)],
-         "each is first in one ranking; of equals, the first ranking's comes first"),
-        ((["a", "b", "c"], ["c", "d"]),
-         [("c", 1 / 63 + 1 / 61), ("a", 1 / 61), ("b", 1 / 62), ("d", 1 / 62)],
-         "'c' is third in one and first in the other, and gets both"),
-        ((["d", "c"], ["b", "a"]), [("d", 1 / 61), ("b", 1 / 61), ("c", 1 / 62), ("a", 1 / 62)],
-         "equals come in the order of the first ranking, then of the next one"),
-        ((["a", "b"], ["a", "b"], ["b", "a"]), [("a", 2 / 61 + 1 / 62), ("b", 2 / 62 + 1 / 61)],
-         "there may be more than two rankings"),
-        (([("a.md", 0), ("a.md", 1)], [("a.md", 1)]),
-         [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
-         "what is ranked may be a tuple"),
-        ((iter(["a", "b"]), iter(["b"])), [("b", 1 / 62 + 1 / 61), ("a", 1 / 61)],
-         "a ranking is any Iterable: it may have no length, and can be read once"),
-        (([], ["a"]), [("a", 1 / 61)], "a ranking may be empty"),
-        (([], []), [], "nothing was ranked"),
-    )  # fmt: skip

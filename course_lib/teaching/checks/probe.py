@@ -2,7 +2,7 @@
 
 A check reads like a specification: every case says what is called, what is expected, and why::
 
-    @exercise("1.1", "loader.recursive:find_cut", 4)
+    @exercise("1.2", "loader.recursive:find_cut", 4)
     def find_cut(call: Probe) -> None:
         call.cases(
             (("ab cd. ef gh", 0, 8), 7, "'. ' is the strongest boundary within reach"),

@@ -1,4 +1,4 @@
-"""What lab 07 says about its outputs: short lists, plans, pages read, recall, places."""
+"""What lab 07 says about its outputs: short lists, plans, pages read, recall."""
 
 from __future__ import annotations
 
@@ -49,17 +49,6 @@ def _walk(shown: str, name: str, mode: str) -> tuple[float, float]:
 def _curve(shown: str, name: str) -> tuple[float, float]:
     first, last = re.findall(rf"{name} from (\S+) at \S+ to (\S+) at", shown)[0]
     return float(first), float(last)
-
-
-def _ways(shown: str) -> list[tuple[int, int]]:
-    """Return for each question the place of its answer by meaning and by words."""
-    found = re.findall(r"meaning: number (\d+); by words: (\d+)", shown)
-    return [(int(near), int(said)) for near, said in found]
-
-
-def _lifts_two_and_lowers_one(shown: str) -> bool:
-    lifted = [said for near, said in _ways(shown) if said < near]
-    return lifted == [1, 1] and len(_ways(shown)) == 3
 
 
 CLAIMS: Claims = {
@@ -206,21 +195,6 @@ CLAIMS: Claims = {
         ),
         "Both searches find the right rows among 12,000 others": lambda shown: (
             abs(numbers(shown, "yours")[0] - numbers(shown, "library's")[0]) < 0.05
-        ),
-    },
-    "by_words = ": {
-        "moves two of the three answers to the first place and the third one further down": (
-            _lifts_two_and_lowers_one
-        ),
-    },
-    "for each, (near, said) in rankings": {
-        "two of the three answers are among the first five": lambda shown: (
-            sum(int(n) <= 5 for n in re.findall(r"by both: number (\d+)", shown)) == 2
-        ),
-    },
-    "by both {found.recall": {
-        "Over all questions, both rankings together are about as good as meaning alone": (
-            lambda shown: abs(numbers(shown, "by both")[0] - numbers(shown, "by meaning")[0]) < 0.03
         ),
     },
 }

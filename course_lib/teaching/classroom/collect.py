@@ -26,6 +26,7 @@ from course_lib.errors import InputError
 from course_lib.files import told_if_not_written
 from course_lib.teaching.classroom.folder import Classroom
 from course_lib.teaching.classroom.roster import Roster, is_login
+from course_lib.teaching.classroom.taken import Taken, write_taken
 from course_lib.teaching.grade.submissions import LARGEST, SKIPPED, is_plain_file, shown
 from course_lib.teaching.notebooks.project import write_atomically
 
@@ -98,7 +99,8 @@ class _File:
     """What was found: the folders and archives it is in with its name, and when it was written.
 
     `path` is None for a folder of somebody's, and for a link; `name` is what the file is called
-    without what an LMS adds, and `late` what Canvas says, None where nobody says it.
+    without what an LMS puts before it, which is `lms`, and `late` what Canvas says, None where
+    nobody says it.
     """
 
     parts: tuple[str, ...]
@@ -106,6 +108,7 @@ class _File:
     time: datetime | None = None
     name: str = ""
     late: bool | None = None
+    lms: str = ""
 
 
 def collect(
@@ -316,7 +319,8 @@ def _owner(file: _File, roster: Roster, own: re.Pattern[str] | None) -> tuple[st
                 name = (given["file"] or last) if part == last else last
                 late = bool(given["late"]) if "canvas" in given else None
                 if login := roster.find(given.get("canvas") or "", given["name"]):
-                    return login, replace(file, name=name, late=late)
+                    lms = part.removesuffix(given["file"] or "").rstrip("_") + "_"
+                    return login, replace(file, name=name, late=late, lms=lms)
                 stranger = stranger or part
     stems = [part[:-6] if part.lower().endswith(".ipynb") else part for part in parts]
     login = next(filter(None, (roster.find(stem) for stem in stems)), "")
@@ -384,6 +388,7 @@ def _place(
         stamp.unlink(missing_ok=True)
     elif time is not None:
         write_atomically(stamp, f"{time:%Y-%m-%d %H:%M:%S} UTC\n")
+    write_taken(Taken(next((one.lms for one in notebooks if one.lms), "")), target)
     said.placed.append(login)
     if any(late):
         said.late.append(login)

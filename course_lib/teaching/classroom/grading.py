@@ -13,7 +13,7 @@ from course_lib.teaching.classroom.autograded import autograded, write_autograde
 from course_lib.teaching.classroom.collect import STAMP, time_of
 from course_lib.teaching.classroom.comments import comments
 from course_lib.teaching.classroom.folder import Classroom
-from course_lib.teaching.classroom.record import assign_penalty, record
+from course_lib.teaching.classroom.record import assign_penalty, record, why_kept_back
 from course_lib.teaching.classroom.setup import add_assignment
 from course_lib.teaching.grade import (
     Grade,
@@ -91,9 +91,7 @@ def waiting_for_a_person(room: Classroom, assignment: str) -> list[str]:
     """Return whose grades are kept back from export until a person has looked at them."""
     with room.gradebook() as book:
         return sorted(
-            one.student.id
-            for one in book.assignment_submissions(assignment)
-            if one.needs_manual_grade
+            one.student.id for one in book.assignment_submissions(assignment) if why_kept_back(one)
         )
 
 

@@ -27,6 +27,13 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+# Who is kept back from the export gets no page either; `course class feedback` makes the pages.
+c.GenerateFeedback.preprocessors = [
+    "course_lib.teaching.classroom.feedback.HoldBack",
+    "nbgrader.preprocessors.GetGrades",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
+
 # `nbgrader export` writes what Canvas imports; MoodleExporter what Moodle does.
 c.ExportApp.plugin_class = "course_lib.teaching.classroom.export.CanvasExporter"
 

@@ -38,7 +38,6 @@ ALL = {
     "cuts of strings": lambda: figures.cuts(EVIL, [EVIL[:5], EVIL[5:]]),
     "cuts of spans": lambda: figures.cuts(EVIL, split_text(EVIL, 20, 0)),
     "spans": lambda: figures.spans(EVIL, split_text(EVIL, 20, 5)),
-    "slider": lambda: figures.spans_slider(EVIL * 9, split_text).static,
     "pipeline": lambda: figures.pipeline(here="chunks"),
     "bars": lambda: figures.bars({"<a>": 1.5, "b": 2}, "<T>", "ms"),
     "histogram": lambda: figures.histogram([1, 2, 2, 3, 9], "Sizes", "characters", limit=5),

@@ -16,7 +16,6 @@ from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
 from course_lib.teaching.lab.figures.search import ranking, recall_latency
 from course_lib.teaching.lab.figures.serving import timeline
-from course_lib.teaching.lab.figures.sliders import spans_slider
 from course_lib.teaching.lab.figures.text import cuts, spans
 from course_lib.teaching.lab.figures.vectors import arrows, heat_map, map_2d
 
@@ -41,7 +40,6 @@ __all__ = [
     "ranking",
     "recall_latency",
     "spans",
-    "spans_slider",
     "timeline",
     "torn",
 ]
