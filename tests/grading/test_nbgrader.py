@@ -39,7 +39,7 @@ from course_lib.teaching.classroom.taken import Taken, write_taken
 from course_lib.teaching.grade import lab_masters, read_master
 from tests.grading.classroom import RIGHT
 from tests.grading.conftest import needs_fence
-from tests.grading.gradebooks import WORDS, copy_of, graded, new_class, scores, submit
+from tests.grading.gradebooks import WORDS, copy_of, graded, scores, submit
 from tests.needs import needs
 
 MOODLE = "--exporter=course_lib.teaching.classroom.export.MoodleExporter"
