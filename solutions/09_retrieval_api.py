@@ -350,7 +350,7 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # %% [markdown]
 # ## Is it ready?
 #
-# A cluster asks a service two questions, its probes (`infra/k8s/base/retriever.yaml`):
+# A cluster asks two questions, its probes (`infra/k8s/base/retriever.yaml`):
 #
 # ```yaml
 # livenessProbe:                     # no answer, three times: restart the container
@@ -491,7 +491,7 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 
 # %% [markdown]
 # In the same moment, the flag says 200, and the check that encodes says 503, although nothing is broken. A cluster would take the
-# busy copy away, and give its load to the others, until they are taken away too. A readiness check must not wait in a queue.
+# busy copy away, and then the others, which get its load. A readiness check must not wait in a queue.
 #
 # Nor does `wait_for` alone answer in time. It cancels, and then *waits* until the function has ended. A thread is not ended at all.
 # And psycopg first asks the server to cancel a running statement, for seconds if the server is silent. So give the work limits of its
