@@ -55,7 +55,7 @@ answer = api.post("/search", json={"query": "How is drift measured?", "top_k": 3
 pd.DataFrame(answer.json())[["document_name", "name"]]
 
 # %% [markdown]
-# It works, and many services are not better. Now four clients make mistakes.
+# It works. Now four clients make mistakes.
 #
 # > **Predict.** The query is a number; there is no query; `top_k` is −1; `top_k` is misspelled. Which status does each request
 # > get? 4xx means that the client made a mistake, 5xx means that the server did.
@@ -544,7 +544,7 @@ times.quantile([0.5, 0.95]).set_axis(["p50, ms", "p95, ms"]).T.round()
 #
 # <details><summary>Answers</summary>
 #
-# 1. No: it waits for nothing.
+# 1. No: it never waits.
 # 2. Otherwise four questions that wait for the model would hold all four connections.
 # 3. 200 and 503. It restarts nothing, and sends no requests until `/ready` answers 200.
 #
