@@ -19,6 +19,7 @@ from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import find_fence
 from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
+from course_lib.teaching.grade.rules import suspicions
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
 from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import RIGHT, cell, hand_in, learners, master_notebook, write_master
@@ -30,9 +31,13 @@ VARIETY = {
     "dies": RIGHT | {"longest": "import os\ndef longest(words):\n    os._exit(1)"},
     "needs-more": RIGHT | {"double": "def double(x):\n    return x + x if separator else None"},
 }
+VARIETY["timed"] = {
+    "double": "%%time\nimport os\ndef double(x):\n    return x + x",
+    "longest": f"{RIGHT['longest']}\n%timeit -n 1000000 longest(['a', 'bc'] * 50)",
+}
 EXPECTED = {
     "stderr": (3, 5, 2), "dies": (3, 0, 0), "needs-more": (3, 5, 2), "settings": (0, 0, 0),
-    "helper": (3, 5, 2), "elsewhere": (3, 5, 2), "unclear": (None, 5, 2),
+    "helper": (3, 5, 2), "elsewhere": (3, 5, 2), "unclear": (None, 5, 2), "timed": (3, 5, 2),
 }  # fmt: skip
 
 
@@ -93,7 +98,7 @@ def of_variety(folder, **options) -> Report:
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory) -> Report:
-    """A class of seven, graded once."""
+    """A class of eight, graded once."""
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     book = of_variety(tmp_path_factory.mktemp("variety"))
     left = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
@@ -140,12 +145,24 @@ def test_a_task_is_answered_in_cells_of_the_learners_own_and_a_person_reads_them
         "ada": [None, None], "bob": [0, 0], "cleo": [0, None], "dan": [None, 0],
     }  # fmt: skip
     read = autograded(read_master(tmp_path / "words.ipynb"), book.grades[0])["cells"]
-    assert "**so**" in read[1]["source"] and "onclick" not in read[1]["source"]
+    assert "**so**" in read[-1]["source"] and "onclick" not in read[-1]["source"]
 
 
 def test_the_report_of_the_capstone_is_an_assignment_of_a_hundred_points() -> None:
     master = read_master(project_root() / "labs" / "capstone" / "report.ipynb")
     assert master.points == 100 and all(one.is_task for one in master.checks)
+
+
+def test_what_many_people_write_raises_no_flag(book) -> None:
+    """Only who ends the kernel has one."""
+    assert [one.learner for one in book.grades if one.flags] == ["dies"]
+    answer = "from course_lib.records import Span\n%load_ext x\ndef f(x):\n    {}\n    return x"
+    said = answer.format("'As in course_lib.'")
+    assert suspicions({"f": said}, {}) == []
+    said = answer.format("__import__('course_lib.loader')")
+    assert suspicions({"f": said}, {}) == [
+        "f, line 4, names course_lib in a text: __import__('course_lib.loader')"
+    ]
 
 
 def test_a_master_that_fails_its_own_check_is_refused(graded) -> None:

@@ -18,7 +18,7 @@ LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)")
 LOADS_ALL = """
 from course_lib.teaching.checks import load
 from course_lib.teaching.lab.reference import reference
-labs = [f"{number:02}" for number in range(100)]
+labs = [f"{number:02}" for number in range(1, 17)]
 print(len([reference(lab, one) for lab in labs for one in load(lab).values()]))
 """
 
@@ -67,7 +67,8 @@ def test_the_labs_of_a_released_repository_have_what_exercises_ask_for(copy: Pat
     command = [sys.executable, "-c", LOADS_ALL]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) == sum(len(load(number)) for number in range(100))
+    labs = [f"{number:02}" for number in range(1, 17)]
+    assert int(done.stdout) == sum(len(load(lab)) for lab in labs) > 0
 
 
 def test_without_git_a_release_says_what_is_missing(

@@ -23,6 +23,8 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from course_lib.errors import InputError
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 __all__ = ["Case", "Probe", "StubReached", "exercise"]
 
 WRONG = "is not right yet"
+MOST_YIELDED = 10_000
+"""Of an endless generator, so many items are read."""
 
 
 def exercise(
@@ -136,7 +140,10 @@ class Probe:
         return self._last.label if self._last else ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Case:
-        """Call the learner's object with copies of these arguments; judge the returned `Case`."""
+        """Call the learner's object with copies of these arguments; judge the returned `Case`.
+
+        A generator is read to its end, and passes for a list.
+        """
         if not callable(self.given):
             self.fail(
                 f'lab.check("{self.exercise.id}", …)',
@@ -156,6 +163,8 @@ class Probe:
         ]
         try:
             case._value = self.given(*given_args, **given_kwargs)
+            if isinstance(case._value, GeneratorType):  # its body runs when it is read
+                case._value = list(islice(case._value, MOST_YIELDED))
         except (Exception, SystemExit) as error:
             if stub := stub_in(error):
                 raise StubReached(stub) from None
