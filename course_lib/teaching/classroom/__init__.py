@@ -11,6 +11,7 @@ from course_lib.teaching.classroom.people import people_of
 from course_lib.teaching.classroom.record import RELEASE, accept
 from course_lib.teaching.classroom.roster import add_to_roster, read_roster
 from course_lib.teaching.classroom.setup import add_assignment, make_class
+from course_lib.teaching.classroom.update import missing_settings, update_assignment
 
 __all__ = [
     "RELEASE",
@@ -23,6 +24,8 @@ __all__ = [
     "find_class",
     "grade_assignment",
     "make_class",
+    "missing_settings",
     "people_of",
     "read_roster",
+    "update_assignment",
 ]
