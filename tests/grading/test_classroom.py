@@ -28,13 +28,16 @@ from course_lib.teaching.classroom import (
     find_class,
     grade_assignment,
     make_class,
+    missing_settings,
     parse_due,
     set_due,
+    update_assignment,
 )
 from course_lib.teaching.classroom.collect import _due_dates
 from course_lib.teaching.classroom.record import assign_penalty, record
 from course_lib.teaching.classroom.roster import Learner
-from course_lib.teaching.grade import GradeError, Options, Report
+from course_lib.teaching.classroom.update import Update
+from course_lib.teaching.grade import GradeError, Master, Options, Report, read_master
 from course_lib.teaching.grade.fence import installed_fence
 from course_lib.teaching.grade.merge import Added
 from tests.grading.classroom import RIGHT
@@ -357,6 +360,55 @@ def test_other_checks_than_those_that_were_graded_with_are_refused(room: Classro
     path.write_text(json.dumps(notebook), encoding="utf-8")
     with pytest.raises(GradeError, match="other checks now"):
         grade(room)
+
+
+def change(room: Classroom, place: int, text: str, **nbgrader: Any) -> Master:
+    """Change a cell of the master, and return it."""
+    path = room.root.parent / f"{WORDS}.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["cells"][place]["source"] += text
+    if nbgrader:
+        notebook["cells"][place]["metadata"]["nbgrader"] |= nbgrader
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    return read_master(path)
+
+
+def release_of(room: Classroom) -> str:
+    return (room.place("release", ".", WORDS) / f"{WORDS}.ipynb").read_text(encoding="utf-8")
+
+
+def test_a_class_that_is_updated_has_what_the_course_has(fresh: Classroom) -> None:
+    master = master_in(fresh.root.parent)
+    assert update_assignment(fresh, master) == Update(WORDS, ())
+    change(fresh, 0, " and more words")
+    told = update_assignment(fresh, change(fresh, 4, "\n# more", points=7))
+    assert told == Update(WORDS, (
+        "check-double: 3 points, now 7", "check-double has another text",
+        "text and code that are not graded",
+    ))  # fmt: skip
+    assert "more words" in release_of(fresh) and "hidden -3" not in release_of(fresh)
+    with fresh.gradebook() as book:
+        assert book.find_assignment(WORDS).max_score == 18
+    (fresh.place("source", ".", WORDS) / f"{WORDS}.ipynb").unlink()
+    told = update_assignment(fresh, master)
+    assert told.changes == ("source/ had no notebook that can be read",)
+    config = fresh.root / "nbgrader_config.py"
+    assert missing_settings(fresh) == []
+    config.write_text("c = get_config()\nc.ExportApp.plugin_class = 'x'\n", encoding="utf-8")
+    assert "GenerateFeedback.preprocessors" in missing_settings(fresh)
+    assert "ExportApp.plugin_class" not in missing_settings(fresh)
+
+
+def test_an_update_touches_no_grade(room: Classroom) -> None:
+    before = scores(room)
+    told = update_assignment(room, change(room, 0, " and more words"))
+    assert told == Update(WORDS, ("text and code that are not graded",))
+    assert "more words" in release_of(room) and scores(room) == before
+    told = update_assignment(room, change(room, 4, "", points=30))
+    assert told == Update(WORDS, ("check-double: 3 points, now 30",), graded=3)
+    (room.place("source", ".", WORDS) / f"{WORDS}.ipynb").unlink()
+    assert update_assignment(room, master_in(room.root.parent)).graded == 3
+    assert '"points": 30' not in release_of(room) and scores(room) == before
 
 
 def test_what_is_no_class_is_refused(tmp_path: Path) -> None:

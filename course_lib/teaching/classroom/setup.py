@@ -103,8 +103,18 @@ def add_assignment(room: Classroom, master: Master) -> None:
     GradeError
         Submissions were graded with other cells, or nbgrader refuses the master.
     """
-    if _has_cells(room, master):
-        return
+    if not _has_cells(room, master):
+        make_assignment(room, master)
+
+
+def make_assignment(room: Classroom, master: Master) -> None:
+    """Make `source/`, `release/` and the gradebook's cells from a master, whatever is there.
+
+    Raises
+    ------
+    GradeError
+        nbgrader refuses the master, because of its cells or those that were graded.
+    """
     # Cells that only the executed solution has are not among the master's.
     text = json.dumps(master.notebook, indent=1, ensure_ascii=False)
     place = room.place("source", ".", master.name)
