@@ -182,6 +182,7 @@ def grade(
     page = found.report(read.name) / "index.html"
     report = grade_assignment(found, read, options)
     show(_summary(report, page))
+    _show_changes(report.changes)
     if waiting := waiting_for_a_person(found, read.name):
         show(f"{len(waiting)} grades are kept back until you have looked: {_some(waiting)}")
         show(RELEASE)
