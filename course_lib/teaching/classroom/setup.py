@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from pathlib import Path
@@ -95,8 +96,9 @@ def add_assignment(room: Classroom, master: Master) -> None:
     from nbgrader.utils import capture_log
 
     directory = room.course_directory(assignment_id=master.name)
-    converter = GenerateAssignment(coursedir=directory, config=room.config, force=True)
-    converter.log.setLevel("ERROR")  # without an application, traitlets says nothing
+    log = logging.getLogger(__name__)  # without an application, traitlets says nothing
+    log.setLevel(logging.ERROR)
+    converter = GenerateAssignment(coursedir=directory, config=room.config, force=True, log=log)
     done = capture_log(converter)
     if not done["success"]:
         lines = [line for line in done.get("log", "").splitlines() if "Error: " in line]
