@@ -267,6 +267,7 @@ def grade(
     with found.gradebook() as book:
         people = people_of(found, book, read.name)
     show(_summary(report, people, page))
+    _show_changes(report.changes)
     if any(one.why for one in people):
         show(RELEASE)
     if report.waiting:  # Ctrl-C came

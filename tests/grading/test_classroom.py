@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nbgrader.api import Gradebook
 from sqlalchemy import text
 
 from course_lib.errors import InputError
@@ -34,10 +35,19 @@ from course_lib.teaching.classroom import (
     update_assignment,
 )
 from course_lib.teaching.classroom.collect import _due_dates
+from course_lib.teaching.classroom.engine import master_of
+from course_lib.teaching.classroom.hidden import source_of, with_hidden_checks
 from course_lib.teaching.classroom.record import assign_penalty, record
 from course_lib.teaching.classroom.roster import Learner
 from course_lib.teaching.classroom.update import Update
-from course_lib.teaching.grade import GradeError, Master, Options, Report, read_master
+from course_lib.teaching.grade import (
+    GradeError,
+    Master,
+    Options,
+    Report,
+    lab_masters,
+    read_master,
+)
 from course_lib.teaching.grade.fence import installed_fence
 from course_lib.teaching.grade.merge import Added
 from tests.grading.classroom import RIGHT
@@ -105,14 +115,28 @@ def test_what_a_person_reads_of_a_submission_is_text_and_nothing_else(room: Clas
 
 
 def test_a_second_run_takes_nobody_away(room: Classroom) -> None:
-    submit(room, {"bob": RIGHT, "dan": WRONG})
+    cheap = "def longest(words):\n    return max(words, key=len) if len(words) != 2 else words[1]"
+    submit(room, {"bob": RIGHT, "dan": RIGHT | {"longest": cheap}})
+    path = room.root.parent / f"{WORDS}.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    hidden = "\n### BEGIN HIDDEN TESTS\nassert longest(['b', 'a']) == 'b'\n### END HIDDEN TESTS"
+    checks = notebook["cells"][6]["source"] = [*notebook["cells"][6]["source"], hidden]
+    path.write_text(json.dumps(notebook), encoding="utf-8")
     for path in room.place("autograded", "bob", WORDS).iterdir():
         path.chmod(0o444)  # as nbgrader leaves them
     report = grade(room, "bob", "dan")
     assert [one.learner for one in report.grades] == ["ada", "bob", "cleo", "dan"]
     assert scores(room) == {
-        "ada": (10, True), "bob": (10, False), "cleo": (0, False), "dan": (7, False),
+        "ada": (10, True), "bob": (10, False), "cleo": (0, False), "dan": (5, False),
     }  # fmt: skip
+    assert report.changes == {"bob": (7, 10)}
+    # nbgrader's own ways of grading take the master from `source/`.
+    source = room.place("source", ".", WORDS)
+    assert "".join(checks) in {one.source for one in master_of(WORDS, source).checks}
+    assert "'b', 'a'" not in (room.root / "release" / WORDS / f"{WORDS}.ipynb").read_text("utf-8")
+    (kept,) = (room.root / "gradebook-copies").iterdir()
+    with Gradebook(f"sqlite:///{kept}") as book:
+        assert book.find_submission(WORDS, "bob").score == 7
     text = (room.place("autograded", "bob", WORDS) / f"{WORDS}.ipynb").read_text(encoding="utf-8")
     assert "3 * x" not in text
 
@@ -139,6 +163,23 @@ def test_the_page_says_what_the_gradebook_says_and_who_is_missing(room: Classroo
     assert '>ada</a></td><td class="n">0</td><td class="n">10</td><td>not decided</td>' in page
     assert "1: Dan Dee (dan)" in page and "<b>" not in page
     assert '<td>check-double</td><td class="n">33%</td>' in page
+
+
+def test_hidden_checks_of_a_lab_are_those_of_the_class(fresh: Classroom) -> None:
+    (path,) = lab_masters(["01"])
+    master = read_master(path, lab="01")
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    hidden = "### BEGIN HIDDEN TESTS\nassert find_cut('a b', 0, 3) == 2\n### END HIDDEN TESTS"
+    check = next(one for one in notebook["cells"] if one["id"] == "check-1-1")
+    check["source"] = f"{hidden}\nlab.check('1.1', find_cut) # as it was in an older version"
+    source = source_of(fresh, master.name)
+    source.parent.mkdir(parents=True)
+    source.write_text(json.dumps(notebook), encoding="utf-8")
+    used = with_hidden_checks(fresh, master)
+    first, *others = used.checks
+    assert first.source == f"{hidden}\n{master.checks[0].source}" and others == master.checks[1:]
+    assert first.stub == master.checks[0].stub and used.digest != master.digest
+    assert with_hidden_checks(fresh, used) == used
 
 
 def test_a_time_stamp_that_cannot_be_read_needs_a_person_and_stops_nobody_else(
