@@ -220,7 +220,7 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
         assert service.client.post("/search", json={}).status_code == 422
     in_service = marked.names()
     assert wanted - ran - in_service - in_pipeline == set()
-    assert {"request_model", "search_response", "readiness", "validation_problem"} <= in_service
+    assert {"request_model", "readiness", "validation_problem"} <= in_service
     assert {"conditions", "encode_in_batches"} <= in_service
     assert {"split_text", "shard_of", "replace_document"} <= in_pipeline and "recall_at" in ran
 

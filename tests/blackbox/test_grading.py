@@ -29,6 +29,7 @@ _TIMES = [
     (re.compile(r"\b\d+\.\d+ s\b"), "… s"),
     (re.compile(r"(?<=graded \| |person \| )\d+\.\d"), "…"),
     (re.compile(r"<ipython-input-[\w-]+>"), "<cell>"),
+    (re.compile(r"\d{4}-\d\d-\d\d at \d\d:\d\d UTC"), "…"),
 ]
 
 

@@ -5,16 +5,22 @@ import csv
 import io
 import json
 import os
+import shutil
+import socket
 import subprocess
 import sys
+import time
 import zipfile
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+import httpx
 import pytest
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.converters import GenerateFeedback
 from nbgrader.utils import capture_log
+from playwright.sync_api import sync_playwright
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
@@ -34,6 +40,7 @@ from course_lib.teaching.grade import lab_masters, read_master
 from tests.grading.classroom import RIGHT
 from tests.grading.conftest import needs_fence
 from tests.grading.gradebooks import WORDS, copy_of, graded, scores, submit
+from tests.needs import needs
 
 MOODLE = "--exporter=course_lib.teaching.classroom.export.MoodleExporter"
 ROSTER = (
@@ -278,3 +285,57 @@ def test_autograde_runs_within_the_fence_and_feedback_says_why(empty: Classroom,
     }
     assert "check-double: not right yet" in pages["bob"]
     assert "<script>alert" not in pages["ada"] and "alert(2)" in pages["ada"]
+
+
+NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
+
+
+@contextlib.contextmanager
+def formgrader(room: Classroom) -> Iterator[str]:
+    """Run Jupyter's server in the class's folder, as `jupyter lab` there; give its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "jupyter_server", f"--port={port}", "--no-browser"]
+    command += ["--allow-root", "--IdentityProvider.token=", f"--ServerApp.root_dir={room.root}"]
+    command += ["--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}"]
+    process = subprocess.Popen(
+        command, cwd=room.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        while True:
+            with contextlib.suppress(httpx.TransportError):
+                httpx.get(f"{address}/api")
+                break
+            assert process.poll() is None, "the server does not start"
+            time.sleep(0.2)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@pytest.mark.long
+@needs("chromium")
+def test_formgrader_gives_points_and_takes_a_flag_down_without_a_network(room: Classroom) -> None:
+    notebook = json.loads((room.place("release", ".", WORDS) / f"{WORDS}.ipynb").read_text("utf-8"))
+    write_autograded(notebook, room.place("autograded", "flo", WORDS), WORDS, Path("nowhere"))
+    with room.gradebook() as book:
+        number = book.find_submission(WORDS, "flo").notebooks[0].id
+    with formgrader(room) as address, sync_playwright() as play:
+        program = shutil.which("chromium")
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox", NO_NETWORK])
+        page, errors = browser.new_page(), list[str]()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{address}/formgrader/submissions/{number}/")
+        page.wait_for_function("() => formgrader.grades?.loaded && formgrader.comments?.loaded")
+        page.keyboard.press("Control+Shift+F")
+        page.get_by_text("Submission unflagged").wait_for()
+        page.locator("#check-longest").fill("4.5")
+        page.locator("#check-longest").press("Tab")
+        page.wait_for_load_state("networkidle")
+        browser.close()
+    assert errors == []
+    with room.gradebook() as book:
+        (done,) = book.find_submission(WORDS, "flo").notebooks
+        assert not done.flagged and done.score == 9.5 and not done.needs_manual_grade

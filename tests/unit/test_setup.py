@@ -161,6 +161,7 @@ BUILT_ON_SOMETHING_HEAVY = [
     "course_lib.pipeline.tasks",
     "course_lib.teaching.classroom.engine",
     "course_lib.teaching.classroom.export",
+    "course_lib.teaching.classroom.feedback",
     "course_lib.teaching.grade.inside.notebook",
     "course_lib.teaching.grade.inside.worker",
 ]

@@ -1,4 +1,4 @@
-"""What the prose of labs 02 and 07 says about outputs: one module of predicates a lab.
+"""What the prose of lab 07 says about outputs: one module of predicates a lab.
 
 The other labs say it in cells tagged ``claim``, as `infra.course.build` describes.
 

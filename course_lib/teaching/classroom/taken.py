@@ -1,4 +1,7 @@
-"""What a collection took of a learner, kept beside the submission: the LMS finds feedback by it."""
+"""What a collection took of a learner, kept beside the submission.
+
+The LMS finds feedback by it, and a later collection of the same knows what a person has changed.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,15 @@ class Taken:
     lms
         What the LMS put before the file's name; empty where none did. Canvas and Moodle know by it
         whose a file is that comes back.
+    notebooks
+        Hashes of the notebooks, in their order.
+    stamp
+        What was written to the time stamp; empty where no time was known.
     """
 
     lms: str = ""
+    notebooks: tuple[str, ...] = ()
+    stamp: str = ""
 
 
 _AS_JSON = TypeAdapter(Taken)

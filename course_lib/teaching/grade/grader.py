@@ -222,7 +222,8 @@ class Grader:
                 continue
             after = places[marks[place].grade_id]
             told = talk.audit(exercise, self.audits.calls[exercise], after)
-            if fault := self.audits.fault(exercise, told, self.databases):
+            partly = marks[place].state == "partly"
+            if fault := self.audits.fault(exercise, told, self.databases, partly=partly):
                 faults[place] = fault
             if talk.ended:  # the others' audits cannot be run, and nothing speaks for them
                 break

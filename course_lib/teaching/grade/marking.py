@@ -225,6 +225,8 @@ def _checked(cell: MasterCell, run: CellRun, cause: CellRun | None) -> Mark:
         state = "not attempted"
     if cause is not None:
         said, state = f"{cause.step.name}: {cause.said}", cause.state
+    elif earned := _earned(cell, run):
+        return Mark(name, earned, cell.points, "partly", said)
     return Mark(name, 0.0, cell.points, "failed" if state in ("error", "ok") else state, said)
 
 
@@ -235,6 +237,14 @@ def _partial(value: str, most: float) -> float:
     except ValueError:
         return most
     return tidy(points) if math.isfinite(points) and 0 <= points <= most else most
+
+
+def _earned(cell: MasterCell, run: CellRun) -> float:
+    """Return the points of the parts that passed of a check of the course that failed."""
+    if not cell.exercise or run.ename != "CheckFailed":
+        return 0.0
+    points = float(run.value) if run.value.isascii() and run.value.isdigit() else 0.0
+    return points if points < cell.points else 0.0
 
 
 def passed_exercises(master: Master, marks: Sequence[Mark]) -> Mapping[str, int]:

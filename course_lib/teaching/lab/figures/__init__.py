@@ -11,7 +11,7 @@ from course_lib.teaching.lab.figures.curves import lines
 from course_lib.teaching.lab.figures.dags import attempts, dag
 from course_lib.teaching.lab.figures.definitions import torn
 from course_lib.teaching.lab.figures.intervals import intervals
-from course_lib.teaching.lab.figures.manifests import outline, pieces
+from course_lib.teaching.lab.figures.manifests import outline, pieces, tree
 from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
 from course_lib.teaching.lab.figures.search import ranking, recall_latency
@@ -42,4 +42,5 @@ __all__ = [
     "spans",
     "timeline",
     "torn",
+    "tree",
 ]
