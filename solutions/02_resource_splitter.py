@@ -365,7 +365,7 @@ def pieces_of(name, text):
 
 
 cut = {name: list(pieces_of(name, content)) for name, content in documents.items()}
-lab.show.tree(file, text, cut[file], mark="memory: 3Gi")
+lab.show.tree(file, cut[file], mark="memory: 3Gi")
 
 # %% tags=["claim"]
 [piece] = [piece for piece in cut[file] if "memory: 3Gi" in piece.text]
