@@ -1,10 +1,10 @@
-"""What the prose of labs 01, 02 and 07 says about outputs: one module of predicates a lab.
+"""What the prose of labs 01 and 02 says about outputs: one module of predicates a lab.
 
 The other labs say it in cells tagged ``claim``, as `infra.course.build` describes.
 
 A claim is a sentence of the lab, the cells whose outputs it is about, and what has to hold of
 them. `broken` holds a lab's claims against an executed notebook; `make build`, `course run` and
-the tests do so after every execution. Whoever writes claims reads `lab07.py` as the example::
+the tests do so after every execution. For example::
 
     CLAIMS: Claims = {
         "counts = rows_found(sections)": {

@@ -14,7 +14,7 @@ from course_lib.teaching.lab.figures.intervals import intervals
 from course_lib.teaching.lab.figures.manifests import outline, pieces
 from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
-from course_lib.teaching.lab.figures.search import ranking, recall_latency
+from course_lib.teaching.lab.figures.search import ranking
 from course_lib.teaching.lab.figures.serving import timeline
 from course_lib.teaching.lab.figures.sliders import spans_slider
 from course_lib.teaching.lab.figures.text import cuts, spans
@@ -39,7 +39,6 @@ __all__ = [
     "pipeline",
     "plan",
     "ranking",
-    "recall_latency",
     "spans",
     "spans_slider",
     "timeline",
