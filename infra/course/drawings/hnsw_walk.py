@@ -55,7 +55,7 @@ def draw() -> Figure:
     for x, y in [*zip(xs, ys, strict=True), (5.45, 1.0)]:
         axes.scatter(x, y, s=110, facecolors="none", edgecolors=PALETTE[2], linewidths=1.8)
     label(axes, 5.65, 1.0, "candidates: the nearest")
-    label(axes, 5.65, 0.76, f"rows seen, ef_search = {CANDIDATES}")
+    label(axes, 5.65, 0.76, "rows seen (ef_search)")
     axes.scatter(5.45, 3.35, s=120, marker="*", color=PALETTE[0])
     label(axes, 5.65, 3.35, "query")
     axes.plot([5.35, 5.55], [3.05, 3.05], color=PALETTE[1], lw=2.2)
