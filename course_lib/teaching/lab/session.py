@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from course_lib.embedder import EmbeddingClient
     from course_lib.evaluation import Question
+    from course_lib.records import Chunk
     from course_lib.store.databases import FreshDatabase
     from course_lib.teaching.lab.retrieval import Measurement
     from course_lib.teaching.lab.scorecard import Scorecard
@@ -267,6 +268,14 @@ class Lab:
         from course_lib.teaching.lab.retrieval import questions_for
 
         return questions_for(self.data_dir)
+
+    def crowd(
+        self, chunks: Sequence[Chunk], vectors: npt.NDArray[np.float32]
+    ) -> tuple[list[Chunk], npt.NDArray[np.float32]]:
+        """Return 12,000 made-up chunks around real ones, and their vectors; see `crowd.crowd`."""
+        from course_lib.teaching.lab.crowd import crowd
+
+        return crowd(chunks, vectors)
 
     # --- database and model ---
 

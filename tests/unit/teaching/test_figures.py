@@ -49,9 +49,6 @@ ALL = {
     ),
     "heat map": lambda: figures.heat_map(np.eye(6), NAMES, title="Similarity"),
     "map": lambda: figures.map_2d(VECTORS, ["x", "<f>"] * 3, VECTORS[0], title="Documents"),
-    "recall and latency": lambda: figures.recall_latency(
-        {"HNSW": [(1.0, 0.9, "ef 40"), (2.0, 0.99, "ef 80")], "IVFFlat": [(1.5, 0.8, "probes 1")]}
-    ),
     "plan": lambda: figures.plan(EXPLAINED),
     "pieces": lambda: figures.pieces(EVIL, split_text(EVIL, 20, 0), ["<a>"] * 2, mark="quotes"),
     "tree": lambda: figures.tree("<f>", chunk_resources(f"kind: {EVIL}")),

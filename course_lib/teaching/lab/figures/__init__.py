@@ -14,7 +14,7 @@ from course_lib.teaching.lab.figures.intervals import intervals
 from course_lib.teaching.lab.figures.manifests import outline, pieces, tree
 from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
-from course_lib.teaching.lab.figures.search import ranking, recall_latency
+from course_lib.teaching.lab.figures.search import ranking
 from course_lib.teaching.lab.figures.serving import timeline
 from course_lib.teaching.lab.figures.text import cuts, spans
 from course_lib.teaching.lab.figures.vectors import arrows, heat_map, map_2d
@@ -38,7 +38,6 @@ __all__ = [
     "pipeline",
     "plan",
     "ranking",
-    "recall_latency",
     "spans",
     "timeline",
     "torn",
