@@ -1,10 +1,10 @@
 -- The ranking by words (lab 08): the chunks that hold words of a question, the best first.
--- Two tables are given. `visible` (part, address, search_text) are the rows that whoever asks may see; part and
--- address say where PostgreSQL has stored a row. `word` (number, query) are the words of the question.
--- hit: a row for each word and each visible chunk that holds it, 2,000 chunks a word at most.
--- weighed: for each word that is in n chunks, the weight 1 + ln(2000 / n), in millionths, as an integer.
--- found: for each chunk the sum of its words' weights, as score. Words that are in 2,000 chunks find nothing: this
--- bounds the work of a search. The best 2 * %(most)s chunks stay, and all that are equal to the last of them.
+-- Given are the tables `visible` (part, address, search_text), the rows that whoever asks may see, and `word` (number,
+-- query), the words of the question. A row's part and address say where PostgreSQL has stored it.
+-- hit (number, part, address): a row for each word and visible chunk that holds it, at most 2,000 chunks a word.
+-- weighed (number, weight): for a word that is in n chunks, 1 + ln(2000 / n), in millionths, as an integer.
+-- found (part, address, score): for each chunk the sum of its words' weights. Words that are in 2,000 chunks find
+-- nothing, which bounds the work. The best 2 * %(most)s chunks stay, and all that are equal to the last of them.
 WITH hit AS MATERIALIZED (
     SELECT word.number, one.part, one.address
     FROM word CROSS JOIN LATERAL (

@@ -150,7 +150,7 @@ def _runs_the_course(db: Scratch, text: str) -> None:
 
     called = "course search 'Where is the KubeflowPipeline?'"
     around = filled(SCHEMA + WORDS_AND_TENANTS, 3, db.schema, ranking=text)
-    db.runs(around, called=called, because="your ranking stands inside of the course's function")
+    db.runs(around, called=called, because="your ranking is inside of the course's function")
     fields = {"tenantId": "local", "repoSlug": "docs", "rootKind": "external-source"}
     fields |= {"sourcePath": "a.md", "parserId": "test", "parserVersion": "1.0.0"}
     fields |= {"kind": "doc-section", "name": "Heading"}
