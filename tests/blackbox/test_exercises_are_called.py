@@ -229,7 +229,7 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     assert wanted - ran - in_service - in_pipeline == set()
     assert {"request_model", "readiness", "validation_problem"} <= in_service
     assert "encode_in_batches" in in_service
-    assert {"split_text", "shard_of", "replace_document"} <= in_pipeline and "recall_at" in ran
+    assert {"split_text", "shard_of", "replace_document"} <= in_pipeline and "ndcg_at" in ran
 
 
 def main() -> None:

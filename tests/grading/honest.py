@@ -117,7 +117,7 @@ def support(sentence, evidence, encode):
     return (cosine + share) / 2
 """,
     ],
-    "16.4": [
+    "16.3": [
         """
 def bootstrap_interval(values, confidence=0.95, resamples=RESAMPLES, seed=0):
     data = np.asarray(values, dtype=float)
