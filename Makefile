@@ -23,8 +23,8 @@ setup:  ## create or mend .venv and install everything (most other tasks do this
 run: setup  ## execute the solutions and write build/run/index.html; LAB=01 takes one
 	@$(COURSE) run $(LAB)
 
-test: setup  ## all checks and tests, as CI runs them
-	@$(COURSE) test
+test: setup  ## all checks and tests, as CI runs them; LAB=01 takes what is about one lab
+	@$(COURSE) test $(LAB)
 
 test-long: setup  ## the tests that take many minutes
 	@$(COURSE) test --long

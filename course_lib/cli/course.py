@@ -110,6 +110,9 @@ def run(
 
 
 def test(
+    labs: Annotated[
+        list[str] | None, typer.Argument(help="Only what is about these labs, such as 01.")
+    ] = None,
     long: Annotated[bool, typer.Option("--long", help="The long tests instead.")] = False,
     browser: Annotated[
         bool, typer.Option("--browser", help="Every lab in JupyterLab and Chromium instead.")
@@ -121,10 +124,14 @@ def test(
         bool, typer.Option("--skipped", help="What the last run skipped for want of a program.")
     ] = False,
 ) -> None:
-    """Run all checks and tests, as CI does."""
+    """Run all checks and tests, as CI does; of a lab its checks, wrong answers and solution."""
+    from course_lib.errors import InputError
     from course_lib.teaching.testing import run_tests
 
-    raise typer.Exit(run_tests(long=long, browser=browser, containers=containers, skipped=skipped))
+    if labs and (long or browser or containers or skipped):
+        raise InputError("a lab has no tests of another kind", hint="Leave the option out.")
+    code = run_tests(labs, long=long, browser=browser, containers=containers, skipped=skipped)
+    raise typer.Exit(code)
 
 
 def up() -> None:

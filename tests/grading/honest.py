@@ -5,13 +5,14 @@ thresholds were chosen by. Two are shorter than those that may be held back.
 """
 
 HONEST = {
-    "7.3": [
+    "8.2": [
         """
-def search_filtered(conn, values, threshold=0.0, distance=BY_VECTOR):
-    found = find_nearest(conn, values, distance)
-    if distance != EXACT and len(found) < values["top_k"]:
-        found = find_nearest(conn, values, EXACT)
-    return list(filter(lambda one: one.similarity_score >= threshold, found))
+def fuse(*rankings):
+    result = {}
+    for ranking in rankings:
+        for rank, item in enumerate(ranking, 1):
+            result[item] = result.get(item, 0) + 1 / (RRF_K + rank)
+    return sorted(result.items(), key=lambda entry: -entry[1])
 """,
     ],
     "10.2": [
