@@ -23,8 +23,8 @@ setup:  ## create or mend .venv and install everything (most other tasks do this
 run: setup  ## execute the solutions and write build/run/index.html; LAB=01 takes one
 	@$(COURSE) run $(LAB)
 
-test: setup  ## all checks and tests, as CI runs them
-	@$(COURSE) test
+test: setup  ## all checks and tests, as CI runs them; LAB=01 takes what is about one lab
+	@$(COURSE) test $(LAB)
 
 test-long: setup  ## the tests that take many minutes
 	@$(COURSE) test --long
@@ -35,8 +35,8 @@ test-containers: setup  ## build the images and run them: needs a Docker engine
 test-browser: setup  ## run every lab in JupyterLab in Chromium; pictures in build/browser/
 	@$(COURSE) test --browser
 
-lab: setup  ## open JupyterLab on your copies in my/
-	@$(COURSE) lab
+lab: setup  ## open JupyterLab on your copies in my/, with the lab that you started last; LAB=07 takes another
+	@$(COURSE) lab $(LAB)
 
 start: setup  ## copy the labs into my/, where you work: make start LAB=01
 	@$(COURSE) start $(or $(LAB),$(error which lab? make start LAB=01))

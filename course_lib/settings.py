@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from course_lib.errors import InputError
@@ -136,6 +136,13 @@ def _words(value: object) -> object:
     )
 
 
+def _own_schema(name: str) -> str:
+    """Return the name of a schema that PostgreSQL and other programs leave to us."""
+    if name.startswith("pg_") or name in ("public", "information_schema"):
+        raise ValueError("it is PostgreSQL's own schema; take another name, such as notes")
+    return name
+
+
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
 
 
@@ -180,7 +187,9 @@ class Settings(BaseSettings):
     processors that have it, and changes nothing else"""
     vector_dim: int = Field(384, ge=1, le=16000)
     """dimension of the vectors; with openai, how many numbers are asked for"""
-    collection: str | None = Field(None, pattern="^[a-z][a-z0-9_-]*$", max_length=63)
+    collection: Annotated[str, AfterValidator(_own_schema)] | None = Field(
+        None, pattern="^[a-z][a-z0-9_-]*$", max_length=63
+    )
     """schema of the database that holds the index, one for each model; unset: course"""
     chunk_size: int = Field(CHUNK_SIZE, ge=1)
     """characters in a chunk of a document or of code, at most; manifests have a size of their

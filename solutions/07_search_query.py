@@ -1,12 +1,11 @@
 # %% [markdown]
 # # 07 · The search query
 #
-# You will write the query that finds the nearest chunks. It still returns the five rows that you asked for when a filter removes
-# nearly all rows.
+# You will write the SQL that the rest of the course searches with. It still finds the nearest rows when a filter removes nearly all rows.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | write a nearest-neighbour query with a similarity, a threshold and filters that are safe from injection · compare HNSW with IVFFlat by measuring both · say when an index gives you too few rows, and what to do | `retriever/query.py` | about {minutes} min | SQL; lab 06 for the table |
+# | write one search statement with filters that are safe from injection, and read its plan · say when an index returns too few rows, repair it, and prove the repair · choose a threshold | `retriever/statements.py` · `retriever/query.py` | about {minutes} min | SQL; lab 06 for the table |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -23,64 +22,29 @@ lab.show.pipeline("search")
 # %% [markdown]
 # ## A search that returns too few rows
 #
-# Imagine that all texts of a company are in one table: [chunks](../labs/GLOSSARY.md#chunk) of our five documents, of a handbook and
-# of a forum. We have no handbook and no forum, so we make up 12,000 rows. For each section (`doc-section`) there are nine comments.
-# Each row gets the [vector](../labs/GLOSSARY.md#vector) of a real chunk, changed a little. More than half of the comments and 12 of the
-# sections are old: their `namespace` is `archive`.
+# The table holds the [chunks](../labs/GLOSSARY.md#chunk) of our five documents and 12,000 made-up rows: a handbook and a forum. Each section
+# (`doc-section`) has nine comments. Old rows have the namespace `archive`: more than half of the comments, and twelve sections. For each question
+# about our documents we want the five nearest sections, and no comments.
+#
+# > **Predict.** More than a thousand rows are sections. How many of the questions get five rows?
 
-# %% tags=["nbval-check-output"]
+# %%
 from course_lib.loader import read_documents, split_document
+from course_lib.store import create_schema, drop_schema, write_chunks
 
 chunks = [chunk for document in read_documents(lab.data_dir) for chunk in split_document(document)]
 vectors = lab.encode([chunk.embedded_text for chunk in chunks])
-print(len(chunks), "chunks of our own, vectors of shape", vectors.shape)
-
-# %% tags=["nbval-check-output"]
-import numpy as np
-
-from course_lib.store import create_schema, drop_schema, write_chunks
-
-random = np.random.default_rng(6)  # the same rows on every run
-anchor = random.integers(0, len(chunks), 12_000)
-directions = (vectors - vectors.mean(axis=0)) / np.sqrt(len(chunks))
-crowd = vectors[anchor] + random.normal(size=(12_000, len(chunks))) @ directions
-crowd = (crowd / np.linalg.norm(crowd, axis=1, keepdims=True)).astype(np.float32)
-
-
-def made_up(n):
-    document, place = divmod(n, 10)  # a section, then its nine comments
-    is_section = place == 0
-    is_old = document % 100 == 0 if is_section else n % 2 == 1
-    fields = {
-        "repo_slug": "forum" if document % 9 else "handbook",
-        "source_path": f"{document:04}.md",
-        "kind": "doc-section" if is_section else "comment",
-        "content": f"Something about {chunks[anchor[n]].name}.",
-        "custom_meta": {"chunkIndex": place, "namespace": "archive" if is_old else "current"},
-    }
-    return chunks[anchor[n]].model_copy(update=fields)
-
-
-# Writing the rows and building the index takes a few seconds.
-drop_schema(conn)  # so that you can run a cell again
-create_schema(conn, vectors.shape[1])  # lab 06's tables, with a B-tree index on each column that filters use
+drop_schema(conn)  # so that you can run the cell again
+create_schema(conn, vectors.shape[1])
 write_chunks(conn, chunks, vectors)
-write_chunks(conn, [made_up(n) for n in range(len(crowd))], crowd)
-conn.execute("CREATE INDEX chunks_hnsw ON document_chunks_documentation USING hnsw (embedding vector_cosine_ops)")
-conn.execute("ANALYZE document_chunks")  # the statistics from which PostgreSQL plans
-for row in conn.execute("SELECT repo_slug, kind, count(*) FROM document_chunks GROUP BY 1, 2 ORDER BY 3"):
-    print(*row)
-
-# %% [markdown]
-# All these rows are in one partition. It has an [HNSW](../labs/GLOSSARY.md#hnsw) index with pgvector's default settings. Building an
-# HNSW index includes random choices. So the numbers in this lab may differ a little from run to run.
-#
-# Now we want sections only, no comments: `WHERE kind = 'doc-section'`. We ask all questions about our documents, and want the five
-# nearest sections for each question.
-#
-# > **Predict.** More than a thousand rows pass this filter. How many of the questions get five rows?
+write_chunks(conn, *lab.crowd(chunks, vectors))
+index = "CREATE INDEX chunks_hnsw ON document_chunks_documentation USING hnsw (embedding vector_cosine_ops)"
+for statement in (index, "ANALYZE document_chunks"):  # the statistics from which PostgreSQL plans
+    conn.execute(statement)
 
 # %%
+import pandas as pd
+
 questions = lab.questions()
 queries = lab.encode([each.question for each in questions])
 sections = """
@@ -88,154 +52,82 @@ sections = """
     WHERE kind = 'doc-section' ORDER BY embedding <=> %(query)s LIMIT 5"""
 
 
-def rows_found(statement):
-    return [len(conn.execute(statement, {"query": query}).fetchall()) for query in queries]
-
-
-conn.execute("SET hnsw.iterative_scan = off")  # pgvector's default
-conn.execute("SET hnsw.ef_search = 40")  # the default, too
-counts = rows_found(sections)
-print(sum(n < 5 for n in counts), "of", len(counts), "questions get fewer than five")
-lab.show.bars({f"{n} of 5 rows": counts.count(n) for n in range(6)}, "How many rows the questions got", "questions")
-
-# %% [markdown]
-# There is no error and no warning: some lists are just shorter. The index returned the nearest rows, 40 of them by default. Only then
-# was the [filter](../labs/GLOSSARY.md#filter) applied. The index does not replace the rows that the filter removes. You will repair this
-# later in this lab. First you write the query itself.
-
-# %% [markdown]
-# ## By hand: four distances
-#
-# [Cosine distance](../labs/GLOSSARY.md#cosine-distance) is 1 minus the [inner product](../labs/GLOSSARY.md#inner-product)
-# divided by both lengths. The query is (1, 2, 2), and its length is 3.
-#
-# | name | vector | length |
-# |---|---|---|
-# | a | (2, 4, 4) | 6 |
-# | b | (2, 0, 0) | 2 |
-# | c | (0, 4, 3) | 5 |
-# | d | (−2, −1, 2) | 3 |
-#
-# > **Predict.** Compute the four distances on paper. In which order do the rows come?
-
-# %% tags=["nbval-check-output"]
-conn.execute("DROP TABLE IF EXISTS tiny")  # so that you can run a cell again
-conn.execute("CREATE TABLE tiny (name text, embedding vector(3))")
-conn.execute("INSERT INTO tiny VALUES ('a', '[2,4,4]'), ('b', '[2,0,0]'), ('c', '[0,4,3]'), ('d', '[-2,-1,2]')")
-for name, distance in conn.execute("SELECT name, embedding <=> '[1,2,2]' FROM tiny ORDER BY 2"):
-    print(f"{name}  distance {distance:.3f}  similarity {1 - distance:.3f}")
-
-# %% [markdown]
-# The inner products are 18, 2, 14 and 0. So the distance of *c* is 1 − 14 / (3 · 5). Row *a* points in the same direction as the query.
-# It is twice as long, but this does not matter. Row *d* is perpendicular to the query. People expect a high score for near rows, so
-# results carry the [similarity](../labs/GLOSSARY.md#similarity-score), which is 1 − distance.
-#
-# ## Exercise 7.1: the plain query
-#
-# Now you write the same query for the real table. The vector and the number of rows are placeholders in psycopg's style, `%(query)s`.
-# psycopg sends the values separately and never writes them into the statement. A placeholder may occur more than once.
-#
-# Only values can be placeholders. A column's name, for example, cannot be one. For such parts a statement has gaps, and psycopg's
-# `sql.SQL` fills them with other pieces of SQL:
-#
-# ```python
-# sql.SQL("SELECT {what} FROM goods ORDER BY {order}").format(what=sql.SQL("name, price"), order=sql.SQL("price"))
-# ```
-#
-# Your statement has three gaps. `COLUMNS` lists what a result shows of its row. `condition` and `distance` keep their defaults for
-# now: `EVERY_ROW`, which is `true`, and `WALK`, which is `embedding <=> %(query)s`.
-
-# %% exercise="7.1"
-from course_lib.retriever.query import nearest_sql
-
 # %%
-lab.check("7.1", nearest_sql)
+conn.execute("SET hnsw.iterative_scan = off; SET hnsw.ef_search = 40")  # pgvector's defaults
+counts = pd.Series([conn.execute(sections, {"query": query}).rowcount for query in queries])
+axes = counts.value_counts().reindex(range(6), fill_value=0).plot.bar(rot=0, xlabel="rows found, of five", ylabel="questions")
+lab.alt(axes, "How many rows the questions got. Most got five; many got fewer, some only one or two.")
 
-# %%
-lab.hint("7.1")  # run again for the next hint
+# %% tags=["claim"]
+sized = "SELECT kind, count(*), count(*) FILTER (WHERE namespace = 'archive') FROM document_chunks GROUP BY 1"
+sizes = {kind: (count, old) for kind, count, old in conn.execute(sized)}
+assert sizes["doc-section"][0] > 1000, "More than a thousand rows are sections"
+assert sizes["doc-section"][1] == 12 and sizes["comment"][1] > sizes["comment"][0] / 2, "more than half of the comments, and twelve sections"
+assert 5 < (counts < 5).sum() < len(counts) / 2, "some lists are just shorter"
 
-# %% [markdown] tags=["solution"]
-# `ORDER BY similarity_score DESC` reads the whole table, because no index is sorted that way. Also, a similarity that is not a number
-# would come first. The two columns after the distance decide the order of rows with the same distance. The index delivers rows by
-# distance, so PostgreSQL sorts only rows with the same distance (an *incremental sort*), as the plan below shows.
+# %% [markdown]
+# There is no error and no warning: some lists are just shorter. An [HNSW](../labs/GLOSSARY.md#hnsw) index is a graph. A search walks towards
+# the query and keeps the best rows that it has seen in a list of candidates, whose length is [`ef_search`](../labs/GLOSSARY.md#ef_search): 40
+# by default. These rows leave the index, and only then is the [filter](../labs/GLOSSARY.md#filter) applied. The index does not replace the rows
+# that the filter removes.
+#
+# ![A graph in three layers. The search begins in the top layer with few rows, goes to the neighbour that is nearest to the query until no neighbour is nearer, and continues from there in the layer below. In the lowest layer it keeps a list of candidates, the six rows nearest to the query.](../labs/figures/hnsw_walk.svg)
+
+# %% [markdown]
+# ## By hand: 20 rows, 8 candidates
+#
+# Here are 20 rows, the nearest first; ✓ passes the filter. We want five, and the list has eight candidates.
+#
+# > **Predict.** How many of the five come back? How many rows must a search read to get all five?
+#
+# ![Rows from the nearest to the farthest; a mark shows which ones pass the filter. An index that gives its 8 nearest leaves 2 of 5 results. An iterative scan goes on until 5 have passed, after 19 rows.](../labs/figures/filter_starves.svg)
+#
+# Two come back. An [iterative scan](../labs/GLOSSARY.md#iterative-scan) continues until five have passed, here after 19 rows. You will need it
+# soon. First comes the query itself.
+
+# %% [markdown]
+# ## What PostgreSQL does with a query
+#
+# `EXPLAIN (ANALYZE)` runs a statement and returns its [plan](../labs/GLOSSARY.md#query-plan).
 
 # %%
 from IPython.display import display
-from psycopg import sql
-from psycopg.rows import namedtuple_row
+from psycopg.rows import dict_row, namedtuple_row
 
-nearest_sql = lab.use("nearest_sql")
-question = "How do I undo a bad release quickly?"
-values = {"query": lab.encode(question), "top_k": 5}
-with_names = conn.cursor(row_factory=namedtuple_row)  # row.similarity_score
-display(lab.show.ranking(with_names.execute(nearest_sql(), values).fetchall(), question))
-lab.show.plan(conn.execute(sql.SQL("EXPLAIN (ANALYZE, BUFFERS) ") + nearest_sql(), values).fetchall())
-
-# %% [markdown]
-# `EXPLAIN (ANALYZE, BUFFERS)` before a statement runs it and returns its [plan](../labs/GLOSSARY.md#query-plan). Read the innermost
-# lines first. The index scan returns rows by distance. Only few rows leave it, because LIMIT stops it early. The other scans read
-# the other partitions, which hold almost nothing.
-#
-# ## A threshold
-#
-# You always get five rows, because some rows are always the nearest. A
-# [threshold](../labs/GLOSSARY.md#threshold) on the similarity should remove rows that have nothing to do with the question.
-#
-# > **Predict.** No chunk of our documents answers the questions below. Which of them is most similar to a chunk?
-
-# %% tags=["nbval-check-output"]
-unrelated = [
-    "How long do I boil an egg?", "Who won the football match last night?",
-    "What is the capital of France?", "How do I repair a flat bicycle tyre?",
-    "How do I train for a marathon?", "What time does the train leave?",
-    "Which guitar should a beginner buy?", "How do I grow tomatoes on a balcony?",
-]
-highest = (lab.encode(unrelated) @ vectors.T).max(axis=1)
-for similarity, text in sorted(zip(highest, unrelated, strict=True), reverse=True)[:4]:
-    print(f"{similarity:.2f}  {text}")
-
-# %% [markdown]
-# Our documents write about *training* models. One word in common is enough, although *train* means something else here. Now we try
-# every threshold from 0 to 0.7. How many of these questions get no result? And how many of our own questions keep their answer among
-# the first five results?
+as_dicts = conn.cursor(row_factory=dict_row)
+plain = """
+    SELECT document_name, content, 1 - (embedding <=> %(query)s) AS similarity_score
+    FROM document_chunks WHERE partition = 'documentation'
+    ORDER BY embedding <=> %(query)s, document_name, chunk_index LIMIT 5"""
 
 # %%
-own = queries @ vectors.T
+question = {"query": lab.encode("How do I undo a bad release quickly?")}
+display(pd.DataFrame(as_dicts.execute(plain, question).fetchall()))
+explained = conn.execute(f"EXPLAIN (ANALYZE) {plain}", question).fetchall()
+lab.show.plan(explained)
 
-
-def answered(question, scores, threshold):
-    best = [i for i in np.argsort(-scores, kind="stable")[:5] if scores[i] >= threshold]
-    return any(question.is_answered_by(chunks[i].source_path, chunks[i].content) for i in best)
-
-
-steps = [step / 20 for step in range(15)]
-keep = [(t, np.mean([answered(q, s, t) for q, s in zip(questions, own, strict=True)])) for t in steps]
-no_result = [(t, np.mean(highest < t)) for t in steps]
-curves = {"answer kept": keep, "unrelated, no result": no_result}
-best = max(steps, key=lambda t: min(dict(keep)[t], dict(no_result)[t]))
-print(f"without a threshold, {dict(keep)[0]:.0%} of our questions have their answer among the first five results")
-print(f"at {best}: {dict(keep)[best]:.0%} of our questions keep their answer, {dict(no_result)[best]:.0%} of the unrelated ones get no result")
-lab.show.lines(curves, "What a threshold does", across="threshold", up="share")
+# %% tags=["claim"]
+steps = "\n".join(line for (line,) in explained)
+assert "Index Scan using chunks_hnsw" in steps, "The index scan returns rows by distance, and LIMIT stops it early"
+assert "Incremental Sort" in steps, "sorts only rows of equal distance (Incremental Sort)"
 
 # %% [markdown]
-# The curve of our own questions does not start at 1, because some answers are not among the first five, even without a threshold.
-#
-# You will read the advice "take 0.7". Here this threshold removes nearly every answer, also the right ones: every model has a scale of
-# its own. Even at the best threshold, some of our own questions lose their answer, and some unrelated questions get a result. Choose
-# a low threshold, and use your own questions to find it.
-#
+# Read the innermost line first. The index scan returns rows by distance, and LIMIT stops it early. PostgreSQL sorts only rows of equal distance
+# (Incremental Sort). With `ORDER BY similarity_score DESC` it would read the whole table, because no index is sorted that way. The
+# [similarity](../labs/GLOSSARY.md#similarity-score) is 1 − distance: people expect a high score for near rows.
+
+# %% [markdown]
 # ## A filter that leaks
 #
-# Filters come from outside: from a menu, a URL or a chat. The [partition](../labs/GLOSSARY.md#partition) *issues* holds a note that
-# this search must not show. The search looks at *documentation* only.
+# Filters come from outside: from a menu, a URL or a chat. This search looks at the [partition](../labs/GLOSSARY.md#partition) *documentation*
+# only. A note in *issues* must not be shown.
 #
 # > **Predict.** What does the second call print?
 
 # %% tags=["nbval-check-output"]
 secret = "Incident 88: nobody could sign in after the update. The root password is tulip-42."
 fields = {"source_path": "incident-88.md", "repo_slug": "incidents", "kind": "note", "content": secret}
-with lab.connect() as other:
-    write_chunks(other, [chunks[0].model_copy(update=fields)], lab.encode([secret]), partition="issues")
+write_chunks(conn, [chunks[0].model_copy(update=fields)], lab.encode([secret]), partition="issues")
 
 
 def first_in(repo, question):
@@ -250,207 +142,270 @@ print(first_in("forum", "What is the root password?")[0])
 print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 
 # %% [markdown]
-# The value closed the string, and the rest of it was read as SQL. AND is evaluated before OR, so rows of *issues* need to pass only the
-# second half. In a [parameterised query](../labs/GLOSSARY.md#parameterised-query) a value is never read as SQL.
+# The value closed the string, and the rest was read as SQL. AND is evaluated before OR, so rows of *issues* have to pass only the second half.
 #
-# ## Exercise 7.2: filters as parameters
+# In a [parameterised query](../labs/GLOSSARY.md#parameterised-query), values are sent beside the statement and are never read as SQL. One
+# statement serves all filters. A filter that nobody asked for is `None`, in SQL NULL; `::text` says which type it has:
 #
-# Write one function for all filters. It returns a condition, for the gap of that name, and the values. `sql.Identifier` quotes the
-# name of a column. `format` and `join` combine pieces of SQL, and `= ANY(…)` compares with each element of a list:
-#
-# ```python
-# sql.SQL("{} < {}").format(sql.Identifier("price"), sql.Placeholder("most"))   # "price" < %(most)s
-# sql.SQL(", ").join([sql.Identifier("price"), sql.Identifier("name")])         # "price", "name"
+# ```sql
+# (%(kind)s::text IS NULL OR kind = %(kind)s)
+# (%(partition)s::text[] IS NULL OR partition = ANY (%(partition)s))    -- a list; an empty one lets no row pass
 # ```
+#
+# ## Exercise 7.1: the statement
+#
+# The order is not a value and cannot be a placeholder. So your text has one gap: `NEAREST.format(distance=BY_VECTOR)` fills it with
+# `embedding <=> %(query)s`, the order of the index. Later we fill in another one. Never fill a gap with text from outside.
+#
+# The columns of the result are given. Complete the statement:
+#
+# - the similarity to `%(query)s`, as `similarity_score`, whatever the order is; from the table `document_chunks`
+# - seven filters: `partition` (a list), `kind`, `repo_slug`, `branch`, `namespace`, `document_name`, `tenant_id`
+# - first by `{distance}`; rows of equal distance by document name, then by chunk index; `%(top_k)s` rows
 
-# %% exercise="7.2"
-from course_lib.retriever.query import conditions
+# %% exercise="7.1"
+# Given up to: kind, name, namespace, citation_url, metadata, tenant_id,
+from course_lib.retriever.statements import NEAREST
 
 # %%
-lab.check("7.2", conditions)
+from course_lib.retriever.statements import BY_VECTOR, EXACT
+
+lab.check("7.1", NEAREST)
+
+# %%
+lab.hint("7.1")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# The mistake to remember: `coalesce(%(kind)s, '') = ''` in place of `IS NULL`. It takes an empty value for no filter, and for the partitions this
+# is the worst case: a person who may see none would see all of them. A condition such as `namespace = coalesce(%(namespace)s, namespace)` is
+# wrong in another way: it loses all rows whose namespace is NULL.
+
+# %% [markdown]
+# `Query(…).filters` of the library has all seven values; what you do not name is None.
+#
+# > **Predict.** We ask for the kind `doc-section`, in one partition. How many of the seven conditions are in the plan?
+
+# %%
+from course_lib.retriever import Query
+
+NEAREST = lab.use("NEAREST")
+
+
+def asked(query, top_k=5, **filters):
+    return Query(**filters).filters | {"query": query, "top_k": top_k}
+
+
+nearest = NEAREST.format(distance=BY_VECTOR)
+in_plan = []
+for filters in ({"kind": "doc-section"}, {}):
+    values = asked(queries[0], partitions="documentation", **filters)
+    plan = conn.execute(f"EXPLAIN {nearest}", values, prepare=False).fetchall()
+    in_plan.append([line.strip() for (line,) in plan if "Filter" in line])
+    print(filters, *in_plan[-1])
+leaked = conn.execute(nearest, asked(queries[0], repo="forum' OR partition = 'issues")).rowcount
+print(leaked, "rows leaked")
+
+# %% tags=["claim"]
+assert "NULL" not in str(in_plan) and "kind" in in_plan[0][0] and "kind" not in str(in_plan[1]), "A condition whose value is NULL is not in the plan"
+assert leaked == 0, "never read as SQL"
+
+# %% [markdown]
+# Two are in the first plan. A condition whose value is NULL is not in the plan: PostgreSQL knew the values when it made the plan, and dropped
+# what is always true. So one text costs no more than a statement made for each search.
+
+# %% [markdown]
+# ## Planned for which values?
+#
+# A program runs the same statement all day, so PostgreSQL can keep it [prepared](../labs/GLOSSARY.md#prepared-statement), with a plan. psycopg
+# prepares a statement after five uses; `prepare=True` does so at once.
+#
+# > **Predict.** We ask for five chunks of our documents, then ten times for five of the handbook, then for our documents again. How many rows
+# > come each time?
+
+# %%
+short = """
+    SELECT document_name FROM document_chunks
+    WHERE repo_slug = %(repo_slug)s ORDER BY embedding <=> %(query)s LIMIT 5"""
+
+# %%
+with lab.connect(autocommit=True) as fresh:
+    repos = ["documents", *["handbook"] * 10, "documents"]
+    rows = [fresh.execute(short, asked(queries[26], repo=repo), prepare=True).rowcount for repo in repos]
+    plans = fresh.execute("SELECT custom_plans, generic_plans FROM pg_prepared_statements").fetchone()
+print("rows:", *rows)
+print("planned for its values: {}, for any value: {}".format(*plans))
+
+# %% tags=["claim"]
+assert rows[0] == 5 and rows[-1] < 5, "the last search did not get its five"
+assert plans[1] > 0, "one plan for all values"
+
+# %% [markdown]
+# After five runs PostgreSQL considers a generic plan: one plan for all values. It takes it if it does not look dearer than the plans before it. This
+# one assumes an average repository and walks the graph, but only one row in a hundred is from our documents: the last search did not get its
+# five. Whether this happens depends on your data. With `prepare=False` it cannot happen: PostgreSQL plans each search for its own values.
+#
+# ## Exercise 7.2: a walk that continues
+#
+# pgvector continues a walk if `hnsw.iterative_scan` allows it. `strict_order` returns rows by distance; `relaxed_order` may swap some and is a
+# little faster. (IVFFlat has the second only.) A setting must not stay for the next user of a connection: `SET LOCAL …` inside
+# `with conn.transaction():` ends with the transaction.
+
+# %% exercise="7.2"
+from course_lib.retriever.query import find_nearest
+
+# %%
+lab.check("7.2", find_nearest)
 
 # %%
 lab.hint("7.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# `if value` instead of `is not None` is the mistake to remember. It ignores the chunk index 0, the empty string and, worst of all, the
-# empty list: a person who may see no partition would see all of them.
-
-# %% tags=["nbval-check-output"]
-conditions = lab.use("conditions")
-
-
-def count(**filters):
-    condition, values = conditions(filters)
-    statement = sql.SQL("SELECT count(*) FROM document_chunks WHERE {}").format(condition)
-    return conn.execute(statement, values).fetchone()[0]
-
-
-sections_kept, old_kept = count(kind="doc-section"), count(kind="doc-section", namespace="archive")
-print(f"{count()} rows, {sections_kept} of them sections, {old_kept} of these archived")
-print(count(repo_slug="forum' OR partition = 'issues"), "leaked;", count(partition=[]), "in no partition")
+# The mistake to remember: `SET LOCAL` outside a transaction. PostgreSQL gives a warning that most programs do not show, and changes nothing. A
+# plain `SET` works, and stays: with a pool, the next search on this connection has your setting.
 
 # %% [markdown]
-# ## Two indexes, two settings
-#
-# [IVFFlat](../labs/GLOSSARY.md#ivfflat) sorts the vectors into cells. A search reads only the nearest few cells, and
-# [`probes`](../labs/GLOSSARY.md#probes) says how many. HNSW is a graph of neighbours. The search walks towards the query and keeps the
-# best candidates in a list of length [`ef_search`](../labs/GLOSSARY.md#ef_search). With a larger value of either, a search finds more and
-# reads more.
-#
-# ![A graph in three layers. The search begins in the top layer with few rows, goes to the neighbour that is nearest to the query until no neighbour is nearer, and continues from there in the layer below.](../labs/figures/hnsw_walk.svg)
-#
-# We measure what an index finds by its [recall](../labs/GLOSSARY.md#recall). The truth is the first ten rows of a scan that reads every
-# row. Recall is the share of these ten that the index finds, too. You will write this measure in lab 16; here we use the library's.
+# Is the repair right? The five rows must be the *nearest* five that pass. The truth is an [exact scan](../labs/GLOSSARY.md#exact-scan): `EXACT` is
+# the distance plus zero, and no index is sorted by that. [Recall](../labs/GLOSSARY.md#recall) is the share of the true rows that a search finds.
+# Times differ from machine to machine, so we count the pages of 8 kB that a search visits.
 
 # %%
-from time import perf_counter
-
 from course_lib.evaluation.metrics import recall_at
 
-conn.execute("DROP TABLE IF EXISTS cells")
-conn.execute("CREATE TABLE cells (LIKE document_chunks_documentation INCLUDING STORAGE)")
-conn.execute("INSERT INTO cells TABLE document_chunks_documentation")
-conn.execute("CREATE INDEX ON cells USING ivfflat (embedding vector_cosine_ops) WITH (lists = 12)")
-conn.execute("ANALYZE cells")
+named = conn.cursor(row_factory=namedtuple_row)
 
 
-def recall(statement, truth):
-    asked = [{"query": query} for query in queries[: len(truth)]]
-    found = [conn.execute(statement, each, prepare=False).fetchall() for each in asked]
-    return np.mean([recall_at(*both, k=10) for both in zip(found, truth, strict=True)])
+def walk(values):
+    return named.execute(nearest, values, prepare=False).fetchall()
 
 
-def pages(statement, queries=queries):
-    asked = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}"
-    plans = [conn.execute(asked, {"query": query}).fetchone()[0][0]["Plan"] for query in queries]
-    return np.mean([plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] for plan in plans])
+# %%
+def costs(values, distance=BY_VECTOR, iterative="off"):
+    statement = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {NEAREST.format(distance=distance)}"
+    with conn.transaction():
+        conn.execute(f"SET LOCAL hnsw.iterative_scan = {iterative}")
+        plan = conn.execute(statement, values, prepare=False).fetchone()[0][0]["Plan"]
+    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], plan["Plans"][0]["Plan Rows"]
+
+
+# %%
+def measure(way, filters, top_k=5, some=queries[:20], **how):
+    measured = []
+    for query in some:
+        values = asked(query, top_k, **filters)
+        found = [row.chunk_id for row in way(values)]
+        truth = [row.chunk_id for row in find_nearest(conn, values, EXACT)]
+        measured.append((len(found), recall_at(found, truth, k=top_k), *costs(values, **how)))
+    return pd.DataFrame(measured, columns=["rows", "recall", "pages", "expected to pass"]).mean()
 
 
 # %% [markdown]
-# The same rows are now in two tables. One has the HNSW index. The other one, *cells*, has an IVFFlat index with 12 cells: pgvector
-# suggests the number of rows divided by 1,000. The truth comes from an [exact scan](../labs/GLOSSARY.md#exact-scan). With
-# `enable_indexscan = off`, PostgreSQL does not use the index. `SET LOCAL` changes a setting until the transaction ends.
-#
-# Times differ from machine to machine. So we also count *pages*: PostgreSQL stores rows in pages of 8 kB, and how many of them a search
-# reads hardly differs. The plan calls them *buffers*, and `pages` takes this number from it. A page counts each time it is visited.
-#
-# > **Predict.** `ef_search` goes from 10 to 200, `probes` from 1 to 6. Which index finds more for the same number of pages?
+# > **Predict.** Twelve of 12,000 rows are archived sections. How many pages does the walk visit for them, compared with all sections?
 
 # %%
-conn.execute("SET max_parallel_workers_per_gather = 0")  # one process for each search: a fair comparison
-ten = "SELECT document_name, chunk_index FROM {} ORDER BY embedding <=> %(query)s LIMIT 10"
-walk, cell = ten.format("document_chunks_documentation"), ten.format("cells")
+FILTERS = {"sections": {"kind": "doc-section"}, "archived sections": {"kind": "doc-section", "namespace": "archive"}}
+ways = {}
+find_nearest = lab.use("find_nearest")
+for name, filters in FILTERS.items():
+    ways[name, "walk"] = measure(walk, filters)
+    ways[name, "find_nearest"] = measure(lambda values: find_nearest(conn, values), filters, iterative="strict_order")
+    ways[name, "exact"] = measure(lambda values: find_nearest(conn, values, EXACT), filters, distance=EXACT)
+archived = FILTERS["archived sections"]
+conn.execute("CREATE STATISTICS kind_and_namespace (mcv) ON kind, namespace FROM document_chunks_documentation")
+conn.execute("ANALYZE document_chunks_documentation")
+ways["archived sections", "with statistics"] = measure(lambda values: find_nearest(conn, values), archived, iterative="strict_order")
+conn.execute("DROP STATISTICS kind_and_namespace")
+conn.execute("ANALYZE document_chunks_documentation")
+ways = pd.DataFrame(ways).T
+ways.round(2)
+
+# %% tags=["claim"]
+both = ways.xs("find_nearest", level=1)
+old = ways.loc["archived sections"]
+assert old.rows["walk"] < 1 and (both.rows == 5).all(), "Now there are five rows for each filter"
+assert ways.recall["sections", "walk"] + 0.01 < both.recall["sections"] < 1, "for the sections, a few of them are not the true ones"
+assert old.pages["find_nearest"] > 100 * old.pages["exact"], "hundreds of times as many pages"
+assert 300 < old["expected to pass"]["find_nearest"] < 1500, "It expected hundreds of archived sections to pass"
+assert old["expected to pass"]["with statistics"] < 50 and old.pages["with statistics"] < 100, "it fetches the twelve rows by the B-trees"
+
+# %% [markdown]
+# Now there are five rows for each filter. Counting them proves little: for the sections, a few of them are not the true ones, because an index is
+# approximate. A larger `ef_search` finds more.
+#
+# For the archived sections the walk visits hundreds of times as many pages as the exact scan, which compares twelve rows. PostgreSQL chooses by its
+# [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass: it has statistics for each column alone, and
+# multiplied the two shares. But sections are rarely old, and comments often. `CREATE STATISTICS` has it count the combinations. With them, it fetches
+# the twelve rows by the B-trees. This is the best repair, for columns that you thought of, and while the statistics are new. (We dropped them.)
+#
+# Without them, a walk has a limit: 20,000 rows by default (`hnsw.max_scan_tuples`), or its memory (`hnsw.scan_mem_multiplier`). Then rows are
+# missing again, and there is no message. But your program can count: if fewer rows come than it asked for, it can look at all rows that pass. If
+# the walk starved, these are few.
+
+# %% [markdown]
+# ## A threshold, inside or outside
+#
+# Some rows are always the nearest, also for a question that no text answers. A [threshold](../labs/GLOSSARY.md#threshold) on the similarity should
+# remove them.
+#
+# > **Predict.** No row has a similarity of 0.8. What does the walk do when this threshold is in the statement?
+
+# %%
+inside = f"{plain.partition('ORDER')[0]} AND 1 - (embedding <=> %(query)s) >= 0.8 ORDER BY embedding <=> %(query)s LIMIT 5"
+visited = {}
 with conn.transaction():
-    conn.execute("SET LOCAL enable_indexscan = off")  # an exact scan
-    truth = [conn.execute(cell, {"query": query}, prepare=False).fetchall() for query in queries]
-settings = [("HNSW", walk, f"hnsw.ef_search = {n}") for n in (10, 20, 40, 100, 200)]
-settings += [("IVFFlat", cell, f"ivfflat.probes = {n}") for n in (1, 2, 3, 4, 6)]
-settings += [("exact scan", cell, "enable_indexscan = off")]
-shares, times = {}, {setting: [] for _, _, setting in settings}
-for turn in range(6):
-    for name, statement, setting in settings:
-        with conn.transaction():
-            conn.execute(f"SET LOCAL {setting}")
-            if turn == 0:  # no time is taken in the first pass, which also reads everything into memory
-                shares[setting] = recall(statement, truth)
-                print(f"{name:10} {setting:22} recall {shares[setting]:.3f}  {pages(statement):6,.0f} pages a search")
-            else:
-                begun = perf_counter()
-                recall(statement, truth[:20])
-                times[setting].append((perf_counter() - begun) * 1000 / 20)
-points = {}
-for name, _, setting in settings:
-    label = setting.split()[-1].replace("off", "")
-    points.setdefault(name, []).append((np.median(times[setting]), shares[setting], label))
-lab.show.recall_latency(points, "The ten nearest of 12,000")
+    conn.execute("SET LOCAL hnsw.iterative_scan = strict_order")
+    for name, statement in {"inside": inside, "after it": plain}.items():
+        plan = conn.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", question).fetchone()[0][0]["Plan"]
+        visited[name] = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+pd.Series(visited, name="pages")
+
+# %% tags=["claim"]
+assert visited["inside"] > 10 * visited["after it"], "the walk goes on to its limit"
 
 # %% [markdown]
-# The small numbers in the chart are `ef_search` and `probes`. A time is the median of five passes, each with 20 questions.
-#
-# With `ef_search` at 40, HNSW finds more than IVFFlat with 3 probes, and reads about as many pages. Which of the two is quicker for the
-# same recall on your machine? This depends on the data and on the size of the table, so measure with yours. One thing is the same for
-# both: the first steps cost little, and the last per cent costs a lot.
-#
-# ## Back to the failure
-#
-# From version 0.8 on, pgvector can continue its walk when a filter has removed rows. This is an
-# [iterative scan](../labs/GLOSSARY.md#iterative-scan). We try it with two filters, sections and archived sections. You counted the rows
-# of both above.
-#
-# ![Rows from the nearest to the farthest; a mark shows which ones pass the filter. An index that gives its 8 nearest leaves 2 of 5 results. An iterative scan goes on until 5 have passed, after 19 rows.](../labs/figures/filter_starves.svg)
-#
-# > **Predict.** How many rows will each filter get? With which of the two does the walk read more pages?
+# Inside the statement, a threshold is one more filter. All rows after the first that fails will fail, too, but the index does not know this: the
+# walk goes on to its limit. So the threshold comes after the statement, in Python. Which value? We ask eight questions that our documents do not
+# answer, and our own.
 
 # %%
-archived = sections.replace("WHERE", "WHERE namespace = 'archive' AND")
-for name, statement in {"sections": sections, "archived sections": archived}.items():
-    for mode in ("off", "strict_order"):
-        conn.execute(f"SET hnsw.iterative_scan = {mode}")
-        print(f"{name:18} {mode:13} {np.mean(rows_found(statement)):.2f} of 5 rows  {pages(statement):6,.0f} pages")
+import numpy as np
 
-# %% [markdown]
-# Both get all five rows. For the sections the walk reads about 30 % more pages than before. For the archived ones it reads more pages than
-# an exact scan, because it visits many pages more than once. Here are four plans: without a filter, for sections, for archived sections,
-# and for our own repository. LIMIT stops the scan at five, so compare the expected rows with the counts above: 1,321 sections, and 12
-# archived ones. Also look how many rows the filter removed.
+unrelated = [
+    "How long do I boil an egg?", "Who won the football match last night?",
+    "What is the capital of France?", "How do I repair a flat bicycle tyre?",
+    "How do I train for a marathon?", "What time does the train leave?",
+    "Which guitar should a beginner buy?", "How do I grow tomatoes on a balcony?",
+]
 
 # %%
-everything = sections.replace("kind = 'doc-section'", "partition = 'documentation'")
-sections_only = "AND kind = 'doc-section'"
-for more in ("", sections_only, f"{sections_only} AND namespace = 'archive'", "AND repo_slug = 'documents'"):
-    plan = conn.execute("EXPLAIN (ANALYZE) " + everything.replace("ORDER", f"{more} ORDER"), {"query": queries[0]})
-    display(lab.show.plan(plan.fetchall(), of=more[4:] or "without a filter"))
+highest = (lab.encode(unrelated) @ vectors.T).max(axis=1)
+own = queries @ vectors.T
 
-# %% [markdown]
-# For archived sections, the planner multiplies the shares of the two conditions and
-# [expects](../labs/GLOSSARY.md#row-estimate) hundreds of rows. It cannot know that there are 12. For a single column the estimate is
-# right. Our repository has few rows, so PostgreSQL does not use the HNSW index: it fetches the rows that pass and compares each of them.
-# A [selective](../labs/GLOSSARY.md#selectivity) filter needs this exact search.
-#
-# The walk has a limit, too: `hnsw.max_scan_tuples`, 20,000 rows by default.
-#
-# > **Predict.** How many rows must the walk visit before it finds what the exact search finds?
+
+def answered(question, scores, threshold):
+    best = [i for i in np.argsort(-scores, kind="stable")[:5] if scores[i] >= threshold]
+    return any(question.is_answered_by(chunks[i].source_path, chunks[i].content) for i in best)
+
 
 # %%
-# No index is sorted by the distance + 0, so this is an exact search, too.
-exactly = archived.replace("embedding <=> %(query)s", "(embedding <=> %(query)s) + 0")
-nearest = [conn.execute(exactly, {"query": query}).fetchall() for query in queries[:20]]
-walked = []
-for most in (500, 1000, 2000, 5000, 10_000, 20_000):
-    conn.execute(f"SET hnsw.max_scan_tuples = {most}")
-    walked.append((most, recall(archived, nearest)))
-print(f"the walk to the end: {pages(archived):,.0f} pages; the exact search: {pages(exactly):,.0f} pages")
-conn.execute("RESET hnsw.max_scan_tuples")
-curves = {"iterative scan": walked, "exact search": [(most, recall(exactly, nearest)) for most in (500, 20_000)]}
-lab.show.lines(curves, "A filter that keeps one row in a thousand", across="hnsw.max_scan_tuples", up="recall")
+steps = [step / 20 for step in range(15)]
+kept = [np.mean([answered(one, scores, step) for one, scores in zip(questions, own, strict=True)]) for step in steps]
+shares = pd.DataFrame({"own, answer kept": kept, "unrelated, no result": [np.mean(highest < step) for step in steps]}, index=steps)
+axes = shares.plot(xlabel="threshold (cosine similarity)", ylabel="share of the questions", ylim=(0, 1.05))
+lab.alt(axes, "With a higher threshold, fewer questions keep their answer, and more unrelated questions get no result. The lines cross near 0.25.")
+
+# %% tags=["claim"]
+assert kept[14] < 0.05, "Here 0.7 removes nearly every answer"
+best = shares.min(axis=1).idxmax()
+assert shares.loc[best, "own, answer kept"] < kept[0] and shares.loc[best, "unrelated, no result"] < 1, "No value separates the two"
 
 # %% [markdown]
-# When the limit ends the walk, rows are missing again, and there is no message. A walk that may continue to the end finds what the exact
-# search finds, or nearly all of it, and reads hundreds of times as many pages. The exact search compares only a dozen rows.
-#
-# The iterative scan is still on. Now we use a threshold, once *inside* the statement and once around it.
-#
-# > **Predict.** No row has a similarity of 0.8. What does the walk do when the threshold is inside?
-
-# %%
-scored = "SELECT 1 - (embedding <=> %(query)s) AS similarity_score FROM document_chunks"
-inside = f"{scored} WHERE 1 - (embedding <=> %(query)s) >= 0.8 ORDER BY embedding <=> %(query)s LIMIT 5"
-outside = f"SELECT * FROM ({scored} ORDER BY embedding <=> %(query)s LIMIT 5) AS five WHERE similarity_score >= 0.8"
-for name, statement in {"inside": inside, "outside": outside}.items():
-    print(f"{name:8} {sum(rows_found(statement))} rows  {pages(statement, queries[:20]):6,.0f} pages a search")
+# You will read the advice "take 0.7". Here 0.7 removes nearly every answer: each model has its own scale. No value separates the two. Where the
+# lines cross rests on eight unrelated questions, so it is a hint and no more. Choose a low value, with your own questions.
 
 # %% [markdown]
-# Inside the statement, a threshold is one more filter. After the first row that fails, all later rows fail, too. But the index does not
-# know this. It walks on, over more pages than an exact scan would read. With the threshold outside, the search fetches five rows and then
-# drops those that are not similar enough.
+# ## Exercise 7.3: the nearest rows, whatever the filter removes
 #
-# ## Exercise 7.3: five rows, whatever the filter removes
-#
-# Now you combine all of it. The `ways` are two expressions for the ORDER BY of your statement. With `WALK` the index can deliver the
-# rows, with `LOOK_AT_ALL` it cannot. PostgreSQL estimates how many rows will pass, and decides by this number whether to walk. Sometimes the
-# estimate is wrong, and the walk returns too few rows. Then your function takes the second way. `ITERATIVE` is the statement that switches
-# the iterative scan on until the transaction ends.
+# Put it together: walk, look again where too few rows came, and apply the threshold last. What would happen if the threshold came first?
 
 # %% exercise="7.3"
 from course_lib.retriever.query import search_filtered
@@ -462,144 +417,96 @@ lab.check("7.3", search_filtered)
 lab.hint("7.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Nothing is counted first: PostgreSQL's statistics decide. If they are wrong and the walk returns too few rows, the exact search follows.
-# The threshold is compared in Python, where NaN is never `>=` a number. In PostgreSQL, NaN is larger than every number.
-
-# %% tags=["nbval-check-output"]
-search_filtered = lab.use("search_filtered")
-old = {"kind": "doc-section", "namespace": "archive"}
-for filters in ({}, {"kind": "doc-section"}, old, {"partition": ["issues"]}):
-    lengths = {len(search_filtered(conn, query, filters, threshold=-1)) for query in queries}
-    print(f"{count(**filters):5} rows qualify, {lengths} are found for every question, by {filters}")
+# The mistake to remember: drop rows by the threshold first, and then count. A question that no text answers has no similar rows, so every such
+# search would look at the whole table. The comparison is in Python also because of NaN, which is never `>=` a number; to PostgreSQL, NaN is
+# larger than every number.
 
 # %% [markdown]
-# ## Break it
-#
-# A program runs the same statement all day, so PostgreSQL keeps it [prepared](../labs/GLOSSARY.md#prepared-statement). psycopg prepares
-# a statement after five uses; here `prepare=True` does so at once.
-#
-# > **Predict.** We ask for five chunks of our documents, then ten times for five of the handbook, then for five of our documents again.
-# > How many rows come each time?
+# The proof is recall against the exact scan. Our table is small, so we end the walk after 2,000 rows.
 
 # %%
-prepared = """
-    SELECT document_name FROM document_chunks
-    WHERE repo_slug = %(repo)s ORDER BY embedding <=> %(query)s LIMIT 5"""
-with lab.connect(autocommit=True) as fresh:  # a new connection: its iterative scan is off, as by default
-    repos = ["documents", *["handbook"] * 10, "documents"]
-    asked = [{"repo": repo, "query": queries[26]} for repo in repos]
-    print("rows:", *[fresh.execute(prepared, each, prepare=True).rowcount for each in asked])
-    plans = fresh.execute("SELECT custom_plans, generic_plans FROM pg_prepared_statements")
-    print("planned for its values: {}, for any value: {}".format(*plans.fetchone()))
+search_filtered = lab.use("search_filtered")
+conn.execute("SET hnsw.max_scan_tuples = 2000")
+proof = {}
+for name, filters in FILTERS.items():
+    proof[name, "walk"] = measure(walk, filters)
+    proof[name, "find_nearest"] = measure(lambda values: find_nearest(conn, values), filters)
+    proof[name, "search_filtered"] = measure(lambda values: search_filtered(conn, values, -1), filters)
+proof = pd.DataFrame(proof).T[["rows", "recall"]]
+conn.execute("RESET hnsw.max_scan_tuples")
+axes = proof.recall.unstack().plot.bar(rot=0, xlabel="filter", ylabel="recall", ylim=(0, 1.3))
+lab.alt(axes, "Recall of three ways for two filters. search_filtered is at 1 for the archived sections, where the others find little.")
+proof.round(2)
+
+# %% tags=["claim"]
+assert proof.recall["archived sections", "search_filtered"] == 1, "For the archived sections it is 1 now"
+assert proof.rows["archived sections", "find_nearest"] < 4, "rows are missing again, and there is no message"
+assert proof.recall["sections", "search_filtered"] == proof.recall["sections", "find_nearest"], "For the sections it is what the walk finds"
 
 # %% [markdown]
-# After five runs PostgreSQL begins to consider a generic plan: one plan for all values. It uses this plan as soon as it looks cheaper than
-# the plans before it on average: here one run later. This plan assumes an average repository and walks the graph. But only one row in a
-# hundred is from our documents, so the last search does not get its five.
-# `plan_cache_mode = force_custom_plan` forbids such plans. `prepare=False` in your search has the same effect: PostgreSQL plans each search
-# again, for the values of its filters.
-#
-# Last, a query vector of zeros. An encoder that fails without an error may return one. We compare it with the four vectors from the
-# beginning.
-#
-# > **Predict.** How many of the four have a similarity of at least 0.9 to it?
+# For the archived sections it is 1 now: these rows are those of the exact scan. For the sections it is what the walk finds. In JupyterLab, move the controls: which setting helps which filter, and what does it cost?
 
-# %% tags=["nbval-check-output"]
-from course_lib.errors import InputError
-from course_lib.retriever import Query, search
+# %%
+def look(filter="sections", top_k=5, ef_search=40, iterative="off"):
+    conn.execute(f"SET hnsw.ef_search = {ef_search}")
+    way = walk if iterative == "off" else lambda values: find_nearest(conn, values)
+    return measure(way, FILTERS[filter], top_k, queries[:8], iterative=iterative).round(2).to_frame("mean")
 
-similarity = "1 - (embedding <=> '[0,0,0]')"
-print(conn.execute(f"SELECT count(*) FROM tiny WHERE {similarity} >= 0.9").fetchone()[0])
-try:
-    search(conn, np.zeros(vectors.shape[1]))
-except InputError as error:
-    print(error)
+
+lab.interact(look, filter=list(FILTERS), top_k=(1, 20, 1), ef_search=(10, 200, 10), iterative=["off", "strict_order"])
 
 # %% [markdown]
-# All four: the similarity is NaN, and for PostgreSQL NaN is larger than any number.
-#
 # ## Measure
 #
-# The library's `search` is made of the same functions, in the course's version. Around them, it checks its arguments, sets `ef_search`
-# by the size of the table, and explains errors in words. Read `course_lib/retriever/query.py`: you know its parts now. We ask both
-# searches about our own documents. For comparison, a search in memory sees nothing but our documents.
+# The library's `search` calls `search_filtered`. Around it, it refuses vectors that it cannot compare, sets `ef_search` by the size of the table, and
+# explains errors. We ask both about our own documents.
 
 # %%
-encoded = {each.question: query for each, query in zip(questions, queries, strict=True)}
+from course_lib.retriever import search
 
+encoded = dict(zip([each.question for each in questions], queries, strict=True))
+mine = lab.measure_retrieval(lambda text: search_filtered(conn, asked(encoded[text], repo="documents")))
+library = lab.measure_retrieval(lambda text: search(conn, encoded[text], Query(repo="documents")))
+in_memory = np.mean([answered(one, scores, 0) for one, scores in zip(questions, own, strict=True)])
+print(f"recall@5: yours {mine.recall:.2f}, the library's {library.recall:.2f}, in memory {in_memory:.2f}")
+lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, in a table of 12,000")
 
-def ask(text):
-    return search(conn, encoded[text], Query(repo="documents", partitions="documentation"))
-
-
-def ask_mine(text):
-    return search_filtered(conn, encoded[text], {"repo_slug": "documents", "partition": "documentation"})
-
-
-in_memory = np.mean([answered(q, s, 0) for q, s in zip(questions, own, strict=True)])
-mine, meant = lab.measure_retrieval(ask_mine), lab.measure_retrieval(ask)
-print(f"recall@5 by meaning: yours {mine.recall:.2f}, the library's {meant.recall:.2f}, in memory {in_memory:.2f}")
+# %% tags=["claim"]
+assert abs(mine.recall - in_memory) < 0.01, "The filter costs no quality"
 
 # %% [markdown]
-# Both searches find the right rows among 12,000 others, with the same recall as over our documents alone: the filter costs no quality.
-
-# %%
-lab.score(recall_at_5=meant.recall, mrr=meant.mrr, note="an index and filters")
-
-# %% [markdown]
-# ## In the field
+# The filter costs no quality: recall is that of a search in memory that knows nothing but our documents. What is still missing, the vectors miss. In
+# lab 08, words find some of it.
 #
-# LangChain's [PGVectorStore](https://github.com/langchain-ai/langchain-postgres) makes the table, the upsert and the query for you. **Not
-# run here**, because its package needs an older version of `pgvector` than this course:
-#
-# ```python
-# from langchain_postgres import Column, PGEngine, PGVectorStore  # pip install langchain-postgres
-# from langchain_postgres.v2.indexes import HNSWIndex
-#
-# engine = PGEngine.from_connection_string("postgresql+psycopg://user:password@host:5432/database")
-# engine.init_vectorstore_table("pages", 384, metadata_columns=[Column("kind", "TEXT")])
-# store = PGVectorStore.create_sync(engine, embeddings, "pages", metadata_columns=["kind"])
-# store.add_documents(documents)
-# store.apply_vector_index(HNSWIndex())
-# store.similarity_search_with_score("How do I roll back?", k=5, filter={"kind": "doc-section"})
-# ```
-#
-# Take it where a program uses LangChain anyway. Values are parameters there, too. In version 0.0.19 you can now see three problems:
-#
-# - You can set `ef_search`, but not the iterative scan. So the search above may return fewer than five rows, without an error.
-#   `?options=-c%20hnsw.iterative_scan%3Dstrict_order` at the end of the URL repairs this.
-# - Its score is the distance: small means near.
-# - Fields that are not in `metadata_columns` are stored as JSON, and PostgreSQL has no statistics about fields in JSON.
-
-# %% [markdown]
 # ## Recap
 #
-# - Sort by the distance itself, otherwise PostgreSQL cannot use the index. Sort rows of equal distance by name.
-# - Values are parameters, names are identifiers, and an empty list lets no row pass.
-# - The index returns its nearest rows first, then the filter removes some of them. So there may be too few rows, without an error. Iterative
-#   scans repair this for filters that keep many rows, and an exact search for filters that keep few.
-# - A threshold belongs outside the statement. Choose its value with your own questions.
-# - Larger values of `ef_search` and `probes` find more and cost more. Measure against an exact scan.
-#
+# - Sort by the distance itself, or PostgreSQL cannot use the index.
+# - Values are parameters. A filter that is NULL disappears from a plan that is made for its values.
+# - A filter starves a walk. An iterative scan continues; statistics on several columns correct the estimate; where too few rows came, look at all.
+# - A row count proves nothing. Recall against an exact scan does.
+# - A threshold comes after the statement.
+
+# %% [markdown]
 # ## Three questions to test yourself
 #
 # 1. A table has ten million rows, and a filter keeps half of them. Which way does `search_filtered` take, and what decides this?
 # 2. A search finds nothing, and a threshold of 0.8 inside the statement makes it slow. Why?
-# 3. A colleague reports recall 1.0 for `probes = lists`. What was measured?
+# 3. A colleague replaces `prepare=False` by `prepare=True`, and all tests pass. What can still go wrong, and when?
 #
 # <details><summary>Answers</summary>
 #
-# 1. The walk with an iterative scan, because every second row passes. PostgreSQL decides this by its statistics about the filter's value.
-# 2. For the index, the threshold is a filter that no row passes. So it walks on until `hnsw.max_scan_tuples`. It does not know that all
-#    rows farther away are even less similar.
-# 3. An exact scan: all cells are read.
+# 1. The walk, because every second row passes. PostgreSQL decides this by its statistics about the filter's value.
+# 2. To the index, the threshold is a filter that no row passes. It walks on to its limit, and does not know that all farther rows are less similar.
+# 3. After five runs PostgreSQL may take a plan for any value: it walks for rare values, too.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Stretch, and what comes next
 #
-# Change the made-up rows in *all* directions: add `random.normal(size=(12_000, 384)) / 30` instead of the real directions. Then draw the
-# curves of the two indexes again. Which index finds less than before?
+# Give one filter an index of its own, as many programs do: `CREATE INDEX … USING hnsw (…) WHERE kind = 'doc-section'`. Measure `walk` again. PostgreSQL
+# takes such a partial index only if it knows at planning time that the condition holds: one more reason for `prepare=False`.
 #
-# Next is [lab 09](../labs/09_retrieval_api.ipynb). There this query becomes an API that answers requests, says when it is ready, and
-# returns clear errors.
+# Next is lab 08, words and meaning: there, a search for words finds what vectors miss, and two rankings become one.
+#
+# ![Two rankings of four documents each, by meaning and by words, and the fused one between them. The two documents that are in both rankings are first and second.](../labs/figures/rankings_fused.svg)

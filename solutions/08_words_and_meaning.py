@@ -69,7 +69,6 @@ assert place(questions["m35"], near) > 30, "Dozens of chunks come before it"
 
 # %% [markdown]
 # Dozens of chunks come before it. The first ones are about production or databases in general. Yet only the rule says *office* and *guests*.
-# A search for words would see that.
 
 # %% [markdown]
 # ## By hand: what a word is
@@ -104,7 +103,7 @@ assert list(words["found here"]) == [True, True, False], "and search_words finds
 # PostgreSQL's own words miss the second text, and `search_words` finds both. Its result is stored in the column `search_text`, together with
 # the words of the chunk's name, kind and header.
 #
-# Now a whole question. `plainto_tsquery` makes a `tsquery` of it: all words, joined by `&`. We can also join them by `|`.
+# `plainto_tsquery` makes a `tsquery` of a whole question: all words, joined by `&`. We can also join them by `|`.
 #
 # > **Predict.** For how many of our 121 questions is there a chunk with *all* words? How many chunks have *any* word of a question?
 
@@ -205,7 +204,7 @@ assert list(places.words[:2]) == [1, 1] and pd.isna(places.words[2]), "By words,
 #
 # ## Two rankings, one list
 #
-# Each ranking knows something that the other does not. Their scores cannot be added: a similarity is at most 1, and a sum of weights may
+# The two scores cannot be added: a similarity is at most 1, and a sum of weights may
 # be 40. But we can use the *places*. [Reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion) gives a chunk 1 / (60 + place)
 # from each ranking that it is in.
 #
@@ -291,7 +290,7 @@ assert gained["pages"].low < 0 < gained["pages"].high, "For pages the interval c
 #
 # ## How much should words count?
 #
-# Some systems have a weight for this. Here words count from 0 times to 3 times as much as meaning.
+# Words count from 0 times to 3 times as much as meaning.
 #
 # > **Predict.** Which weight is best for manifests, and which for pages? Then move the control.
 
@@ -384,7 +383,7 @@ assert measured["seconds, with MaxSim"].mean() > 5 * measured["seconds, hybrid"]
 # %% [markdown]
 # Here the whole interval is above 0, and the search takes many times as long. But this search was built with the help of the course's own
 # questions. On 64 questions that had not been used for tuning, MaxSim gained .006, with an interval from −.052 to +.066, for 15 to 30 times
-# the time. So it is an option, `rerank="maxsim"`, and not the default. The model was not trained for this; ColBERT, for example, was.
+# the time. So it is an option, `rerank="maxsim"`, and not the default.
 
 # %% [markdown]
 # ## In the field
@@ -424,8 +423,8 @@ for name in ("LangChain", "LlamaIndex"):
     assert (field[name] - field["meaning alone"]).abs().max() < 0.01, "The words of both change nothing among the first ten"
 
 # %% [markdown]
-# The words of both change nothing among the first ten. LangChain finds chunks for a few questions only; give its `fts_query` the names in a
-# question instead of the whole. LlamaIndex has meaning's 50 results in front, so it needs a reranker after it.
+# The words of both change nothing among the first ten. LangChain finds chunks for a few questions only.
+# LlamaIndex has meaning's 50 results in front, so it needs a reranker after it.
 #
 # ## The whole statement
 #
@@ -498,5 +497,4 @@ assert same == len(questions), "The library's search gives the same results"
 #
 # Ask for *GPUs*, *NetworkPolicy* and a version number like `v1.30`, with PostgreSQL's own words and with `search_words`.
 #
-# Next is [lab 09](../labs/09_retrieval_api.ipynb). There the search becomes an API that answers requests, says when it is ready, and returns
-# clear errors.
+# Next is [lab 09](../labs/09_retrieval_api.ipynb). There the search becomes an API.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -46,17 +47,40 @@ settings.load_profile("course")
 LONGEST = (
     "tests/e2e/test_pythons.py",
     "tests/browser/test_jupyterlab.py",
+    "tests/notebooks/test_committed.py",
     "tests/unit/teaching/test_draws.py",
     "tests/grading/test_rehearsal.py",
     "tests/unit/test_bench.py",
+    "solutions/",
 )
-"""The files whose long tests take minutes, the longest first."""
+"""What takes minutes, long tests or not, the longest first; the rest comes in its order."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take `--lab 01`, as `course test 01` says it."""
+    parser.addoption("--lab", help="of the tests that go through all labs, those of this one")
+
+
+def lab_of(item: pytest.Item) -> str | None:
+    """Return the lab that a test is about; None where it is about none, or about all of them."""
+    given = getattr(getattr(item, "callspec", None), "params", {})
+    if "draws" in given:
+        return str(given["draws"].id.split(".")[0].zfill(2))
+    if found := re.fullmatch(r"test_lab(\d\d)\.py", item.path.name):
+        return found[1]
+    return str(given.get("lab") or given.get("name", ""))[:2] or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the longest files: one that began last would keep one worker busy alone."""
-    ranks = {file: rank for rank, file in enumerate(LONGEST)}
-    items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(ranks)))
+    if lab := config.getoption("--lab"):
+        items[:] = [one for one in items if one.path.suffix == ".ipynb" or lab_of(one) == lab]
+
+    def rank(item: pytest.Item) -> int:
+        found = [at for at, path in enumerate(LONGEST) if item.nodeid.startswith(path)]
+        return min(found, default=len(LONGEST))
+
+    items.sort(key=rank)
 
 
 SKIPPED: list[str] = []

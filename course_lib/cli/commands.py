@@ -19,6 +19,7 @@ from course_lib.cli import (
     github,
     grade,
     mine,
+    nbgrader,
     pipeline,
     search,
     serve,
@@ -42,11 +43,17 @@ THE_COURSE: Group = {
 LEARN: Group = {
     "start": course.start,
     "lab": course.lab,
+    "progress": course.progress,
     "mine": mine.mine,
     "capstone": mine.capstone,
     "doctor": course.doctor,
 }
-TEACH: Group = {"class": grade.app, "grade": grade.grade, "release": grade.release}
+TEACH: Group = {
+    "class": grade.app,
+    "grade": grade.grade,
+    "release": grade.release,
+    "nbgrader": nbgrader.nbgrader,
+}
 COMMANDS: dict[str, Group] = {
     "Commands": {"db": database.app},
     "Learn": LEARN,
@@ -76,6 +83,9 @@ COMMANDS: dict[str, Group] = {
 NEED_A_CHECKOUT = {*THE_COURSE, *LEARN, *TEACH}
 """Commands that read the course's labs, sources or tests, which no installed package has."""
 
+PASS_ON = ("mine", "nbgrader")
+"""Commands that take another one with its options."""
+
 
 def build_app() -> typer.Typer:
     """Return the command line."""
@@ -93,7 +103,7 @@ def build_app() -> typer.Typer:
             if isinstance(command, typer.Typer):
                 app.add_typer(command, name=name, rich_help_panel=panel)
             else:
-                takes_words = {"allow_interspersed_args": name != "mine"}
+                takes_words = {"allow_interspersed_args": name not in PASS_ON}
                 app.command(name, rich_help_panel=panel, context_settings=takes_words)(command)
     return app
 

@@ -31,9 +31,11 @@ def start(
     number: Annotated[str, typer.Argument(metavar="LAB", help="A lab, such as 01.")],
 ) -> None:
     """Copy a lab and the others into `my/`, where you work; a copy that is there is not touched."""
+    from course_lib.teaching.attempts import note
     from course_lib.teaching.copies import start_lab
 
     path, is_new = start_lab(number)
+    note("started", path.stem[:2])
     shown = path.relative_to(project_root())
     there = "is there and stays as it is; for a new copy, rename or delete it first"
     show(f"{shown} {'is ready, and so are the labs that it leads to' if is_new else there}")
@@ -41,13 +43,35 @@ def start(
 
 
 def lab(
+    number: Annotated[
+        str, typer.Argument(metavar="[LAB]", help="A lab, such as 01; the last one if left out.")
+    ] = "",
     port: Annotated[int, typer.Option(help="Port of JupyterLab.")] = 8888,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
-    """Open JupyterLab on your own copies in `my/`."""
+    """Open JupyterLab on your own copies in `my/`, with the lab that you started last."""
     from course_lib.teaching.copies import jupyterlab_command
 
-    raise typer.Exit(run_instead(*jupyterlab_command(port=port, browser=browser)))
+    command = jupyterlab_command(port=port, browser=browser, number=number)
+    raise typer.Exit(run_instead(*command))
+
+
+def progress() -> None:
+    """Show how you got on: tries, hints and minutes of each exercise, from `my/attempts.jsonl`.
+
+    Labs write this file on your machine, and nothing sends it anywhere.
+    """
+    from course_lib.teaching.attempts import by_exercise, own_log, read_log
+
+    if not own_log().is_file():
+        show("No exercise was checked in my/ yet. Begin with: make start LAB=01")
+        return
+    table = by_exercise(read_log(own_log()))
+    table["minutes"] = [f"{one / 60:.0f}" if one == one else "" for one in table["seconds"]]
+    table["passed"] = table["passed"].map({True: "✓", False: ""})
+    shown = table[["passed", "tries", "hints", "minutes"]].reset_index()
+    show(shown.to_string(index=False))
+    show("Minutes are from the first check to the one that passed, breaks included.")
 
 
 def doctor() -> None:
@@ -86,6 +110,9 @@ def run(
 
 
 def test(
+    labs: Annotated[
+        list[str] | None, typer.Argument(help="Only what is about these labs, such as 01.")
+    ] = None,
     long: Annotated[bool, typer.Option("--long", help="The long tests instead.")] = False,
     browser: Annotated[
         bool, typer.Option("--browser", help="Every lab in JupyterLab and Chromium instead.")
@@ -97,10 +124,14 @@ def test(
         bool, typer.Option("--skipped", help="What the last run skipped for want of a program.")
     ] = False,
 ) -> None:
-    """Run all checks and tests, as CI does."""
+    """Run all checks and tests, as CI does; of a lab its checks, wrong answers and solution."""
+    from course_lib.errors import InputError
     from course_lib.teaching.testing import run_tests
 
-    raise typer.Exit(run_tests(long=long, browser=browser, containers=containers, skipped=skipped))
+    if labs and (long or browser or containers or skipped):
+        raise InputError("a lab has no tests of another kind", hint="Leave the option out.")
+    code = run_tests(labs, long=long, browser=browser, containers=containers, skipped=skipped)
+    raise typer.Exit(code)
 
 
 def up() -> None:

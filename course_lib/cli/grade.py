@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from course_lib.cli.printing import say, show
 if TYPE_CHECKING:
     from course_lib.teaching.classroom import Classroom, Collected
     from course_lib.teaching.grade import Master, Report
+    from course_lib.teaching.grade.overview import Person
 
 app = typer.Typer(
     help="A class in nbgrader's folders: make it, collect what was handed in.", no_args_is_help=True
@@ -31,7 +33,8 @@ MasterPath = Annotated[
 def make(
     folder: Annotated[Path, typer.Argument(help="The class's folder; a new one, or a class.")],
     roster: Annotated[
-        Path | None, typer.Option(help="A CSV with the columns login, name, email, lms_user_id.")
+        Path | None,
+        typer.Option(help="A CSV: login, name, email, lms_user_id; or Canvas's or Moodle's."),
     ] = None,
     labs: Annotated[
         list[str] | None,
@@ -108,6 +111,78 @@ def accept_points(
             show(f"{learner}: {accept(book, name, learner):g} points")
 
 
+@app.command("report")
+def report_times(
+    logs: Annotated[
+        list[Path], typer.Argument(help="Logs that learners gave you: their my/attempts.jsonl.")
+    ],
+    picture: Annotated[Path, typer.Option(help="The picture to write.")] = Path("times.png"),
+) -> None:
+    """Show which exercise takes how long and fails how often, from the logs of a class.
+
+    Example: course class report logs/*.jsonl
+    """
+    from course_lib.files import told_if_not_written
+    from course_lib.teaching.classroom.times import class_times, draw_times
+
+    table = class_times(logs)
+    if table.empty:
+        show("No exercise was checked in these logs.")
+        return
+    show(table.round(1).to_string(na_rep=""))
+    show("median, slowest: minutes from the first check to the first that passed, breaks included")
+    with told_if_not_written(picture):
+        draw_times(table, picture)
+    show(f"picture: {picture}")
+
+
+@app.command("feedback")
+def give_feedback(lab: Lab = None, master: MasterPath = None, room: Class = Path(".")) -> None:
+    """Make a page for each learner whose grade is decided, and a zip of them for Canvas or Moodle.
+
+    Example: course class feedback --lab 01 --class my-class
+    """
+    from course_lib.teaching.classroom import find_class
+    from course_lib.teaching.classroom.feedback import make_feedback
+
+    found = find_class(room)
+    made = make_feedback(found, _master(lab, master).name)
+    show(f"{len(made.pages)} pages are in {found.root / 'feedback'}")
+    if made.archive:
+        show(f"for Canvas (Upload Submissions) or Moodle (feedback files in a zip): {made.archive}")
+        if made.not_in_it:
+            show(f"{len(made.not_in_it)} not in it, from no LMS: {_some([*made.not_in_it])}")
+    if made.kept_back:
+        said = [f"{login} ({why})" for login, why in made.kept_back.items()]
+        show(f"{len(said)} kept back until you have looked: {', '.join(said)}")
+
+
+@app.command("due")
+def set_due_date(
+    when: Annotated[
+        str, typer.Argument(help='Such as "2026-12-01 23:59" or "2026-12-01 23:59 UTC"; or none.')
+    ],
+    learners: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[LOGIN]...", help="Whose date it is.", show_default="everybody"),
+    ] = None,
+    lab: Lab = None,
+    master: MasterPath = None,
+    room: Class = Path("."),
+) -> None:
+    """Set when a lab is due, for all or for some; what late work loses is worked out again.
+
+    Example: course class due "2026-12-03 23:59" ada --lab 01 --class my-class
+    """
+    from course_lib.teaching.classroom import find_class, parse_due, set_due
+
+    name, due = _master(lab, master).name, parse_due(when)
+    changed = set_due(find_class(room), name, due, learners or [])
+    told = f"{due:%Y-%m-%d %H:%M} UTC" if due else "without a due date"
+    show(f"{name}: {', '.join([*(learners or ['all']), told])}")
+    _show_changes(changed)
+
+
 def grade(
     submissions: Annotated[
         list[Path] | None,
@@ -138,7 +213,7 @@ def grade(
         add_assignment,
         find_class,
         grade_assignment,
-        waiting_for_a_person,
+        people_of,
     )
     from course_lib.teaching.grade import Limits, Options, find_fence
 
@@ -154,9 +229,10 @@ def grade(
     options = Options(fence, limits, jobs, resume, seed)
     page = found.report(read.name) / "index.html"
     report = grade_assignment(found, read, options)
-    show(_summary(report, page))
-    if waiting := waiting_for_a_person(found, read.name):
-        show(f"{len(waiting)} grades are kept back until you have looked: {_some(waiting)}")
+    with found.gradebook() as book:
+        people = people_of(found, book, read.name)
+    show(_summary(report, people, page))
+    if any(one.why for one in people):
         show(RELEASE)
     if report.waiting:  # Ctrl-C came
         raise typer.Exit(130)
@@ -216,7 +292,7 @@ def _collect(room: Classroom, assignment: str, given: list[Path], pattern: str) 
     show(f"{len(said.placed)} submissions of {assignment} are in {room.root / 'submitted'}")
     late = "late"
     if said.due_unknown:
-        late += ", which costs nothing yet: set the due date in formgrader and collect again"
+        late += ", which costs nothing yet: set the date with `course class due` and collect again"
     for names, told in (
         (said.late, late),
         (said.new, "not in the roster, taken as logins"),
@@ -234,20 +310,32 @@ def _collect(room: Classroom, assignment: str, given: list[Path], pattern: str) 
     return said
 
 
-def _summary(report: Report, page: Path) -> str:
-    person = [one.learner for one in report.grades if one.status != "graded"]
-    flagged = [one.learner for one in report.grades if one.flags]
+def _summary(report: Report, people: Sequence[Person], page: Path) -> str:
+    """Return what a run has come to: whom it is about, and what waits, by the gradebook."""
+    handed_in = [one for one in people if one.points is not None]
+    person = [one.login for one in handed_in if one.why == "not decided"]
+    flagged = [one.login for one in handed_in if one.why == "flagged"]
+    absent = [one.called for one in people if one.points is None]
     lines = [
-        f"{len(report.graded)} of {len(report.grades)} graded; this run took "
+        f"{len(handed_in) - len(person)} of {len(handed_in)} graded; this run took "
         f"{report.seconds:.1f} s ({report.fence.kind}, --seed {report.seed})"
     ]
+    if absent:
+        lines.append(f"{len(absent)} handed in nothing: {_some(absent)}")
     if person:
-        lines.append(f"{len(person)} need a person: {_some(person)}")
+        lines.append(f"{len(person)} need a person, and are kept back: {_some(person)}")
     if flagged:
-        lines.append(f"{len(flagged)} have flags: {_some(flagged)}")
+        lines.append(f"{len(flagged)} have flags, and are kept back: {_some(flagged)}")
     if report.waiting:
         lines.append(f"{len(report.waiting)} were not reached; --resume continues with them")
     return "\n".join([*lines, f"report: {page}"])
+
+
+def _show_changes(changed: Mapping[str, tuple[float, float]]) -> None:
+    if changed:
+        show(f"{len(changed)} have other points than before:")
+    for who, (before, after) in sorted(changed.items()):
+        show(f"  {who}: {before:g}, now {after:g}")
 
 
 def _some(names: list[str]) -> str:

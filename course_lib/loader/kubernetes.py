@@ -48,34 +48,37 @@ class _Found(NamedTuple):
 
 
 def split_stream(text: str) -> list[Span]:
-    """Return the documents of a YAML stream that are not empty.
+    r"""Return the documents of a YAML stream that are not empty.
 
-    Parameters
-    ----------
-    text
-        One file. Its lines end with a line feed, or with CRLF; no other character ends a line.
+    A separator is ``---`` at the beginning of a line, before white space or the end of the text.
+    A document begins directly after the dashes, the first one at 0. It ends where the next ones
+    begin.
 
     Returns
     -------
     list of Span
-        In order. The text before the first separator is a document, and so is the text after the
-        last one. Documents in which every line is blank or a comment are left out. A line is a
-        comment if its first character other than white space is a `#`.
+        In order, without those for which `is_empty` is true.
 
     Examples
     --------
-    >>> split_stream("")
-    []
+    >>> split_stream("a: 1\n---\n# nothing\n--- {b: 2}")
+    [Span(start=0, end=5, text='a: 1\n'), Span(start=22, end=29, text=' {b: 2}')]
     """
-    marks = list(re.finditer(r"^---(?=\s|\Z)", text, re.MULTILINE))
-    begins = [0, *(mark.end() for mark in marks)]
-    ends = [*(mark.start() for mark in marks), len(text)]
-    spans = []
-    for begin, end in zip(begins, ends, strict=True):
-        lines = [line.strip() for line in text[begin:end].split("\n")]
-        if any(line and not line.startswith("#") for line in lines):
-            spans.append(Span(begin, end, text[begin:end]))
-    return spans
+    marks = [mark.span() for mark in re.finditer(r"^---(?=\s|\Z)", text, re.MULTILINE)]
+    parts = pairwise([(0, 0), *marks, (len(text), len(text))])
+    spans = [Span(begin, end, text[begin:end]) for (_, begin), (end, _) in parts]
+    return [span for span in spans if not is_empty(span.text)]
+
+
+def is_empty(document: str) -> bool:
+    r"""Tell whether every line is blank or a comment.
+
+    Examples
+    --------
+    >>> is_empty("\n  # nothing\n"), is_empty("a: 1  # one\n")
+    (True, False)
+    """
+    return all(line.strip()[:1] in ("", "#") for line in document.split("\n"))
 
 
 def usual_breaks(text: str) -> str:
@@ -144,7 +147,7 @@ def _documents(text: str) -> list[Span]:
         marks = [(document.start + one.start(), document.start + one.end()) for one in glued]
         begins = [document.start, *(end for _, end in marks)]
         for begin, end in zip(begins, [*(start for start, _ in marks), document.end], strict=True):
-            if split_stream(text[begin:end]):  # it holds something
+            if not is_empty(text[begin:end]):
                 found.append(Span(begin, end, text[begin:end]))
     return found
 

@@ -1,8 +1,10 @@
 """The recursive splitter: a text goes in, overlapping spans that fit a size come out.
 
-It works on offsets: `str.rfind` looks backwards in a window for the strongest boundary, and nothing
-is copied until a span is cut out. Every character of the text is in some span, and neighbouring
-spans share the overlap that was asked for, or a little less: see `next_start`.
+"Recursive" names the idea: a weaker separator is tried where no stronger one is in reach. The
+function itself is a loop on offsets: `str.rfind` looks backwards in a window for the strongest
+boundary, and nothing is copied until a span is cut out. Every character of the text is in some
+span, and neighbouring spans share the overlap that was asked for, or a little less: see
+`next_start`. Twice the text takes twice the time.
 """
 
 from __future__ import annotations
@@ -26,9 +28,8 @@ def find_cut(
     """Return where the chunk that begins at `start` ends.
 
     A separator counts if it begins at `start` or later, ends after `floor` and does not end after
-    `limit`. The chunk ends with the strongest one that counts, and if that occurs several times,
-    with the last of them. The separator stays with the chunk that it ends. Where no separator
-    counts, the cut is at `limit`.
+    `limit`. Cut after the strongest one that counts. If it occurs several times, take the last. If
+    none counts, cut at `limit`.
 
     Parameters
     ----------
@@ -39,15 +40,14 @@ def find_cut(
     limit
         Largest offset at which the chunk may end.
     floor
-        Only cuts after this offset count. Otherwise the next chunk could begin where this one does.
+        Only cuts after this offset count.
     separators
-        From the strongest boundary to the weakest. An empty string is found everywhere, so it cuts
-        at the limit, or at the end of the text.
+        From the strongest to the weakest. An empty string is found everywhere.
 
     Returns
     -------
     int
-        An offset with ``floor < offset <= limit``, or `limit`.
+        An offset.
 
     Examples
     --------
@@ -97,10 +97,7 @@ def split_text(
     *,
     snap_to_words: bool = False,
 ) -> list[Span]:
-    r"""Split a text at its strongest boundaries into overlapping spans.
-
-    This is a recursive splitter: "recursive" names the idea (a weaker separator is tried where no
-    stronger one is in reach). The function itself is a loop.
+    """Split a text at its strongest boundaries into overlapping spans.
 
     Parameters
     ----------
@@ -111,28 +108,19 @@ def split_text(
     chunk_overlap
         How many characters neighbouring spans share.
     separators
-        From the strongest boundary to the weakest. Where none is in reach, the cut is at the
-        size, with or without ``""`` in the list.
+        From the strongest to the weakest.
     snap_to_words
-        Let the overlap begin at a word, which makes it a little shorter.
+        Passed on to `next_start`.
 
     Returns
     -------
     list of Span
-        With ``text[span.start:span.end] == span.text``, strictly increasing starts and ends, and
-        every character of the text in at least one span.
+        Each with the text at its offsets. Every character of the text is in at least one.
 
     Raises
     ------
-    TypeError
-        If `text` or a separator is not a string, or a size is not an integer.
-    ValueError
-        If `chunk_size` is below 1, `chunk_overlap` is negative or not smaller than `chunk_size`.
-
-    Notes
-    -----
-    Twice the text takes twice the time: for each chunk, `find_cut` looks at one window, at most
-    once for each separator.
+    TypeError, ValueError
+        As `check_arguments` does.
 
     Examples
     --------
@@ -144,8 +132,7 @@ def split_text(
     check_arguments(text, chunk_size, chunk_overlap, separators)
     spans, start = [], 0
     while start + chunk_size < len(text):
-        limit, floor = start + chunk_size, start + chunk_overlap
-        end = find_cut(text, start, limit, floor, separators)
+        end = find_cut(text, start, start + chunk_size, start + chunk_overlap, separators)
         spans.append(Span(start, end, text[start:end]))
         start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
     if text:

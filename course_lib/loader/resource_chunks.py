@@ -9,13 +9,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 from course_lib.loader.kind_words import KIND_WORDS
 from course_lib.loader.kubernetes import ResourceSpan, split_resources
 from course_lib.loader.recursive import find_cut, in_crlf
 from course_lib.loader.resource_identity import Identity
+from course_lib.loader.word_pieces import fits_model
 from course_lib.loader.yaml_lines import Line, lines_of, next_cut, shared_path, without_schemas
 
 MIN_CHARS = 100
@@ -67,7 +67,8 @@ def make_header(resource: Identity, source_path: str = "", where: str = "", most
         The place inside the resource.
     most
         Most characters. A header that is longer loses the folders of its file. If it is still
-        longer, it is cut, and ends with a line feed as before.
+        longer, or leaves the model no room for the piece, it is cut, and ends with a line feed as
+        before.
 
     Examples
     --------
@@ -78,21 +79,62 @@ def make_header(resource: Identity, source_path: str = "", where: str = "", most
     >>> make_header(web, "base/web.yaml", "data", most=14)
     '# v1 Secret w\n'
     """
-    who = " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
-    if resource.namespace:
-        who += f"{' ' if who else ''}in namespace {resource.namespace}"
-    words = KIND_WORDS.get(resource.kind or "")
-    if words:
+    # A name of a megabyte would be joined for each piece.
+    kind, name, namespace, version = (value and value[:most] for value in resource)
+    who = " ".join(filter(None, (version, kind, name)))
+    if namespace:
+        who += f"{' ' if who else ''}in namespace {namespace}"
+    if words := KIND_WORDS.get(kind or ""):
         who += f": {words}"
     header = ""
     for path in (source_path, posixpath.basename(source_path)):
-        at = f"{path}{' ' if path else ''}at {where}" if where else path
+        at = f"{path}{' ' if path else ''}at {_end_of_path(where)}" if where else path
         # A name may hold line breaks (a block scalar), but a comment may not.
         lines = (" ".join(line.split()) for line in (who, at))
         header = "".join(f"# {line}\n" for line in lines if line)
         if len(header) <= most:
-            return header
-    return header[: most - 1] + "\n"
+            break
+    else:
+        header = header[: most - 1] + "\n"
+    while not fits_model(header + _SOME_TEXT):
+        header = header[: len(header) * 3 // 4] + "\n"
+    return header
+
+
+def cut_document(
+    text: str,
+    resource: ResourceSpan,
+    lines: Sequence[Line],
+    source_path: str = "",
+    most: int = 700,
+    fits: Callable[[str], bool] = fits_model,
+) -> Iterator[ResourcePiece]:
+    """Yield the pieces of a resource, each under its header.
+
+    End a piece at the best cut. If it does not fit, take the best cut before that one. A line that
+    does not fit alone is a piece of its own. The next piece begins where the last one ends.
+
+    Parameters
+    ----------
+    text, source_path
+        The whole file, and its name.
+    resource, lines
+        Whose pieces they are, and what is cut.
+    most
+        Most characters of header and content together. A header may have half of them.
+    fits
+        Tells whether the model reads a text whole.
+    """
+    at, limit = 0, lines[0].start + most
+    while at < len(lines) - 1:
+        after = next_cut(lines, at, limit)
+        start, end, path = lines[at].start, lines[after].start, shared_path(lines[at:after])
+        header = make_header(resource.identity, source_path, path, most // 2)
+        piece = ResourcePiece(header + text[start:end], header, start, end, path, resource)
+        limit = end - 1
+        if after == at + 1 or len(piece.text) <= most and fits(piece.text):
+            yield piece
+            at, limit = after, end + most
 
 
 def chunk_resources(
@@ -147,21 +189,24 @@ def chunk_resources(
         raise ValueError(f"max_chars must be at least {MIN_CHARS}, not {max_chars}")
     pieces: list[ResourcePiece] = []
     for resource in split_resources(text):
-        pieces += _Cutter(text, resource, max_chars, source_path, fits).pieces(full_schemas)
+        cutter = _Cutter(text, resource, source_path, max_chars, fits or _fits_anyhow)
+        pieces += cutter.pieces(full_schemas)
     return [piece for piece in pieces if text[piece.start : piece.end].strip()]
+
+
+def _fits_anyhow(text: str) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
 class _Cutter:
-    """Cuts one resource."""
+    """Cuts one resource: what `cut_document` does not, because only some resources need it."""
 
     text: str
     resource: ResourceSpan
-    max_chars: int
     source_path: str
-    fits_also: Callable[[str], bool] | None
-    headers: dict[str, str] = field(default_factory=dict)
-    """Those made so far, by path: the parts of a long text have the same one."""
+    most: int
+    fits: Callable[[str], bool]
 
     def pieces(self, full_schemas: bool) -> Iterator[ResourcePiece]:
         """Yield the whole resource where it fits, or else its pieces."""
@@ -175,41 +220,34 @@ class _Cutter:
         # Lines that follow one another: a schema that is left out is between two runs.
         runs = without_schemas(lines) if has_schemas and not full_schemas else [lines]
         for run in runs:
-            yield from self._cut(run)
+            for piece in self._joined(run):
+                yield from [piece] if self._fits(piece) else self._cut_text(piece)
 
-    def _cut(self, lines: Sequence[Line]) -> Iterator[ResourcePiece]:
-        """Yield the pieces of some lines; the last one of these is their end."""
-        at = 0
-        while at < len(lines) - 1:
-            after = self._end(lines, at)
-            piece = self._piece_of(lines, at, after)
-            # Small neighbours become one piece, but never beyond the block in which it begins.
-            while self._fits(piece) and lines[after].depth >= lines[at].depth:
-                further = self._end(lines, after)
-                longer = self._piece_of(lines, at, further)
-                if not self._fits(longer):
-                    break
-                piece, after = longer, further
-            if self._fits(piece):
-                yield piece
-            else:
-                yield from self._cut_text(piece)
-            at = after
+    def _joined(self, lines: Sequence[Line]) -> list[ResourcePiece]:
+        """Return the pieces of some lines; small neighbours become one piece where it fits.
 
-    def _end(self, lines: Sequence[Line], at: int) -> int:
-        """Return the number of the line before which a piece that begins with line `at` ends."""
-        # No path that the lines of a piece share is longer than that of its first line.
-        room = self.max_chars - len(self._header(lines[at].path))
-        after = next_cut(lines, at, lines[at].start + room)
-        while after > at + 1 and not self._fits(self._piece_of(lines, at, after)):
-            after = next_cut(lines, at, lines[after].start - 1)
-        return after
+        It never goes beyond the block in which it begins.
+        """
+        numbers = {line.start: number for number, line in enumerate(lines)}
+        joined: list[ResourcePiece] = []
+        for piece in cut_document(
+            self.text, self.resource, lines, self.source_path, self.most, self.fits
+        ):
+            if joined and self._fits(joined[-1]):
+                at, after = numbers[joined[-1].start], numbers[piece.start]
+                path = shared_path(lines[at : numbers[piece.end]])
+                longer = self._piece(joined[-1].start, piece.end, path)
+                if lines[after].depth >= lines[at].depth and self._fits(longer):
+                    joined[-1] = longer
+                    continue
+            joined.append(piece)
+        return joined
 
     def _cut_text(self, piece: ResourcePiece) -> Iterator[ResourcePiece]:
         """Yield the parts of a line that is too long for a piece, cut where lines or words end."""
         start = piece.start
         while start < piece.end:
-            room = self.max_chars - len(piece.header)
+            room = self.most - len(piece.header)
             part = self._part(piece, start, room)
             while not self._fits(part) and part.end > start + 1:
                 room = max(min(room, part.end - start) * 3 // 4, 1)
@@ -223,35 +261,15 @@ class _Cutter:
             # No cut in the first half: a key would be left without its value.
             end = find_cut(self.text, start, start + room, start + room // 2)
         end = min(end + in_crlf(self.text, end), piece.end)
-        return self._piece(start, end, piece.path)
-
-    def _header(self, path: str) -> str:
-        """Return the header, shortened where it would leave no room for the piece."""
-        most = self.max_chars // 2
-        header = make_header(self._identity, self.source_path, _end_of_path(path), most)
-        while self.fits_also and not self.fits_also(header + _SOME_TEXT):
-            header = header[: len(header) * 3 // 4] + "\n"
-        return header
-
-    @cached_property
-    def _identity(self) -> Identity:
-        """What a header takes of the resource's: a name of a megabyte would be joined each time."""
-        own = self.resource.identity
-        return Identity(*(value and value[: self.max_chars] for value in own))
-
-    def _piece_of(self, lines: Sequence[Line], at: int, after: int) -> ResourcePiece:
-        return self._piece(lines[at].start, lines[after].start, shared_path(lines[at:after]))
+        return replace(piece, text=piece.header + self.text[start:end], start=start, end=end)
 
     def _piece(self, start: int, end: int, path: str) -> ResourcePiece:
-        if path not in self.headers:
-            self.headers[path] = self._header(path)
-        header = self.headers[path]
+        header = make_header(self.resource.identity, self.source_path, path, self.most // 2)
         text = header + self.text[start:end]
         return ResourcePiece(text, header, start, end, path, self.resource)
 
     def _fits(self, piece: ResourcePiece) -> bool:
-        short = len(piece.text) <= self.max_chars
-        return short and (self.fits_also is None or self.fits_also(piece.text))
+        return len(piece.text) <= self.most and self.fits(piece.text)
 
 
 def _end_of_path(where: str) -> str:

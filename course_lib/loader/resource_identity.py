@@ -55,44 +55,34 @@ def read_key(line: str) -> Key | None:
     return Key(len(indent), plain or double or single, value)
 
 
+IDENTITY_PATHS = (("kind",), ("metadata", "name"), ("metadata", "namespace"), ("apiVersion",))
+"""Where the four fields of an `Identity` are written, in its order."""
+
+
 def read_identity(document: str) -> Identity:
     r"""Return the identity of a resource, read from its lines.
 
-    Parameters
-    ----------
-    document
-        The text of one document. Its keys may come in any order, and the children of `metadata` may
-        be indented by any number of spaces. If a key comes twice (in the branches of a template),
-        the first one counts.
+    The path of a key is the names of its owners, then its own name. An owner is above it and
+    further left. Only the four paths in `IDENTITY_PATHS` count.
+
+    If a path comes twice (in the branches of a template), the first one counts.
 
     Returns
     -------
     Identity
-        Its fields are `kind`, `name`, `namespace` and `api_version`, in this order: the values that
-        `read_key` gives, or None if there is no such key. `kind` and `apiVersion` are keys in
-        column 0. `name` and `namespace` are direct children of a `metadata` in column 0.
+        The values that `read_key` gives; None where there is no such path.
 
     Examples
     --------
-    >>> read_identity("namespace: shop\nmetadata:\n    name: web\n")
+    >>> read_identity("namespace: shop\nmetadata:\n    labels:\n        name: x\n    name: web\n")
     Identity(kind=None, name='web', namespace=None, api_version=None)
     """
-    own: dict[str, str] = {}
-    children: dict[str, str] = {}
-    inside, column = "", 0
-    for line in document.split("\n"):
-        key = read_key(line)
-        if key is None:
-            continue
-        if key.column == 0:
-            own.setdefault(key.name, key.value)
-            inside, column = key.name, 0
-        elif inside == "metadata":
-            column = column or key.column
-            if key.column == column:
-                children.setdefault(key.name, key.value)
-    names = children.get("name"), children.get("namespace")
-    return Identity(own.get("kind"), *names, own.get("apiVersion"))
+    path: list[Key] = []
+    values: dict[tuple[str, ...], str] = {}
+    for key in filter(None, map(read_key, document.split("\n"))):
+        path = [*(above for above in path if above.column < key.column), key]
+        values.setdefault(tuple(one.name for one in path), key.value)
+    return Identity(*map(values.get, IDENTITY_PATHS))
 
 
 _HEAD_KEYS = ("apiVersion", "kind", "metadata")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from os.path import commonprefix
 from typing import NamedTuple
 
@@ -157,8 +157,7 @@ def next_cut(lines: Sequence[Line], at: int, limit: int) -> int:
     Parameters
     ----------
     lines
-        `Line` records (each has `start`, `depth`, `first` and `path`), in the order of the text.
-        The last one is the end of the resource and has depth -1.
+        The lines of a resource, as `lines_of` gives them.
     at
         The number of the line with which the piece begins. It is never the last line.
     limit
@@ -167,18 +166,13 @@ def next_cut(lines: Sequence[Line], at: int, limit: int) -> int:
     Returns
     -------
     int
-        The number of a line after `at` that starts at `limit` or before. If there is no such line,
-        or no cut is allowed at any of them, it is `at + 1`.
+        The number of a line after `at`.
     """
-    boundaries = []
-    for i in range(at + 1, len(lines)):
-        if lines[i].start > limit:
-            break
-        if lines[i].depth < lines[at].depth:
-            return i
-        if not lines[i].first:
-            boundaries.append(i)
-    return min(reversed(boundaries), key=lambda i: lines[i].depth, default=at + 1)
+    reach = takewhile(lambda i: lines[i].start <= limit, range(at + 1, len(lines)))
+    cuts = [i for i in reach if not lines[i].first]
+    leaving = [i for i in cuts if lines[i].depth < lines[at].depth]
+    strongest = min(cuts, key=lambda i: (lines[i].depth, -i), default=at + 1)
+    return leaving[0] if leaving else strongest
 
 
 # --- what is kept of a custom resource definition ---

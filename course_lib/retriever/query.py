@@ -4,7 +4,7 @@ Two ways lead to the nearest vectors: to walk an HNSW graph, or to look at every
 filters. A filter that keeps few rows starves the walk, and few rows are quick to look at. So
 PostgreSQL may choose, by how many rows it expects to pass; and where a walk came back with too few,
 `search_filtered` has all of them looked at. With the question's words, those that hold them are
-found too. The pieces of SQL are in `statements.py`.
+found too. The statements are in `statements.py`.
 """
 
 from __future__ import annotations
@@ -14,23 +14,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 import psycopg
-from psycopg import sql
 from psycopg.rows import namedtuple_row
 
 from course_lib.records import ANYTHING, Query, SearchResult
 from course_lib.retriever.citing import COMMITS, documents_in_commits, in_commits
 from course_lib.retriever.execution import explained, own_settings
 from course_lib.retriever.statements import (
-    COLUMNS,
-    EVERY_ROW,
-    ITERATIVE,
-    LOOK_AT_ALL,
+    BY_VECTOR,
+    EXACT,
+    NEAREST,
     SET_EF_SEARCH,
-    WALK,
     WITH_WORDS,
     as_vector,
-    ways_to,
-    words_values,
+    distance_of,
+    values_of,
 )
 
 Item = TypeVar("Item", bound=Hashable)
@@ -43,103 +40,50 @@ and individual Rank Learning Methods" (SIGIR 2009).
 """
 
 
-def nearest_sql(
-    condition: sql.Composable = EVERY_ROW, distance: sql.Composable = WALK
-) -> sql.Composed:
-    """Return the statement that finds the rows of `document_chunks` nearest to a vector.
+def find_nearest(
+    conn: psycopg.Connection[Any], values: Mapping[str, Any], distance: str = BY_VECTOR
+) -> list[Any]:
+    """Return the rows that `NEAREST` finds, with `distance` filled in for `{distance}`.
 
-    Its placeholders are `%(query)s`, a vector, and `%(top_k)s`, the number of rows. Its columns are
-    `COLUMNS` and then `similarity_score`, the cosine similarity. The nearest row comes first. Rows
-    with the same distance come by document name, then by chunk index.
-
-    A vector index delivers rows in the order of `embedding <=> …`. PostgreSQL can use it only if
-    ORDER BY begins with this expression. Further columns sort only rows with the same distance.
-
-    Parameters
-    ----------
-    condition
-        Comes after WHERE.
-    distance
-        Comes first after ORDER BY. The similarity does not depend on it.
+    A walk continues after a filter has removed rows (`hnsw.iterative_scan = strict_order`), in this
+    search only. The statement is never prepared. A cursor with `row_factory=namedtuple_row` gives
+    the rows names (`row.similarity_score`).
 
     Examples
     --------
-    >>> statement = nearest_sql()
-    >>> conn.execute(statement, {"query": vector, "top_k": 1}).fetchall()  # doctest: +SKIP
-    [('0b6e…', 'a.md', 0, 'Roll back at once.', …, 0.81)]
-    >>> "WHERE kind = 'note'" in nearest_sql(sql.SQL("kind = 'note'")).as_string()
-    True
+    >>> values = Query(kind="doc-section").filters | {"query": vector, "top_k": 2}
+    ... # doctest: +SKIP
+    >>> [row.document_name for row in find_nearest(conn, values)]  # doctest: +SKIP
+    ['03000.md', '11000.md']
     """
-    return sql.SQL("""
-        SELECT {columns}, 1 - (embedding <=> %(query)s) AS similarity_score
-        FROM document_chunks
-        WHERE {condition}
-        ORDER BY {distance}, document_name, chunk_index
-        LIMIT %(top_k)s
-    """).format(columns=COLUMNS, condition=condition, distance=distance)
-
-
-def conditions(filters: Mapping[str, Any]) -> tuple[sql.Composable, dict[str, Any]]:
-    """Turn filters into a condition for WHERE, and the values for its placeholders.
-
-    `filters` says for each column what a row must have in it: one value; one of a list of values
-    (no row passes an empty list); or None, which means any value. A row has to pass all filters.
-    Without filters, the condition is `true`. Each placeholder has the name of its column.
-
-    Examples
-    --------
-    >>> condition, values = conditions({"kind": "note", "partition": ["issues", "code"], "x": None})
-    >>> print(condition.as_string())
-    "kind" = %(kind)s AND "partition" = ANY(%(partition)s)
-    >>> values
-    {'kind': 'note', 'partition': ['issues', 'code']}
-    """
-    values = {name: value for name, value in filters.items() if value is not None}
-    parts = []
-    for name, value in values.items():
-        form = "{} = ANY({})" if isinstance(value, list) else "{} = {}"
-        parts.append(sql.SQL(form).format(sql.Identifier(name), sql.Placeholder(name)))
-    return (sql.SQL(" AND ").join(parts) if parts else EVERY_ROW), values
+    with conn.transaction(), conn.cursor(row_factory=namedtuple_row) as cursor:
+        cursor.execute("SET LOCAL hnsw.iterative_scan = strict_order")
+        return cursor.execute(NEAREST.format(distance=distance), values, prepare=False).fetchall()
 
 
 def search_filtered(
     conn: psycopg.Connection[Any],
-    query: object,
-    filters: Mapping[str, Any],
-    top_k: int = 5,
+    values: Mapping[str, Any],
     threshold: float = 0.0,
-    ways: Sequence[sql.Composable] = (WALK, LOOK_AT_ALL),
+    distance: str = BY_VECTOR,
 ) -> list[Any]:
-    """Return the `top_k` rows nearest to a vector among those that pass the filters.
+    """Return the `top_k` nearest rows that pass the filters, as far as they are similar enough.
 
-    Each of the `ways` is an expression for ORDER BY. The first one is used first, with
-    `hnsw.iterative_scan = strict_order`, so that a walk through the index continues after a filter
-    has removed rows. If fewer than `top_k` rows come back, the next way is used. The results are
-    those of the rows that are at least as similar as `threshold`, so there may be fewer than
-    `top_k`. The threshold is not in the statement, because the walk would then look for more rows.
-    A row whose similarity is not a number is not a result.
-
-    The statement is never prepared (`prepare=False`). So PostgreSQL plans it for the values of its
-    filters, and decides by the number of rows that will pass whether to walk. The setting is only
-    for this search: `SET LOCAL …` inside `with conn.transaction():`. A cursor with
-    `row_factory=namedtuple_row` returns rows with names (`row.similarity_score`).
+    The rows are those of `find_nearest`. If these are fewer than `top_k`, the walk may have ended
+    too early: they are looked for once more, with `EXACT`, unless that was `distance` already.
+    Only then rows that are less similar than `threshold` are dropped, and with them any row whose
+    similarity is not a number.
 
     Examples
     --------
-    >>> old = {"kind": "doc-section", "namespace": "archive"}
-    >>> rows = search_filtered(conn, vector, old, 3)  # doctest: +SKIP
+    >>> values = Query(kind="doc-section", namespace="archive").filters  # doctest: +SKIP
+    >>> rows = search_filtered(conn, values | {"query": vector, "top_k": 3})  # doctest: +SKIP
     >>> [(row.document_name, round(row.similarity_score, 2)) for row in rows]  # doctest: +SKIP
-    [('03000-section', 0.31), ('11000-section', 0.28), ('00000-section', 0.17)]
+    [('03000.md', 0.31), ('11000.md', 0.28), ('00000.md', 0.17)]
     """
-    condition, values = conditions(filters)
-    values |= {"query": query, "top_k": top_k}
-    rows: list[Any] = []
-    with conn.transaction(), conn.cursor(row_factory=namedtuple_row) as cursor:
-        cursor.execute(ITERATIVE)
-        for way in ways:
-            if len(rows) < top_k:
-                statement = nearest_sql(condition, way)
-                rows = cursor.execute(statement, values, prepare=False).fetchall()
+    rows = find_nearest(conn, values, distance)
+    if len(rows) < values["top_k"] and distance != EXACT:
+        rows = find_nearest(conn, values, EXACT)
     return [row for row in rows if row.similarity_score >= threshold]
 
 
@@ -203,13 +147,12 @@ def search(
     [SearchResult(...), SearchResult(...), SearchResult(...)]
     """
     vector = as_vector(query_vector)
-    ways = ways_to(vector, query)
+    values, distance = values_of(vector, query), distance_of(vector, query)
     said = None
     with explained(conn), own_settings(conn, query.ef_search):
-        near = search_filtered(conn, vector, query.filters, query.depth, query.least, ways)
+        near = search_filtered(conn, values, query.least, distance)
         if query.words is not None:
             cursor = conn.cursor(row_factory=namedtuple_row)
-            values = words_values(vector, query)
             said = cursor.execute(WITH_WORDS, values, prepare=False).fetchall()
         results = ranked(query, near, said)
         documents = documents_in_commits(results)
@@ -234,20 +177,19 @@ async def search_async(
     [SearchResult(...), SearchResult(...)]
     """
     vector = as_vector(query_vector)
-    condition, values = conditions(query.filters)
-    values |= {"query": vector, "top_k": query.depth}
+    values = values_of(vector, query)
     near: list[Any] = []
     said = None
     with explained():
         async with conn.cursor(row_factory=namedtuple_row) as cursor:
             await cursor.execute(SET_EF_SEARCH, {"ef_search": query.ef_search})
-            await cursor.execute(ITERATIVE)
-            for way in ways_to(vector, query):
+            await cursor.execute("SET LOCAL hnsw.iterative_scan = strict_order")
+            for distance in dict.fromkeys((distance_of(vector, query), EXACT)):
                 if len(near) < query.depth:
-                    await cursor.execute(nearest_sql(condition, way), values, prepare=False)
-                    near = await cursor.fetchall()
+                    statement = NEAREST.format(distance=distance)
+                    near = await (await cursor.execute(statement, values, prepare=False)).fetchall()
             if query.words is not None:
-                await cursor.execute(WITH_WORDS, words_values(vector, query), prepare=False)
+                await cursor.execute(WITH_WORDS, values, prepare=False)
                 said = await cursor.fetchall()
             results = ranked(query, near, said)
             documents = documents_in_commits(results)

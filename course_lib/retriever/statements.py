@@ -1,4 +1,4 @@
-"""Pieces of SQL that a search is put together from; `query` puts them together."""
+"""The statements of a search; `query` runs them."""
 
 from __future__ import annotations
 
@@ -6,28 +6,40 @@ from typing import Any, LiteralString
 
 import numpy as np
 from pgvector import Vector
-from psycopg import sql
 
 from course_lib.errors import InputError
 from course_lib.records import Query
 from course_lib.store.vector_indexes import VECTOR_LIMIT
 
-COLUMNS = sql.SQL(
-    "id::text AS chunk_id, document_name, chunk_index, content, partition, repo_slug, branch, "
-    "kind, name, namespace, citation_url, metadata, tenant_id"
-)
-"""What is returned of a row: the fields of a `SearchResult`, but for its numbers."""
+NEAREST: LiteralString = """
+SELECT id::text AS chunk_id, document_name, chunk_index, content, partition, repo_slug, branch,
+       kind, name, namespace, citation_url, metadata, tenant_id,
+       1 - (embedding <=> %(query)s) AS similarity_score
+FROM document_chunks
+WHERE (%(partition)s::text[] IS NULL OR partition = ANY (%(partition)s))
+  AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+  AND (%(repo_slug)s::text IS NULL OR repo_slug = %(repo_slug)s)
+  AND (%(branch)s::text IS NULL OR branch = %(branch)s)
+  AND (%(namespace)s::text IS NULL OR namespace = %(namespace)s)
+  AND (%(document_name)s::text IS NULL OR document_name = %(document_name)s)
+  AND (%(tenant_id)s::text IS NULL OR tenant_id = %(tenant_id)s)
+ORDER BY {distance}, document_name, chunk_index
+LIMIT %(top_k)s
+"""
+"""The rows that pass the filters, the nearest first. {distance} is one of the three below.
 
-EVERY_ROW = sql.SQL("true")
+The values are those of `Query.filters`, `query` (a vector) and `top_k`. PostgreSQL drops a filter
+that is NULL from its plan, as long as the statement is planned for its values: `prepare=False`.
+"""
 
-WALK = sql.SQL("embedding <=> %(query)s")
-"""The order in which a vector index delivers rows."""
+BY_VECTOR: LiteralString = "embedding <=> %(query)s"
+"""The order of a vector index."""
 
-LOOK_AT_ALL = sql.SQL("(embedding <=> %(query)s) + 0")
-"""Adding zero keeps PostgreSQL from taking the order out of a vector index."""
+BY_HALFVEC: LiteralString = "embedding::halfvec({0}) <=> %(query)s::halfvec({0})"
+"""The order of an index of larger vectors: half precision decides about places only."""
 
-ITERATIVE: LiteralString = "SET LOCAL hnsw.iterative_scan = strict_order"
-"""A walk goes on where a filter has thrown its candidates away, until enough rows have passed."""
+EXACT: LiteralString = "(embedding <=> %(query)s) + 0"
+"""Adding zero keeps PostgreSQL from taking the order out of an index: it looks at all rows."""
 
 SET_EF_SEARCH: LiteralString = """
 SELECT set_config('hnsw.ef_search', coalesce(%(ef_search)s, round(sqrt(rows)))::text, true)
@@ -39,48 +51,44 @@ FROM (
 """
 """Sets how many candidates a walk keeps, until the transaction ends: 100 to 1,000."""
 
-WITH_WORDS = sql.SQL("""
-    SELECT chunk.*
-    FROM chunks_with_words(
-        %(words)s, %(most)s, %(partition)s::text[], %(kind)s, %(repo_slug)s, %(branch)s,
-        %(namespace)s, %(document_name)s, %(tenant_id)s
-    ) AS found
-    CROSS JOIN LATERAL (
-        SELECT {columns}, 1 - (embedding <=> %(query)s) AS similarity_score
-        FROM document_chunks
-        WHERE (partition, tenant_id, repo_slug, branch, document_name, chunk_index) = (
-            found.partition, found.tenant_id, found.repo_slug, found.branch,
-            found.document_name, found.chunk_index)
-        LIMIT 1  -- has the planner look up each row by its key
-    ) AS chunk
-    ORDER BY found.place
-""").format(columns=COLUMNS)
+WITH_WORDS: LiteralString = """
+SELECT chunk.*
+FROM chunks_with_words(
+    %(words)s, %(top_k)s, %(partition)s::text[], %(kind)s, %(repo_slug)s, %(branch)s,
+    %(namespace)s, %(document_name)s, %(tenant_id)s
+) AS found
+CROSS JOIN LATERAL (
+    SELECT id::text AS chunk_id, document_name, chunk_index, content, partition, repo_slug, branch,
+           kind, name, namespace, citation_url, metadata, tenant_id,
+           1 - (embedding <=> %(query)s) AS similarity_score
+    FROM document_chunks
+    WHERE (partition, tenant_id, repo_slug, branch, document_name, chunk_index) = (
+        found.partition, found.tenant_id, found.repo_slug, found.branch,
+        found.document_name, found.chunk_index)
+    LIMIT 1  -- has the planner look up each row by its key
+) AS chunk
+ORDER BY found.place
+"""
 """The rows that hold a question's words, the best first: those that whoever asks may read."""
 
 
-def words_values(vector: Vector, query: Query) -> dict[str, Any]:
-    """Return the values for the placeholders of `WITH_WORDS`."""
-    return {**query.filters, "query": vector, "words": query.words, "most": query.depth}
+def values_of(vector: Vector, query: Query) -> dict[str, Any]:
+    """Return the values for the placeholders of `NEAREST` and `WITH_WORDS`."""
+    return {**query.filters, "query": vector, "words": query.words, "top_k": query.depth}
 
 
-def ways_to(vector: Vector, query: Query) -> tuple[sql.Composable, ...]:
-    """Return in which orders rows are looked for, one after the other, until there are enough.
-
-    Larger vectors are indexed at half precision, which decides who is found; similarities are
-    exact.
+def distance_of(vector: Vector, query: Query) -> LiteralString:
+    """Return the expression that a query's rows are ordered by first.
 
     Examples
     --------
-    >>> [way.as_string() for way in ways_to(Vector([1, 0]), Query())]
-    ['embedding <=> %(query)s', '(embedding <=> %(query)s) + 0']
+    >>> distance_of(Vector([1, 0]), Query())
+    'embedding <=> %(query)s'
     """
     if query.exact:
-        return (LOOK_AT_ALL,)
-    dimension = sql.Literal(vector.dimensions())
-    if vector.dimensions() <= VECTOR_LIMIT:
-        return (WALK, LOOK_AT_ALL)
-    halves = sql.SQL("embedding::halfvec({}) <=> %(query)s::halfvec({})")
-    return (halves.format(dimension, dimension), LOOK_AT_ALL)
+        return EXACT
+    dimension = vector.dimensions()
+    return BY_VECTOR if dimension <= VECTOR_LIMIT else BY_HALFVEC.format(dimension)
 
 
 def as_vector(given: object) -> Vector:

@@ -86,14 +86,12 @@ class StrictModel(BaseModel):
 def request_model() -> type[BaseModel]:
     """Return the model `SearchRequest`, which says what `POST /search` accepts.
 
-    - `query`: a text of 1 to 1,000 characters, with at least one that is not white space;
-    - `top_k`: a whole number from 1 to 50; 5 if it is missing;
-    - `similarity_threshold`: a number from 0 to 1, both included; 0.0 if it is missing;
-    - `partitions`: a list of 1 to 20 names, or None; None if it is missing. A name is a `Filter`, a
-      text of 1 to 500 characters.
+    - `query`: a text of 1 to 1,000 characters, with at least one that is not white space
+    - `top_k`: a whole number from 1 to 50; 5 if it is missing
+    - `similarity_threshold`: a number from 0 to 1, both included; 0.0 if it is missing
+    - `partitions`: a list of 1 to 20 names (`Filter`), or None; None if it is missing
 
-    An unknown field is refused. A value of another type is refused too, such as `"5"` instead of 5.
-    The error names the field.
+    Refuse an unknown field. Refuse a value of another type, such as `"5"` instead of 5.
 
     Examples
     --------
@@ -107,35 +105,32 @@ def request_model() -> type[BaseModel]:
     class SearchRequest(BaseModel):
         model_config = ConfigDict(extra="forbid", strict=True)
 
-        query: str = Field(
-            min_length=1,
-            max_length=1000,
-            description="the question",
-            examples=["How is drift measured?"],
-        )
-        top_k: int = Field(default=5, ge=1, le=50, description="results, at most")
-        similarity_threshold: float = Field(
-            default=0.0, ge=0, le=1, description="smallest cosine similarity"
-        )
-        partitions: list[Filter] | None = Field(
-            default=None, min_length=1, max_length=20, description="only in these"
-        )
-
-        @field_validator("query")
-        @classmethod
-        def is_not_blank(cls, query: str) -> str:
-            return not_blank(query)
+        query: Annotated[str, AfterValidator(not_blank)] = Field(min_length=1, max_length=1000)
+        top_k: int = Field(default=5, ge=1, le=50)
+        similarity_threshold: float = Field(default=0.0, ge=0, le=1)
+        partitions: list[Filter] | None = Field(default=None, min_length=1, max_length=20)
 
     return SearchRequest
+
+
+_DESCRIPTIONS: dict[str, dict[str, Any]] = {
+    "query": {"description": "the question", "examples": ["How is drift measured?"], **_QUESTION},
+    "top_k": {"description": "results, at most"},
+    "similarity_threshold": {"description": "smallest cosine similarity"},
+    "partitions": {"description": "only in these"},
+}
+"""What people who use the API read about the four fields of the lab."""
+
+
+def _described(schema: dict[str, Any]) -> None:
+    for name, description in _DESCRIPTIONS.items():
+        schema["properties"][name].update(description)
 
 
 class SearchRequest(request_model()):  # type: ignore[misc]
     """A question, how much of an answer is wanted, and where to look."""
 
-    model_config = ConfigDict(
-        allow_inf_nan=False,
-        json_schema_extra=lambda schema: schema["properties"]["query"].update(_QUESTION),
-    )
+    model_config = ConfigDict(allow_inf_nan=False, json_schema_extra=_described)
 
     repo: Filter | None = Field(default=None, description="only this repository or corpus")
     branch: Filter | None = Field(default=None, description="only this version")

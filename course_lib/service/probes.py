@@ -38,12 +38,14 @@ class Readiness(BaseModel):
 async def readiness(checks: Checks, timeout: float = 0.5) -> tuple[int, dict[str, str]]:
     """Ask every part for its state; return the HTTP status and the body of `/ready`.
 
-    `checks` has an async function for the name of each part. The function returns `ready`, or a
-    text that says what is wrong; this text may be shown to strangers. If the function raises an
-    exception of any kind, or takes longer than `timeout` seconds, the state is `missing`. A
-    function that takes too long is cancelled. All functions run at the same time, and each is asked
-    even if others fail. The status is 200 if all are ready, otherwise 503. The text of an exception
-    is never part of the answer.
+    `checks` has an async function for the name of each part. It returns `ready`, or a text that
+    says what is wrong and that strangers may read.
+
+    - Ask all parts at the same time.
+    - If a part raises an exception of any kind, its state is `missing`.
+    - If it takes longer than `timeout` seconds, cancel it; its state is `missing`.
+    - The status is 200 if all are ready, otherwise 503.
+    - Never put the text of an exception into the answer.
 
     Examples
     --------
@@ -63,11 +65,8 @@ async def readiness(checks: Checks, timeout: float = 0.5) -> tuple[int, dict[str
 
     states = await asyncio.gather(*(state(check) for check in checks.values()))
     is_ready = set(states) <= {"ready"}
-    body = {
-        "status": "ready" if is_ready else "not ready",
-        **dict(zip(checks, states, strict=True)),
-    }
-    return (200 if is_ready else 503), body
+    parts = dict(zip(checks, states, strict=True))
+    return (200 if is_ready else 503), {"status": "ready" if is_ready else "not ready", **parts}
 
 
 @router.get("/health")

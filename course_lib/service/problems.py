@@ -86,53 +86,51 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def validation_problem(errors: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the problem document for a request that does not validate.
+def one_a_field(errors: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the error of each field that says most, in the order of the fields' first errors.
 
-    Each of pydantic's `errors` has a place, `loc`, and a message, `msg`. The document contains
-    nothing else of them. `loc` begins with the part of the request and the name of the field, as in
-    `("body", "top_k")`. Errors are about the same field if the first two parts of `loc` are equal.
-
-    One field can have many errors: one for each type that its value may have, or one for each item
-    of a list. The document contains only one error for each field: the error with the longest
-    `loc`, because this check got furthest. If several are equally long, it is the first of them.
-    The fields are in the order of their first errors.
-
-    Each of these errors becomes a `field` and a `message`. The field is `loc` without its first
-    part, joined by dots. If `loc` has only one part, the field is that part. The message is `msg`
-    without `Value error, ` at its beginning.
-
-    `type` is `about:blank`, `title` the status's phrase, `HTTPStatus(422).phrase` ("Unprocessable
-    Content"; up to Python 3.12 "Unprocessable Entity"), and `detail` the first three of
-    these errors as `field: message`, joined by `; `.
+    Pydantic reports one error for each type that a value may have, and one for each item of a list.
+    The one with the longest `loc` got furthest; of several, the first.
 
     Examples
     --------
-    >>> validation_problem([
-    ...     {"loc": ("body", "repo", "str"), "msg": "Not a text", "input": ["a", 7]},
-    ...     {"loc": ("body", "repo", "list", 1), "msg": "Not a name", "input": 7},
-    ... ])
-    {'type': 'about:blank', 'title': HTTPStatus(422).phrase, 'status': 422,
-     'detail': 'repo.list.1: Not a name',
-     'errors': [{'field': 'repo.list.1', 'message': 'Not a name'}]}
+    >>> one_a_field([{"loc": ("body", "repo", "str")}, {"loc": ("body", "repo", "list", 1)}])
+    [{'loc': ('body', 'repo', 'list', 1)}]
     """
     furthest: dict[tuple[str | int, ...], dict[str, Any]] = {}
     for error in errors:
         known = furthest.setdefault(error["loc"][:2], error)
         if len(error["loc"]) > len(known["loc"]):
             furthest[error["loc"][:2]] = error
+    return list(furthest.values())
+
+
+def validation_problem(errors: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the problem document for a request that does not validate.
+
+    - Tell one error of each field: `one_a_field(errors)` chooses them.
+    - Write each as `{"field": …, "message": …}`, and nothing else of it.
+    - `field` is `loc` without its first part, joined by dots: `partitions.0`.
+    - If `loc` has only one part, this part is the field.
+    - `message` is `msg` without `Value error, ` at its beginning.
+    - `detail` has the first three as `field: message`, joined by `; `.
+    - `type` is `about:blank`, `status` 422, and `title` its phrase, `HTTPStatus(422).phrase`.
+
+    Examples
+    --------
+    >>> validation_problem([{"loc": ("body", "top_k"), "msg": "Too much", "input": 99}])
+    {'type': 'about:blank', 'title': HTTPStatus(422).phrase, 'status': 422,
+     'detail': 'top_k: Too much',
+     'errors': [{'field': 'top_k', 'message': 'Too much'}]}
+    """
     fields = []
-    for error in furthest.values():
-        place = error["loc"][1:] or error["loc"][:1]
-        field = ".".join(str(part) for part in place)
-        fields.append({"field": field, "message": error["msg"].removeprefix("Value error, ")})
-    return {
-        "type": "about:blank",
-        "title": HTTPStatus(422).phrase,
-        "status": 422,
-        "detail": "; ".join(f"{one['field']}: {one['message']}" for one in fields[:3]),
-        "errors": fields,
-    }
+    for error in one_a_field(errors):
+        place = error["loc"][1:] or error["loc"]
+        message = error["msg"].removeprefix("Value error, ")
+        fields.append({"field": ".".join(map(str, place)), "message": message})
+    detail = "; ".join(f"{one['field']}: {one['message']}" for one in fields[:3])
+    problem = {"type": "about:blank", "title": HTTPStatus(422).phrase, "status": 422}
+    return {**problem, "detail": detail, "errors": fields}
 
 
 def problem_response(

@@ -16,7 +16,7 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import tuple_row
 
-from course_lib.errors import SchemaMismatchError
+from course_lib.errors import DatabaseError, SchemaMismatchError
 from course_lib.records import PARTITIONS
 from course_lib.settings import program
 from course_lib.store.collection import check_collection, open_collection, ways_out
@@ -178,10 +178,22 @@ TABLES = (*map(table_for, PARTITIONS), table_for(""))
 
 
 def drop_schema(conn: psycopg.Connection) -> None:
-    """Drop the tables of the documents and everything in them; the packages of X-Ray stay."""
-    with conn.transaction():
-        # Earlier versions had them in `public`, and so has who runs schema.sql by hand. A table of
-        # another program's that is called like ours is not partitioned, and stays.
-        if conn.execute(_IN_PUBLIC).fetchone() is not None:
-            conn.execute(filled(_DROP, 0, "public"))
-        conn.execute(filled(_DROP + _DROP_FUNCTIONS, 0, _schema_of(conn)))
+    """Drop the tables of the documents and everything in them; the packages of X-Ray stay.
+
+    Raises
+    ------
+    DatabaseError
+        If something that is not the course's, such as a view, is built on them. Nothing is dropped.
+    """
+    try:
+        with conn.transaction():
+            # Earlier versions had them in `public`, and so has who runs schema.sql by hand. A table
+            # of another program's that is called like ours is not partitioned, and stays.
+            if conn.execute(_IN_PUBLIC).fetchone() is not None:
+                conn.execute(filled(_DROP, 0, "public"))
+            conn.execute(filled(_DROP + _DROP_FUNCTIONS, 0, _schema_of(conn)))
+    except psycopg.errors.DependentObjectsStillExist as error:
+        raise DatabaseError(
+            f"the index was not dropped: {error.diag.message_detail}",
+            hint="Drop what is named here first, for example with `course db psql`.",
+        ) from error

@@ -21,6 +21,10 @@ from course_lib.records import Visibility
 PARENTS = ("documents", "document_chunks")
 
 _SET: LiteralString = "SELECT set_config('course.tenant', %s, true)"
+_SET_VISIBILITY: LiteralString = (
+    "UPDATE {table} SET visibility = %(visibility)s WHERE tenant_id = %(tenant)s "
+    "AND repo_slug = %(repo)s AND visibility <> %(visibility)s"
+)
 
 
 @contextmanager
@@ -61,14 +65,6 @@ def set_visibility(
     conn: psycopg.Connection[Any], tenant: str, repo: str, visibility: Visibility
 ) -> None:
     """Make all that is stored of a tenant's repository private or public."""
-    changed = conn.execute(
-        "UPDATE documents SET visibility = %(visibility)s WHERE tenant_id = %(tenant)s "
-        "AND repo_slug = %(repo)s AND visibility <> %(visibility)s",
-        {"visibility": visibility, "tenant": tenant, "repo": repo},
-    ).rowcount
-    if changed:
-        conn.execute(
-            "UPDATE document_chunks SET visibility = %(visibility)s WHERE tenant_id = %(tenant)s "
-            "AND repo_slug = %(repo)s AND visibility <> %(visibility)s",
-            {"visibility": visibility, "tenant": tenant, "repo": repo},
-        )
+    values = {"visibility": visibility, "tenant": tenant, "repo": repo}
+    if conn.execute(_SET_VISIBILITY.format(table="documents"), values).rowcount:
+        conn.execute(_SET_VISIBILITY.format(table="document_chunks"), values)

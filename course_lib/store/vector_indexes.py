@@ -101,13 +101,13 @@ def _build(
     """Build the index of one table where it has rows and no index; return whether it did."""
     with conn.transaction():
         # Without the lock: one who has written must not wait for one who waits for the writers.
-        if _index_of(conn, table):
+        if _has_index(conn, table):
             return False
         # Who builds an index waits for those who do so already, and then finds theirs.
         conn.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [_name(table)])
         on = sql.Identifier(table)
         rows = sql.SQL("SELECT 1 FROM {} LIMIT 1").format(on)
-        if _index_of(conn, table) or conn.execute(rows).fetchone() is None:
+        if _has_index(conn, table) or conn.execute(rows).fetchone() is None:
             return False
         # A parallel build shares its memory through /dev/shm, which is small in containers.
         conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
@@ -115,14 +115,13 @@ def _build(
     return True
 
 
-def _index_of(conn: psycopg.Connection[Any], table: str) -> tuple[str, str] | None:
-    """Return the schema and the name of a table's vector index, None where it has none."""
-    return conn.execute(
-        "SELECT nspname, index.relname FROM pg_class AS tab JOIN pg_class AS index "
-        "USING (relnamespace) JOIN pg_namespace ON pg_namespace.oid = relnamespace "
-        "WHERE tab.oid = to_regclass(quote_ident(%s)) AND index.relname = %s",
-        [table, _name(table)],
-    ).fetchone()
+def _has_index(conn: psycopg.Connection[Any], table: str) -> bool:
+    """Return whether a table has its vector index."""
+    asked = (
+        "SELECT FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
+        "WHERE indrelid = to_regclass(quote_ident(%s)) AND relname = %s"
+    )
+    return conn.execute(asked, [table, _name(table)]).fetchone() is not None
 
 
 def _name(table: str) -> str:

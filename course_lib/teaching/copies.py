@@ -16,6 +16,7 @@ from pathlib import Path
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
+from course_lib.teaching.attempts import latest_lab
 
 MINE = "my"
 _TO_ANOTHER_LAB = re.compile(rb"(?<=\]\()\.\./labs/(?=\d\d_\w+\.ipynb)")
@@ -80,22 +81,29 @@ def _copy(lab: Path, target: Path) -> bool:
 
 
 def jupyterlab_command(
-    port: int = 8888, *, browser: bool = True
+    port: int = 8888, *, browser: bool = True, number: str = ""
 ) -> tuple[list[str], dict[str, str]]:
     """Return the command line of JupyterLab on `my/`, and the environment to run it with.
 
-    The first time this puts lab 00 there, so that nobody opens an empty folder. The folder
-    `jupyterlab` holds the settings: line numbers, no news, and no menus of nbgrader.
+    It opens the lab with this number, without one the lab that was started last, and the first time
+    lab 00. The folder `jupyterlab` holds the settings: line numbers, no news, and no menus of
+    nbgrader.
+
+    Raises
+    ------
+    InputError
+        If there is no such lab.
     """
     base = project_root()
-    if not any((base / MINE).glob("*.ipynb")):
-        start_lab("00")
+    latest = latest_lab()
+    there = any((base / "labs").glob(f"{latest}_*.ipynb")) if latest else False
+    notebook, _ = start_lab(number or (latest if there else "00"))
     command = [
         sys.executable,
         "-m",
         "jupyterlab",
         f"--ServerApp.root_dir={base}",
-        f"--LabApp.default_url=/lab/tree/{MINE}",
+        f"--LabApp.default_url=/lab/tree/{MINE}/{notebook.name}",
         f"--LabApp.app_settings_dir={Path(__file__).with_name('jupyterlab')}",
         f"--ServerApp.port={port}",
     ]

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,9 +21,13 @@ from pathlib import Path
 
 from course_lib.errors import CourseError
 from course_lib.settings import project_root
+from course_lib.teaching.notebooks.project import Project
 
 TWICE = "build/twice"
-NBVAL = ("--nbval", "--nbval-cell-timeout", "600", "-p", "course_lib.teaching.claims.in_nbval")
+NBVAL = (
+    *("--nbval", "--nbval-cell-timeout", "600", "-p", "tests.kernels"),
+    *("-p", "course_lib.teaching.claims.in_nbval"),
+)
 SMALLEST = {
     "ONEDNN_MAX_CPU_ISA": "AVX2",
     "ATEN_CPU_CAPABILITY": "default",
@@ -43,6 +47,14 @@ TESTS = {
 
 QUICK = "not long and not browser and not containers"
 """The tests of `course test` without an option."""
+
+ABOUT_LABS = (
+    "unit/teaching/test_exercises.py",
+    "unit/teaching/test_draws.py",
+    "notebooks/test_committed.py",
+    "blackbox/test_notebooks.py",
+)
+"""The files whose tests go through all labs; `--lab` of tests/conftest.py leaves one lab."""
 
 SKIPPED = "build/skipped.txt"
 """Where the tests write the names of those that were skipped, one a line."""
@@ -97,14 +109,26 @@ def pytest_step(
 ) -> Step:
     """Return a run of pytest on all cores that ends with its slowest tests and what it skipped."""
     workers = str(worker_count(os.cpu_count() or 1))
-    # A worker that dies is not replaced: xdist would wait for its last test forever.
-    spread = ("-n", workers, "--dist", "loadfile", "--max-worker-restart", "0")
-    command = (sys.executable, "-m", "pytest", *spread)
+    # In the order of tests/conftest.py, and not the files with the most tests first. A worker that
+    # dies is not replaced: xdist would wait for its last test forever.
+    spread = ("-n", workers, "--dist", "loadfile", "--no-loadscope-reorder")
+    command = (sys.executable, "-m", "pytest", *spread, "--max-worker-restart", "0")
     shown = ("--timeout", str(timeout), "--durations", "10", "-r", "fEs")
     return Step(name, (*command, *shown, *words), environment or {})
 
 
+def lab_steps(lab: str, root: Path) -> list[Step]:
+    """Return what tests one lab: its notebooks, rules, checks, wrong answers and solution."""
+    tests = [f"tests/{name}" for name in ABOUT_LABS]
+    tests += [str(path.relative_to(root)) for path in root.glob(f"tests/*/test_lab{lab}.py")]
+    (solution,) = [path.relative_to(root) for path in root.glob(f"solutions/{lab}_*.ipynb")]
+    words = (*NBVAL, "-m", QUICK, "--lab", lab, *tests, str(solution))
+    build = (sys.executable, "-m", "infra.course", "build", "--check", lab)
+    return [Step(f"lab {lab} is built", build), pytest_step(f"lab {lab}", *words)]
+
+
 def run_tests(
+    labs: Sequence[str] | None = None,
     *,
     long: bool = False,
     browser: bool = False,
@@ -116,6 +140,8 @@ def run_tests(
 
     Parameters
     ----------
+    labs
+        Numbers of labs: only what is about them is run, and not what `long` and the others add.
     long
         The tests that take many minutes: faults, load, a set-up from nothing. Before them each
         solution is executed from nothing, twice in one kernel, as the smallest processor would,
@@ -131,7 +157,10 @@ def run_tests(
     """
     root = root or project_root()
     run = partial(run_step, root=root)
-    if browser:
+    if labs:
+        numbers = [source.lab for source in Project(root).sources(labs)]
+        outcomes = [run(step) for lab in numbers for step in lab_steps(lab, root)]
+    elif browser:
         outcomes = [run(pytest_step("labs in a browser", "-m", "browser", "tests/browser"))]
     elif containers:
         step = pytest_step(
@@ -145,9 +174,7 @@ def run_tests(
         twice = pytest_step("solutions, twice each", *NBVAL, TWICE, environment=fresh)
         with repeated_solutions(root):
             outcomes = [run(twice)]
-        # In the order of tests/conftest.py, and not the files with the most tests first.
-        words = ("--no-loadscope-reorder", "-m", "long", "tests")
-        outcomes.append(run(pytest_step("long tests", *words, timeout=1800)))
+        outcomes.append(run(pytest_step("long tests", "-m", "long", "tests", timeout=1800)))
     else:
         with ThreadPoolExecutor(2) as at_once:
             outcomes = list(at_once.map(partial(run, quiet=True), static_steps(root)))

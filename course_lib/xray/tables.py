@@ -16,7 +16,7 @@ from psycopg import sql
 from course_lib.errors import DatabaseError
 from course_lib.store.collection import open_collection
 from course_lib.store.roles import grant_to_service_roles
-from course_lib.store.version import mark_version, refuse_other_version
+from course_lib.xray.version import mark_version, refuse_other_version
 
 # A vector of any dimension: the tables are made before a model is loaded. Names of one project
 # are few, so that they are compared one by one, and an index (it needs a dimension) gains nothing.

@@ -10,6 +10,7 @@ import typer
 from course_lib.cli.printing import complain, show
 from course_lib.errors import CourseError
 from course_lib.settings import project_root
+from course_lib.teaching.notebooks.project import BuildError
 
 app = typer.Typer(
     name="python -m infra.course",
@@ -31,16 +32,23 @@ def build(
     execute: Annotated[bool, typer.Option(help="Execute solutions that have changed.")] = True,
     jobs: Annotated[int, typer.Option(min=1, help="Notebooks that run at once.")] = 2,
 ) -> None:
-    """Make labs/*.ipynb, solutions/*.ipynb and README's table from solutions/*.py."""
-    from infra.course.build import build_labs, check_labs
+    """Make labs/*.ipynb, solutions/*.ipynb and README's table from solutions/*.py.
+
+    Then it looks for hard phrases, and at the labs' anatomy.
+    """
+    from infra.course.build import broken_rules, build_labs, check_labs
 
     if check:
         check_labs(labs)
+    else:
+        for built in build_labs(labs, execute=execute, jobs=jobs):
+            did = "executed" if built.executed else "written" if built.written else "up to date"
+            show(f"lab {built.lab}: {'not executed yet' if built.waiting else did}")
+    if broken := broken_rules(labs):
+        where = "infra/course/build/plain_words.py and anatomy.py"
+        raise BuildError("\n".join(broken), hint=f"The rules are in {where}.")
+    if check:
         show("all notebooks are up to date")
-        return
-    for built in build_labs(labs, execute=execute, jobs=jobs):
-        did = "executed" if built.executed else "written" if built.written else "up to date"
-        show(f"lab {built.lab}: {'not executed yet' if built.waiting else did}")
 
 
 @app.command()

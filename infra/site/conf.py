@@ -91,7 +91,7 @@ PARTS = {
     "The commands": ["build/commands/all", "build/commands/*"],
     "The solutions": ["solutions/*"],
     "Teach": [
-        *("labs/INSTRUCTORS", "tests/grading/README", "infra/site/jupyterhub"),
+        *("labs/INSTRUCTORS", "labs/CLASS", "infra/site/jupyterhub"),
     ],
     "The system": ["course_lib/README", "data/README", "infra/README", "infra/THIRD_PARTY"],
     "The tests": ["tests/README", "tests/b*/README", "tests/faults/README"],
@@ -111,7 +111,7 @@ QUESTIONS = {
             "why does my chunk count differ from the lab's",
         ),
     },
-    "tests/grading/README": {
+    "labs/CLASS": {
         "### Late work": ("how to grade late work", "late submissions", "deadline"),
     },
 }

@@ -30,17 +30,8 @@ def find_cut(text, start, limit, floor=0, separators=("\\n\\n", "\\n", ". ", " "
     return limit
 """.strip()
 
-NEXT = """
-def next_start(text, end, chunk_overlap, *, snap_to_words=False):
-    begin = end - chunk_overlap
-    words = [
-        at for at in range(begin, end) if text[at - 1].isspace() and not text[at].isspace()
-    ]
-    return words[0] if snap_to_words and words else begin
-""".strip()
-
 SPLIT = """
-from course_lib.loader.recursive import SEPARATORS
+from course_lib.loader.recursive import SEPARATORS, next_start
 from course_lib.records import Span
 
 def split_text(
@@ -66,50 +57,56 @@ def split_text(
     return spans
 """.strip()
 
-LOSSLESS = """
-def lossless(text, spans):
-    seen = 0
-    for begin, end, part in spans:
-        if begin > seen or part != text[begin:end]:
-            return False
-        seen = max(seen, end)
-    return seen == len(text)
+RECURSIVE = """
+def split_recursively(text, size, separators=("\\n\\n", "\\n", ". ", " ", "")):
+    sign = [one for one in separators if one in text][0]
+    parts = [part + sign for part in text.split(sign)] if sign else [*text, ""]
+    parts[-1] = parts[-1][: len(parts[-1]) - len(sign)]
+    done = []
+    for part in parts:
+        if len(part) > size:
+            done.extend(split_recursively(part, size, separators[1:]))
+        elif done and len(done[-1] + part) <= size:
+            done[-1] += part
+        elif part:
+            done.append(part)
+    return done
 """.strip()
 
 RIGHT = {
-    "exercise-1-1": CUT,
-    "exercise-1-2": NEXT,
+    "exercise-1-1": RECURSIVE,
+    "exercise-1-2": CUT,
     "exercise-1-3": SPLIT,
-    "exercise-1-4": LOSSLESS,
 }
-WITHOUT_SNAPPING = NEXT.replace("words[0] if snap_to_words and words else begin", "begin")
-NAMELESS = LOSSLESS.replace("def lossless", "def nameless")
-COPIED = LOSSLESS.replace("seen", "reached").replace("part", "piece").replace("begin", "b")
+DEFINED = "def split_recursively(*args):"
+FIRST_CUT = CUT.replace("max(found)", "min(found)")
+NAMELESS = RECURSIVE.replace("split_recursively", "nameless")
+COPIED = RECURSIVE.replace("sign", "mark").replace("part", "piece").replace("done", "found")
 
 ANSWERS: Mapping[str, Mapping[str, str]] = {
     "anna right": RIGHT,
     "ben untouched": {},
-    "cleo partly": {**RIGHT, "exercise-1-2": WITHOUT_SNAPPING, "exercise-1-3": "# later"},
-    "dan renamed": {**RIGHT, "exercise-1-1": CUT.replace("find_cut", "my_cut")},
-    "eva syntax": {**RIGHT, "exercise-1-4": LOSSLESS.replace("seen = 0", "seen = = 0")},
-    "finn endless": {**RIGHT, "exercise-1-4": "def lossless(text, spans):\n    while True: pass"},
-    "gina exits": {**RIGHT, "exercise-1-4": f"import os\n{LOSSLESS}\nos._exit(0)"},
-    "hugo imports": {**RIGHT, "exercise-1-1": "from course_lib.loader.recursive import find_cut"},
+    "cleo partly": {**RIGHT, "exercise-1-2": FIRST_CUT, "exercise-1-3": "# later"},
+    "dan renamed": {**RIGHT, "exercise-1-2": CUT.replace("find_cut", "my_cut")},
+    "eva syntax": {**RIGHT, "exercise-1-1": RECURSIVE.replace("done = []", "done = = []")},
+    "finn endless": {**RIGHT, "exercise-1-1": f"{DEFINED}\n    while True: pass"},
+    "gina exits": {**RIGHT, "exercise-1-1": f"import os\n{RECURSIVE}\nos._exit(0)"},
+    "hugo imports": {**RIGHT, "exercise-1-2": "from course_lib.loader.recursive import find_cut"},
     "ida reads solutions": {
         **RIGHT,
-        "exercise-1-1": "import os\nfrom pathlib import Path\n"
+        "exercise-1-2": "import os\nfrom pathlib import Path\n"
         "root = Path(os.environ.get('COURSE_ROOT', '.'))\n"
         "(found,) = root.glob('solutions/01*.py')\nexec(found.read_text(encoding='utf-8'))",
     },
     "jan patches the check": {
         **RIGHT,
-        "exercise-1-1": "def find_cut(*args):\n    return 0\n"
-        "lab.check = lambda *args: print('✓ 1.1 passed (3 points)')",
+        "exercise-1-2": "def find_cut(*args):\n    return 0\n"
+        "lab.check = lambda *args: print('✓ 1.2 passed (3 points)')",
     },
-    "kim prints": {**RIGHT, "exercise-1-4": f"for _ in range(30): print('x' * 10**6)\n{LOSSLESS}"},
-    "=1+1": {**RIGHT, "exercise-1-4": "def lossless(*args):\n    raise ValueError('<script>')"},
-    "vera copies anna": {**RIGHT, "exercise-1-4": COPIED},
-    "xeno by another name": {**RIGHT, "exercise-1-4": f"{NAMELESS}\nlossless = nameless"},
+    "kim prints": {**RIGHT, "exercise-1-1": f"for _ in range(30): print('x' * 10**6)\n{RECURSIVE}"},
+    "=1+1": {**RIGHT, "exercise-1-1": f"{DEFINED}\n    raise ValueError('<script>')"},
+    "vera copies anna": {**RIGHT, "exercise-1-1": COPIED},
+    "xeno by another name": {**RIGHT, "exercise-1-1": f"{NAMELESS}\nsplit_recursively = nameless"},
 }  # fmt: skip
 """What learners wrote into an otherwise untouched notebook."""
 

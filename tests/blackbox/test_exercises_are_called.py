@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 SOLUTIONS = ROOT / "solutions"
 
 SKETCHES = {
-    "1.4": "a test of a splitter, which is not part of one",
+    "1.1": "the recursive version, whose place 1.3 takes",
     "4.3": "a parser of the learner's own",
     "11.2": "of the smallest pipeline; the library's steps hand on the rows of documents, too",
     "11.3": "of the smallest pipeline; the library's shards are stored each for itself",
@@ -49,6 +49,7 @@ LEFT_BY = {
     "SCHEMA": ("CREATE VIEW", "CREATE VIEW learners AS SELECT 1 AS own;\nCREATE VIEW"),
     "UPSERT_CHUNK": ("%(metadata)s", """%(metadata)s || '{"own": true}'"""),
     "RANK_BY_WORDS": ("WITH hit", "-- of a learner\nWITH hit"),
+    "NEAREST": ("kind, name,", "kind, 'own' AS name,"),
 }
 """Which piece of a text is replaced, and by what."""
 
@@ -218,13 +219,16 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     assert not place.one("SELECT count(*) FROM document_chunks WHERE NOT metadata ? 'own'")
     ranking = "SELECT prosrc FROM pg_proc WHERE oid = 'chunks_with_words'::regproc"
     assert "-- of a learner" in place.one(ranking), "RANK_BY_WORDS"
+    asked = ("search", QUESTION, "--mode", "dense", "--json")
+    found = json.loads(place.course.in_a_process(*asked, **marked.environment).ok())
+    assert {one["name"] for one in found} == {"own"}, "NEAREST"
     with serving(place.course.with_(**marked.environment)) as service:
         assert service.client.post("/search", json={"query": "mill"}).status_code == 200
         assert service.client.post("/search", json={}).status_code == 422
     in_service = marked.names()
     assert wanted - ran - in_service - in_pipeline == set()
-    assert {"request_model", "search_response", "readiness", "validation_problem"} <= in_service
-    assert {"conditions", "encode_in_batches"} <= in_service
+    assert {"request_model", "readiness", "validation_problem"} <= in_service
+    assert "encode_in_batches" in in_service
     assert {"split_text", "shard_of", "replace_document"} <= in_pipeline and "recall_at" in ran
 
 

@@ -125,7 +125,7 @@ def test_every_page_opens_without_an_error_and_fits(
         ("lab 06", "labs/06_pgvector_schema.html"),
         ("without installing", "infra/site/start.html"),
         ("chunk count differs", "labs/TROUBLESHOOTING.html#chunk-count-differs"),
-        ("late work", "tests/grading/README.html#late-work"),
+        ("late work", "labs/CLASS.html#late-work"),
         ("course search", "build/commands/your-documents.html#course-search"),
         ("search arguments", "build/commands/your-documents.html"),
     ],

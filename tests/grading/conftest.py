@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from course_lib.teaching.classroom import Classroom
 from course_lib.teaching.grade import (
     Fence,
     Options,
@@ -18,6 +19,7 @@ from course_lib.teaching.grade import (
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import hand_in, handed_in, learners, master_notebook, write_master
+from tests.grading.gradebooks import new_class
 
 
 def has_fence() -> bool:
@@ -64,3 +66,9 @@ def grade_class(
 def graded(tmp_path: Path) -> Callable[..., Report]:
     """Grade answers in a folder of this test's own."""
     return partial(grade_class, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+    """A class with an assignment that nobody has handed in: tests change copies of it."""
+    return new_class(tmp_path_factory.mktemp("empty"))

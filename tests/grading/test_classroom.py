@@ -10,13 +10,15 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
+from course_lib.errors import InputError
 from course_lib.settings import project_root
 from course_lib.teaching.classroom import (
     Classroom,
@@ -26,11 +28,15 @@ from course_lib.teaching.classroom import (
     find_class,
     grade_assignment,
     make_class,
+    parse_due,
+    set_due,
 )
+from course_lib.teaching.classroom.collect import _due_dates
 from course_lib.teaching.classroom.record import assign_penalty, record
 from course_lib.teaching.classroom.roster import Learner
 from course_lib.teaching.grade import GradeError, Options, Report
 from course_lib.teaching.grade.fence import installed_fence
+from course_lib.teaching.grade.merge import Added
 from tests.grading.classroom import RIGHT
 from tests.grading.conftest import any_fence, needs_fence
 from tests.grading.gradebooks import (
@@ -52,12 +58,6 @@ def grade(room: Classroom, *learners: str, **how: bool) -> Report:
     return grade_assignment(
         room, master, Options(any_fence(), jobs=1, **how), learners=learners or None
     )
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
-    """A class with an assignment that nobody has handed in."""
-    return new_class(tmp_path_factory.mktemp("empty"))
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +114,30 @@ def test_a_second_run_takes_nobody_away(room: Classroom) -> None:
     assert "3 * x" not in text
 
 
+def test_the_page_says_what_the_gradebook_says_and_who_is_missing(room: Classroom) -> None:
+    """bob has other points by hand and is late, ada's essay waits, dan handed in nothing."""
+    with room.gradebook() as book:
+        add_to_roster(book, [Learner("bob", "Bob", "<b>"), Learner("dan", "Dan", "Dee")])
+        book.update_or_create_assignment(WORDS, duedate=datetime(2026, 11, 22))
+        grade_cell = book.find_grade("check-double", WORDS, WORDS, "bob")
+        grade_cell.manual_score = 2.5
+        number = book.find_submission(WORDS, "bob").notebooks[0].id
+        book.db.commit()
+    config = room.root / "nbgrader_config.py"
+    zero = config.read_text(encoding="utf-8").replace('"none"\n', '"zero"\n')
+    config.write_text(zero, encoding="utf-8")
+    grade(find_class(room.root), resume=True)
+    page = (room.report(WORDS) / "index.html").read_text(encoding="utf-8")
+    link = f"http://localhost:8888/formgrader/submissions/{number}/"
+    row = (
+        '<tr><td><a href="{}">{}</a></td><td class="n">{}</td><td class="n">{}</td><td>{}</td></tr>'
+    )
+    assert row.format(link, "Bob &lt;b&gt; (bob)", "0", "9.5", "") in page
+    assert '>ada</a></td><td class="n">0</td><td class="n">10</td><td>not decided</td>' in page
+    assert "1: Dan Dee (dan)" in page and "<b>" not in page
+    assert '<td>check-double</td><td class="n">33%</td>' in page
+
+
 def test_a_time_stamp_that_cannot_be_read_needs_a_person_and_stops_nobody_else(
     fresh: Classroom,
 ) -> None:
@@ -162,6 +186,11 @@ def test_what_a_person_did_stays_when_it_is_graded_again(fresh: Classroom) -> No
         record(book, WORDS, other, {}, before=flagged)
         assert book.find_grade("essay", WORDS, WORDS, "ada").needs_manual_grade
         assert notebook.flagged  # until a person takes it down
+        essay = book.find_grade("essay", WORDS, WORDS, "ada")
+        for cells, needed in ((other.added, False), ((Added(9, "markdown", "More."),), True)):
+            essay.needs_manual_grade = False
+            record(book, WORDS, replace(other, added=cells), {}, before=other)
+            assert essay.needs_manual_grade is needed
 
 
 def test_git_leaves_a_class_alone_wherever_it_is(empty: Classroom, tmp_path: Path) -> None:
@@ -231,6 +260,49 @@ def test_a_late_submission_loses_what_the_plugin_of_the_class_says(fresh: Classr
             assign_penalty(room, done)
             book.db.expire_all()
             assert book.find_submission(WORDS, "ada").late_submission_penalty == lost
+
+
+def test_a_time_or_a_date_that_changes_later_counts_for_what_is_graded_already(
+    room: Classroom,
+) -> None:
+    config = room.root / "nbgrader_config.py"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace('"none"\n', '"zero"\n'), encoding="utf-8")
+    room = find_class(room.root)
+    with pytest.raises(InputError, match="no due date"):
+        set_due(room, WORDS, datetime(2026, 11, 25), ["bob"])
+    assert set_due(room, WORDS, datetime(2026, 11, 24)) == {}
+    for login in ("ada", "bob"):
+        stamp = room.place("submitted", login, WORDS) / "timestamp.txt"
+        stamp.write_text("2026-11-24 10:00:00 UTC", encoding="utf-8")
+    seconds = {one.learner: one.seconds for one in grade(room, resume=True).grades}
+    with room.gradebook() as book:
+        add_to_roster(book, [Learner("dan")])
+        bob = book.find_submission(WORDS, "bob")
+        assert bob.timestamp == datetime(2026, 11, 24, 10) and bob.late_submission_penalty == 7
+    shown = room.place("autograded", "bob", WORDS) / "timestamp.txt"
+    assert shown.read_text(encoding="utf-8") == "2026-11-24 10:00:00 UTC"
+    assert set_due(room, WORDS, datetime(2026, 11, 25), ["bob", "dan"]) == {"bob": (0, 7)}
+    submit(room, {"dan": {}}, "2026-11-24 12:00:00 UTC")
+    assert {one.learner: one.seconds for one in grade(room, "ada", resume=True).grades} == seconds
+    with room.gradebook() as book:
+        for login, hours in (("ada", 10), ("bob", 0)):
+            assert book.find_submission(WORDS, login).total_seconds_late == hours * 3600
+        assert _due_dates(room, book, WORDS)["dan"] == datetime(2026, 11, 25)
+    assert set_due(room, WORDS, None, ["bob"]) == {"bob": (7, 0)}
+    assert set_due(room, WORDS, None) == {"ada": (0, 10), "bob": (0, 7)}
+    with pytest.raises(InputError, match="eve is not in the class"):
+        set_due(room, WORDS, datetime(2026, 11, 25), ["eve"])
+
+
+def test_a_due_date_is_a_time_in_a_zone() -> None:
+    assert parse_due("2026-12-01 12:00 Europe/Paris") == datetime(2026, 12, 1, 11)
+    local = datetime(2026, 12, 1, 23, 59).astimezone(UTC).replace(tzinfo=None)
+    assert parse_due("2026-12-01") == parse_due("2026-12-01 23:59") == local
+    assert parse_due("none") is None
+    for wrong in ("tomorrow", "2026-13-01", "2026-12-01 12:00 Paris", "1.12.2026"):
+        with pytest.raises(InputError, match="is not a time"):
+            parse_due(wrong)
 
 
 @pytest.mark.parametrize(

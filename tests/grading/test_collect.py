@@ -2,6 +2,7 @@
 
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +18,9 @@ from course_lib.teaching.classroom import (
 )
 from course_lib.teaching.classroom.collect import time_of
 from course_lib.teaching.classroom.grading import submissions
-from tests.grading.gradebooks import WORDS, copy_of, new_class
+from course_lib.teaching.classroom.roster import Learner
+from course_lib.teaching.classroom.taken import read_taken
+from tests.grading.gradebooks import WORDS, copy_of
 
 ROSTER = """\
 login;name;e-mail;canvas_id
@@ -31,10 +34,10 @@ BEFORE, AFTER = (2026, 11, 20, 8, 0, 0), (2026, 11, 22, 8, 0, 0)
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+def four(empty: Classroom, tmp_path_factory: pytest.TempPathFactory) -> Classroom:
     """A class of four with an assignment that is due."""
-    folder = tmp_path_factory.mktemp("empty")
-    room = new_class(folder)
+    folder = tmp_path_factory.mktemp("four")
+    room = copy_of(empty, folder)
     (folder / "roster.csv").write_text(ROSTER, encoding="utf-8-sig")
     with room.gradebook() as book:
         assert add_to_roster(book, read_roster(folder / "roster.csv")) == 4
@@ -43,9 +46,9 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
 
 
 @pytest.fixture
-def room(empty: Classroom, tmp_path: Path) -> Classroom:
+def room(four: Classroom, tmp_path: Path) -> Classroom:
     """A copy of that class."""
-    return copy_of(empty, tmp_path)
+    return copy_of(four, tmp_path)
 
 
 def archive(
@@ -98,6 +101,11 @@ def test_an_archive_of_canvas(room: Classroom) -> None:
     assert said.placed == ["ada", "jane1", "jane2", "zoe"] and said.late == ["zoe"]
     assert said.unknown == ["nobody_999_9005_words.ipynb"] and len(said.left_out) == 1
     assert seconds_late(room, "ada") == 0 and seconds_late(room, "zoe") > 24 * 3600
+    names = {who: read_taken(room.place("submitted", who, WORDS)).lms for who in said.placed}
+    assert names == {
+        "ada": "lovelaceada_101_9001_", "zoe": "mullerludenscheidtzoe_LATE_102_9002_",
+        "jane1": "doejane_103_9003_", "jane2": "doejane_104_question_77_9004_",
+    }  # fmt: skip
     early = archive({"mullerludenscheidtzoe_LATE_102_9002_words.ipynb": "zoe"}, BEFORE)
     (room.place("submitted", "zoe", WORDS) / "timestamp.txt").unlink()
     collect(room, WORDS, [given(room, "again.zip", early)])
@@ -128,6 +136,9 @@ def test_an_archive_of_moodle_says_when_each_was_handed_in(room: Classroom) -> N
     }
     said = collect(room, WORDS, [given(room, "moodle.zip", archive(files, AFTER))])
     assert contents(room) == {"ada": ["ada"], "zoe": ["zoe"]}
+    for login, name in (("ada", "Ada Lovelace_4711"), ("zoe", "Zoë Müller-Lüdenscheidt_4712")):
+        taken = read_taken(room.place("submitted", login, WORDS))
+        assert taken.lms == f"{name}_assignsubmission_file_"
     assert said.unknown == ["Jane Doe_4713_assignsubmission_file"]  # there are two of that name
     assert not said.late and seconds_late(room, "ada") > 24 * 3600
 
@@ -324,6 +335,53 @@ def test_a_pattern_of_ones_own_as_zip_collect_takes_it(room: Classroom) -> None:
             collect(room, WORDS, [folder], pattern=wrong)
 
 
+def test_repositories_of_github_classroom(room: Classroom) -> None:
+    """Each has the course's copy in `labs/`, and other notebooks; some have no pattern's name."""
+    lab = (room.place("release", ".", WORDS) / f"{WORDS}.ipynb").read_text("utf-8")
+    mine = {who: lab.replace("YOUR CODE HERE", f"by {who}") for who in ("ada", "zoe", "jane1")}
+    folder, other = room.root.parent / "words-submissions", {"my/numbers.ipynb": "{}"}
+    files = {
+        "words-ada": {"labs/words.ipynb": lab, "my/words.ipynb": mine["ada"], "data/x.ipynb": "{}"},
+        "words-zoe": {
+            "labs/words.ipynb": mine["zoe"],
+            "my/words.ipynb": lab,
+            "my/numbers.ipynb": lab,
+        },
+        "words-jane1": {"labs/words.ipynb": lab, "my/final.ipynb": mine["jane1"]},
+        "words-jane2": {"labs/words.ipynb": lab} | other,
+        "notes": {"labs/words.ipynb": lab, "my/words.ipynb": lab},
+    }
+    for name, notebooks in files.items():
+        for place, text in notebooks.items():
+            (folder / name / place).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name / place).write_text(text, encoding="utf-8")
+    with room.gradebook() as book:
+        book.update_or_create_assignment("numbers")
+    said = collect(room, WORDS, [folder], pattern=r"words-(?P<student_id>[^/]+)/(labs|my)/")
+    assert contents(room) == {who: [text] for who, text in sorted(mine.items())}
+    assert said.kept == ["jane2 (only the lab as it was given)"] and not said.new
+    assert said.left_out[:2] == [
+        "notes: the pattern does not fit", "words-ada/data/x.ipynb: the pattern does not fit",
+    ]  # fmt: skip
+    assert len(said.left_out) == 4  # and two of another assignment
+    with pytest.raises(InputError, match="fits nothing in .*, such as notes/labs/words.ipynb"):
+        collect(room, WORDS, [folder], pattern="lab-(?P<student_id>[^/]+)/my/")
+
+
+def test_what_a_person_has_decided_stays_when_the_same_is_collected_again(room: Classroom) -> None:
+    both = given(room, "1.zip", archive({"ada/a.ipynb": "a", "ada/b.ipynb": "b"}))
+    collect(room, WORDS, [both])
+    place = room.place("submitted", "ada", WORDS)
+    (place / "2 b.ipynb").unlink()
+    (place / "timestamp.txt").write_text("2026-11-19 10:00:00 UTC", encoding="utf-8")
+    for _ in range(2):
+        assert collect(room, WORDS, [both]).placed == ["ada"]
+    assert contents(room)["ada"] == ["a"] and time_of(place / "timestamp.txt").day == 19
+    new = archive({"ada/c.ipynb": "c"}, AFTER)
+    collect(room, WORDS, [given(room, "2.zip", new)])
+    assert contents(room)["ada"] == ["c"] and seconds_late(room, "ada") > 24 * 3600
+
+
 def test_archives_that_cannot_be_read_are_named(room: Classroom) -> None:
     bad = archive({"ada/words.ipynb": "ada", "../../evil.ipynb": "x", "bob.zip": b"PK no"})
     said = collect(room, WORDS, [given(room, "some.zip", bad)])
@@ -365,9 +423,40 @@ def test_a_roster_that_cannot_be_used_is_refused(tmp_path: Path, text: str, said
     (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=said):
         read_roster(tmp_path / "roster.csv")
-    (tmp_path / "roster.csv").write_bytes("login\nzoë".encode("latin-1"))
-    with pytest.raises(InputError, match="not UTF-8"):
-        read_roster(tmp_path / "roster.csv")
+
+
+CANVAS = """\
+Student,ID,SIS User ID,SIS Login ID,Section,Lab 1 (123)
+    Points Possible,,,,,10
+"Müller, Zoë",102,5552,zoe,Sec 1,7
+"Student, Test",999,,abcdef01,Sec 1,
+"""
+ZOE = Learner("zoe", "Zoë", "Müller", lms_user_id="102")
+FIVE = Learner("5552", "Zoë", "Müller", "z@example.org")
+
+
+@pytest.mark.parametrize(
+    ("text", "learner"),
+    [
+        (CANVAS, ZOE),
+        (CANVAS.replace("SIS Login ID", "Root Account"), replace(ZOE, login="5552")),
+        (CANVAS.replace("SIS", "?"), replace(ZOE, login="102")),
+        ("First name,Last name,ID number,Email address\nZoë,Müller,5552,z@example.org", FIVE),
+        ("Identifier,Full name,Email address,Status\nParticipant 7,Zoë Müller,z@example.org,",
+         replace(FIVE, login="z@example.org")),
+        ("Username;First name;Last name;Email address\nzoe;Zoë;Müller;z@example.org",
+         replace(FIVE, login="zoe")),
+        ("id,first_name,last_name\nzoe,Zoë,Müller", replace(ZOE, lms_user_id="")),
+    ],
+    ids=["Canvas", "Canvas, no logins", "Canvas, its ids alone", "Moodle", "Moodle's grades",
+         "Moodle, user names", "nbgrader"],
+)  # fmt: skip
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252", "utf-16"])
+def test_what_canvas_and_moodle_export_is_a_roster(
+    tmp_path: Path, text: str, learner: Learner, encoding: str
+) -> None:
+    (tmp_path / "roster.csv").write_text(text, encoding=encoding)
+    assert read_roster(tmp_path / "roster.csv") == [learner]
 
 
 def test_a_roster_that_is_read_again_takes_nothing_away(room: Classroom, tmp_path: Path) -> None:

@@ -1,21 +1,28 @@
 """What the grader makes of a class, where `tests/blackbox/test_grading.py` cannot show it."""
 
+import json
 import multiprocessing
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import psutil
 import pytest
 
-from course_lib.teaching.grade import Limits, Report, read_master
+from course_lib.settings import project_root
+from course_lib.teaching.classroom import grade_assignment, make_class
+from course_lib.teaching.classroom.autograded import autograded
+from course_lib.teaching.grade import Limits, Options, Report, lab_masters, read_master
 from course_lib.teaching.grade.audits import Audits
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import find_fence
 from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
+from course_lib.teaching.grade.rules import suspicions
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
-from tests.grading.classroom import RIGHT, hand_in, learners, master_notebook, write_master
+from course_lib.teaching.notebooks.release import released
+from tests.grading.classroom import RIGHT, cell, hand_in, learners, master_notebook, write_master
 from tests.grading.conftest import any_fence, grade_class
 
 VARIETY = {
@@ -24,9 +31,13 @@ VARIETY = {
     "dies": RIGHT | {"longest": "import os\ndef longest(words):\n    os._exit(1)"},
     "needs-more": RIGHT | {"double": "def double(x):\n    return x + x if separator else None"},
 }
+VARIETY["timed"] = {
+    "double": "%%time\nimport os\ndef double(x):\n    return x + x",
+    "longest": f"{RIGHT['longest']}\n%timeit -n 1000000 longest(['a', 'bc'] * 50)",
+}
 EXPECTED = {
     "stderr": (3, 5, 2), "dies": (3, 0, 0), "needs-more": (3, 5, 2), "settings": (0, 0, 0),
-    "helper": (3, 5, 2),
+    "helper": (3, 5, 2), "elsewhere": (3, 5, 2), "unclear": (None, 5, 2), "timed": (3, 5, 2),
 }  # fmt: skip
 
 
@@ -61,6 +72,17 @@ def with_helper():
     return sheet
 
 
+def with_answers_elsewhere(*more: str):
+    """Return a notebook whose answers stand at its end, with what they read below them."""
+    sheet = learners(master_notebook(), {"double": "def double(x):\n    raise NotImplementedError"})
+    sheet.cells[5].source = sheet.cells[3].source
+    doubles = "def double(x):\n    return helped(x)"
+    for source in (doubles, *more, RIGHT["longest"], "def helped(x):\n    return x + x"):
+        sheet.cells.append({**sheet.cells[2], "source": source, "id": f"x{len(sheet.cells)}"})
+    sheet.cells.append({"cell_type": "raw", "source": "<script>", "metadata": {}, "id": "raw"})
+    return sheet
+
+
 def points(book: Report) -> dict[str, tuple[float | None, ...]]:
     return {one.learner: tuple(mark.points for mark in one.marks[:3]) for one in book.grades}
 
@@ -69,12 +91,14 @@ def of_variety(folder, **options) -> Report:
     (folder / "handed-in").mkdir(exist_ok=True)
     hand_in(folder / "handed-in", "settings", with_settings())
     hand_in(folder / "handed-in", "helper", with_helper())
+    hand_in(folder / "handed-in", "elsewhere", with_answers_elsewhere())
+    hand_in(folder / "handed-in", "unclear", with_answers_elsewhere(RIGHT["double"]))
     return grade_class(folder, VARIETY, master_notebook(), **options)
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory) -> Report:
-    """A class of five, graded once."""
+    """A class of eight, graded once."""
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     book = of_variety(tmp_path_factory.mktemp("variety"))
     left = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
@@ -85,6 +109,60 @@ def book(tmp_path_factory) -> Report:
 
 def test_points_are_what_is_due(book) -> None:
     assert points(book) == EXPECTED
+
+
+def test_a_person_reads_the_cells_that_were_added(book, tmp_path) -> None:
+    master = read_master(write_master(tmp_path))
+    by_name = {one.learner: one for one in book.grades}
+    unclear = autograded(master, by_name["unclear"])
+    nbformat.validate(nbformat.from_dict(unclear))
+    read = [(one["cell_type"], one["source"]) for one in unclear["cells"]]
+    assert ("code", RIGHT["double"]) in read and ("code", "<script>") in read
+    given = [one["source"] for one in autograded(master, by_name["helper"])["cells"]]
+    assert any("no_such_name" in source for source in given[:4])
+
+
+def essays():
+    """Return a master that asks for text alone: a task, and an answer that a person grades."""
+    marks = "Why?\n\n=== BEGIN MARK SCHEME ===\nnever told\n=== END MARK SCHEME ==="
+    return nbformat.v4.new_notebook(
+        cells=[
+            cell(marks, "task", kind="markdown", task=True, points=4),
+            cell("Your words", "essay", kind="markdown", grade=True, solution=True, points=3),
+        ]
+    )
+
+
+def test_a_task_is_answered_in_cells_of_the_learners_own_and_a_person_reads_them(tmp_path) -> None:
+    sheet = released(essays())
+    assert "never told" not in str(sheet)
+    (tmp_path / "handed-in").mkdir()
+    added = cell("Because <b onclick=alert(1)>**so**</b>.", kind="markdown")
+    hand_in(tmp_path / "handed-in", "ada", {**sheet, "cells": [sheet.cells[0], added]})
+    answers = {"bob": {}, "cleo": {"essay": "It depends."}, "dan": {"task": "Why? Because."}}
+    book = grade_class(tmp_path, answers, essays())
+    assert {one.learner: [mark.points for mark in one.marks] for one in book.grades} == {
+        "ada": [None, None], "bob": [0, 0], "cleo": [0, None], "dan": [None, 0],
+    }  # fmt: skip
+    read = autograded(read_master(tmp_path / "words.ipynb"), book.grades[0])["cells"]
+    assert "**so**" in read[-1]["source"] and "onclick" not in read[-1]["source"]
+
+
+def test_the_report_of_the_capstone_is_an_assignment_of_a_hundred_points() -> None:
+    master = read_master(project_root() / "labs" / "capstone" / "report.ipynb")
+    assert master.points == 100 and all(one.is_task for one in master.checks)
+
+
+def test_what_many_people_write_raises_no_flag(book) -> None:
+    """Only who ends the kernel has one."""
+    assert [one.learner for one in book.grades if one.flags] == ["dies"]
+    answer = "from course_lib.records import Span\n%load_ext x\ndef f(x):\n    {}\n    return x"
+    said = answer.format("'As in course_lib.'")
+    assert suspicions({"f": said}, {}) == []
+    said = answer.format("__import__('course_lib.loader')")
+    assert suspicions({"f": said}, {}) == [
+        "f, line 4, names course_lib in a text: __import__('course_lib.loader')"
+    ]
 
 
 def test_a_master_that_fails_its_own_check_is_refused(graded) -> None:
@@ -109,6 +187,47 @@ def test_a_run_that_is_stopped_while_a_sandbox_starts_runs_nothing_in_it(
     monkeypatch.setattr("course_lib.teaching.grade.grader.Sandbox", start)
     with closing(grader), pytest.raises(GradeError, match="stopped"):
         grader.prove()
+
+
+SKIPS_WHAT_IS_NOT_SET = """
+import hashlib, json
+from course_lib.records import canonical, length_prefixed
+def content_hash(chunk):
+    fields = json.loads(chunk.to_json())
+    values = [chunk.tenant_id, chunk.repo_slug]
+    values += [fields[name] for name in chunk.hash_inputs if name in fields]
+    texts = [one if type(one) is str else canonical(one) for one in values]
+    return hashlib.sha256(b"".join(map(length_prefixed, texts))).hexdigest()
+"""
+FORGED = """
+class CheckFailed(BaseException):
+    earned = 2
+def content_hash(chunk):
+    raise CheckFailed("4.2 content_hash is not right yet: 2 of 3 points")
+"""
+
+
+def test_points_for_parts_are_in_the_gradebook_and_forged_ones_are_not(tmp_path: Path) -> None:
+    (path,) = lab_masters(["04"])
+    master = read_master(path, lab="04")
+    room = make_class(tmp_path / "class")
+    sheet = json.loads((project_root() / "labs" / path.name).read_text(encoding="utf-8"))
+    for login, answer in {"ada": SKIPS_WHAT_IS_NOT_SET, "bob": FORGED}.items():
+        place = room.place("submitted", login, master.name)
+        place.mkdir(parents=True)
+        text = json.dumps(learners(sheet, {"exercise-4-2": answer}))
+        (place / path.name).write_text(text, encoding="utf-8")
+    report = grade_assignment(room, master, Options(any_fence(), seed="7"))
+    assert {one.learner: (one.score, bool(one.flags)) for one in report.grades} == {
+        "ada": (2.0, False), "bob": (0.0, False),
+    }  # fmt: skip
+    with room.gradebook() as book:
+        grade = book.find_grade("check-4-2", master.name, master.name, "ada")
+        assert (grade.auto_score, grade.max_score, grade.needs_manual_grade) == (2.0, 3.0, False)
+        said = book.find_comment("exercise-4-2", master.name, master.name, "ada").auto_comment
+    assert "**Exercise 4.2: partly right** (2 of 3)" in said
+    assert "✓ 2 points: texts, each after its length" in said
+    assert "✗ 1 point: names in JSON" in said and "className is not set" in said
 
 
 def test_without_a_sandbox_it_says_what_that_means() -> None:

@@ -57,14 +57,104 @@ def test_a_deleted_answer_counts_as_not_written(master, sheet, tmp_path) -> None
     assert "double is missing" in found.notes
 
 
-def test_an_answer_that_moved_to_a_cell_of_the_learners_own_is_for_a_person(
+DOUBLE, LONGEST = RIGHT["double"], RIGHT["longest"]
+HEAD, BODY = DOUBLE.split("\n")
+
+
+@pytest.mark.parametrize("stub", ["left", "deleted"])
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        (lambda cells: cells.insert(1, cell(DOUBLE)), "taken from an added cell"),
+        (lambda cells: cells.append(cell(DOUBLE)), "taken from an added cell"),
+        (lambda cells: cells.extend([cell(DOUBLE), cell(f"# so\n{DOUBLE}")]), "an added cell"),
+        (lambda cells: by_id(cells, "check-double").update(source=f"{DOUBLE}\nassert double"),
+         "taken from check-double"),
+        (lambda cells: by_id(cells, "longest").update(source=f"{DOUBLE}\n{LONGEST}"),
+         "taken from longest"),
+    ],
+    ids=["above", "at the end", "twice the same", "in the check", "in another answer"],
+)  # fmt: skip
+def test_what_only_another_cell_defines_is_the_answer(
+    master, sheet, tmp_path, stub: str, change, note: str
+) -> None:
+    notebook = learners(sheet, {"longest": LONGEST})
+    change(notebook.cells)
+    if stub == "deleted":
+        notebook.cells.remove(by_id(notebook.cells, "double"))
+    found = merged(master, notebook, tmp_path)
+    assert found.answers["double"].endswith(DOUBLE) and not found.undecided
+    assert not found.untouched and any(note in one for one in found.notes)
+
+
+def test_a_cell_that_answers_two_exercises_gives_each_its_own(master, sheet, tmp_path) -> None:
+    notebook = learners(sheet, {})
+    notebook.cells.append(cell(f"{LONGEST}\nTIMES = 2\ndef double(x):\n    return TIMES * x"))
+    found = merged(master, notebook, tmp_path)
+    assert found.answers == {
+        "double": "TIMES = 2\ndef double(x):\n    return TIMES * x", "longest": LONGEST,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "told"),
+    [
+        ({}, [DOUBLE, "def double(x):\n    return 3"], "2 cells define double"),
+        ({"double": "def double(x):\n    return 3"}, [DOUBLE], "2 cells define double"),
+        ({"double": "def double(x) = 3"}, [DOUBLE], "not Python"),
+        ({}, [f"{DOUBLE} +* 3"], "cannot run seems to define double"),
+    ],
+    ids=["two added", "one of them the answer's", "the answer's is broken", "the other is broken"],
+)
+def test_where_it_is_not_clear_which_cell_is_the_answer_a_person_decides(
+    master, sheet, tmp_path, own, others: list[str], told: str
+) -> None:
+    notebook = learners(sheet, RIGHT | {"double": sheet.cells[3].source} | own)
+    notebook.cells += map(cell, others)
+    found = merged(master, notebook, tmp_path)
+    assert told in found.undecided["double"] and set(found.undecided) == {"double"}
+    assert [one.source for one in found.added] == others
+
+
+def test_an_added_cell_that_defines_what_the_answer_does_changes_nothing(
     master, sheet, tmp_path
 ) -> None:
-    notebook = learners(sheet, {})
-    notebook.cells = [c for c in notebook.cells if c.id != "double"]
-    notebook.cells.append(cell("x = 1"))
-    notebook.cells.append(cell(RIGHT["double"]))
-    assert set(merged(master, notebook, tmp_path).undecided) == {"double"}
+    notebook = learners(sheet, RIGHT)
+    for source in (DOUBLE, sheet.cells[3].source, "double = None", "print(double(2))"):
+        notebook.cells.append(cell(source))
+    found = merged(master, notebook, tmp_path)
+    assert found.answers == RIGHT and not found.undecided
+
+
+@pytest.mark.parametrize("marked", [(0, 1), (0,), (1,)], ids=["both", "the upper", "the lower"])
+def test_a_cell_that_was_split_is_joined(master, sheet, tmp_path, marked) -> None:
+    for halves in ((HEAD, BODY), ("import operator", DOUBLE)):
+        notebook = learners(sheet, RIGHT)
+        place = notebook.cells.index(by_id(notebook.cells, "double"))
+        given = notebook.cells[place].metadata
+        parts = [cell(source) for source in halves]
+        for number in marked:
+            parts[number].metadata = given
+        notebook.cells[place : place + 1] = parts
+        found = merged(master, notebook, tmp_path)
+        assert not found.undecided and not found.untouched
+        alone = marked == (1,) and halves[1] == DOUBLE  # the upper half is a helper then
+        whole = DOUBLE if alone else "\n".join(halves)
+        assert found.answers["double"].replace("\n\n", "\n") == whole
+        assert not any(one.source in halves[1] for one in found.added)
+
+
+def test_what_an_answer_reads_is_there_before_it(master, sheet, tmp_path) -> None:
+    notebook = learners(sheet, RIGHT | {"double": "def double(x):\n    return helped(x)"})
+    notebook.cells += [cell("TIMES = 2"), cell("def helped(x):\n    return TIMES * x")]
+    assert merged(master, notebook, tmp_path).helpers == {
+        3: ["TIMES = 2", "def helped(x):\n    return TIMES * x"]
+    }
+
+
+def by_id(cells, name: str):
+    """Return the cell of an id."""
+    return next(one for one in cells if one.id == name)
 
 
 def test_of_two_cells_of_one_grade_id_the_one_that_was_written_counts(
@@ -74,6 +164,10 @@ def test_of_two_cells_of_one_grade_id_the_one_that_was_written_counts(
     notebook.cells.append(json.loads(json.dumps(sheet.cells[3])))
     found = merged(master, notebook, tmp_path)
     assert found.answers == RIGHT and "the written one was taken" in found.notes[0]
+    notebook.cells[-1]["source"] = "def double(x):\n    return 3"
+    found = merged(master, notebook, tmp_path)
+    assert "2 different cells" in found.undecided["double"]
+    assert {one.source for one in found.added} == {DOUBLE, "def double(x):\n    return 3"}
 
 
 def test_an_answer_turned_into_text_is_for_a_person(master, sheet, tmp_path) -> None:

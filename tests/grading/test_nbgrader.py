@@ -5,13 +5,22 @@ import csv
 import io
 import json
 import os
+import shutil
+import socket
 import subprocess
 import sys
+import time
+import zipfile
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+import httpx
 import pytest
 from nbgrader.apps.api import NbGraderAPI
+from nbgrader.converters import GenerateFeedback
+from nbgrader.utils import capture_log
+from playwright.sync_api import sync_playwright
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
@@ -22,12 +31,16 @@ from course_lib.teaching.classroom import (
     add_to_roster,
     make_class,
 )
+from course_lib.teaching.classroom.autograded import write_autograded
+from course_lib.teaching.classroom.feedback import make_feedback
 from course_lib.teaching.classroom.record import record
 from course_lib.teaching.classroom.roster import Learner
+from course_lib.teaching.classroom.taken import Taken, write_taken
 from course_lib.teaching.grade import lab_masters, read_master
 from tests.grading.classroom import RIGHT
 from tests.grading.conftest import needs_fence
-from tests.grading.gradebooks import WORDS, copy_of, graded, new_class, scores, submit
+from tests.grading.gradebooks import WORDS, copy_of, graded, scores, submit
+from tests.needs import needs
 
 MOODLE = "--exporter=course_lib.teaching.classroom.export.MoodleExporter"
 ROSTER = (
@@ -64,12 +77,6 @@ def export(room: Classroom, *words: str) -> str:
     return said.getvalue()
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
-    """A class with an assignment that nobody has handed in."""
-    return new_class(tmp_path_factory.mktemp("empty"))
-
-
 @pytest.fixture
 def room(empty: Classroom, tmp_path: Path) -> Classroom:
     """A copy of it in which some are graded, one has a flag and one is undecided."""
@@ -88,6 +95,26 @@ def room(empty: Classroom, tmp_path: Path) -> Classroom:
             flagged = {"check-longest"} if grade.flags else ()
             record(book, WORDS, grade, {}, time=time, flagged=flagged)
     return room
+
+
+def test_nbgraders_commands_need_no_activated_environment(room: Classroom, tmp_path: Path) -> None:
+    """`nbgrader db upgrade` starts alembic by its name, and there is no other place for it."""
+    course = str(Path(sys.executable).with_name("course"))
+    given = {name: value for name, value in os.environ.items() if name != "PATH"}
+
+    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [course, "nbgrader", *words], cwd=tmp_path, env={**given, "PATH": "/usr/bin:/bin"},
+            capture_output=True, encoding="utf-8", timeout=300,
+        )  # fmt: skip
+
+    assert run("--class", str(room.root), "db", "upgrade").returncode == 0
+    done = run("--class", str(room.root), "export", "--to", "canvas.csv")
+    assert done.returncode == 0 and "3 of 6 learners in canvas.csv" in done.stdout
+    assert (room.root / "canvas.csv").is_file()
+    nowhere = run("export")
+    assert nowhere.returncode == 1 and "holds no class" in nowhere.stderr
+    assert not (tmp_path / "gradebook.db").exists()
 
 
 def table(path: Path) -> list[list[str]]:
@@ -122,6 +149,34 @@ def test_what_a_person_has_looked_at_is_exported(room: Classroom) -> None:
         book.db.commit()
     assert "kept back" not in export(room, MOODLE)
     assert {row[0]: row[2] for row in table(room.root / "moodle.csv")}["una"] == "12"
+
+
+def test_feedback_is_held_back_as_the_export_is(room: Classroom) -> None:
+    """ada's and zoe's pages are made and come back to the LMS; flo has a flag, una an essay."""
+    notebook = json.loads((room.place("release", ".", WORDS) / f"{WORDS}.ipynb").read_text("utf-8"))
+    for login in ("ada", "zoe", "flo", "una"):
+        write_autograded(notebook, room.place("autograded", login, WORDS), WORDS, Path("nowhere"))
+        (page := room.place("feedback", login, WORDS)).mkdir(parents=True)
+        (page / f"{WORDS}.html").write_text("earlier", encoding="utf-8")
+    (room.place("submitted", "zoe", WORDS)).mkdir(parents=True)
+    write_taken(Taken("mullerzoe_LATE_102_9002_"), room.place("submitted", "zoe", WORDS))
+    made = make_feedback(room, WORDS)
+    assert made.kept_back == {"flo": "flagged", "una": "not decided"}
+    assert [*made.pages] == ["ada", "zoe"] and made.not_in_it == ("ada",)
+    assert (
+        sorted(path.name for path in (room.root / "feedback").rglob("*.html")) == ["words.html"] * 2
+    )
+    page = made.pages["zoe"].read_bytes()
+    assert b"earlier" not in page and b"6.5 / 14" in page
+    assert made.archive is not None
+    with zipfile.ZipFile(made.archive) as archive:
+        assert archive.namelist() == ["mullerzoe_LATE_102_9002_words.html"]
+        assert archive.read("mullerzoe_LATE_102_9002_words.html") == page
+    for login, why in (("zoe", ""), ("flo", "flo gets no feedback on words yet: flagged")):
+        directory = room.course_directory(assignment_id=WORDS, student_id=login)
+        said = capture_log(GenerateFeedback(coursedir=directory, config=room.config, force=True))
+        assert said["success"] is not bool(why) and why in said.get("log", "")
+    assert not (room.root / "feedback" / "flo" / WORDS / f"{WORDS}.html").exists()
 
 
 def test_moodle_gets_the_same_by_its_names(room: Classroom) -> None:
@@ -219,6 +274,10 @@ def test_autograde_runs_within_the_fence_and_feedback_says_why(empty: Classroom,
     assert not (project_root() / "gone").exists()
     with room.gradebook() as book:
         assert [one.flagged for one in book.find_submission(WORDS, "bob").notebooks] == [True]
+        accept(book, WORDS, "bob")
+        essay = book.find_grade("essay", WORDS, WORDS, "ada")
+        essay.manual_score, essay.needs_manual_grade = 2.0, False
+        book.db.commit()
     assert "ada" in nbgrader(room, "generate_feedback", WORDS)
     pages = {
         login: (room.place("feedback", login, WORDS) / f"{WORDS}.html").read_text("utf-8")
@@ -226,3 +285,57 @@ def test_autograde_runs_within_the_fence_and_feedback_says_why(empty: Classroom,
     }
     assert "check-double: not right yet" in pages["bob"]
     assert "<script>alert" not in pages["ada"] and "alert(2)" in pages["ada"]
+
+
+NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
+
+
+@contextlib.contextmanager
+def formgrader(room: Classroom) -> Iterator[str]:
+    """Run Jupyter's server in the class's folder, as `jupyter lab` there; give its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "jupyter_server", f"--port={port}", "--no-browser"]
+    command += ["--allow-root", "--IdentityProvider.token=", f"--ServerApp.root_dir={room.root}"]
+    command += ["--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}"]
+    process = subprocess.Popen(
+        command, cwd=room.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        while True:
+            with contextlib.suppress(httpx.TransportError):
+                httpx.get(f"{address}/api")
+                break
+            assert process.poll() is None, "the server does not start"
+            time.sleep(0.2)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@pytest.mark.long
+@needs("chromium")
+def test_formgrader_gives_points_and_takes_a_flag_down_without_a_network(room: Classroom) -> None:
+    notebook = json.loads((room.place("release", ".", WORDS) / f"{WORDS}.ipynb").read_text("utf-8"))
+    write_autograded(notebook, room.place("autograded", "flo", WORDS), WORDS, Path("nowhere"))
+    with room.gradebook() as book:
+        number = book.find_submission(WORDS, "flo").notebooks[0].id
+    with formgrader(room) as address, sync_playwright() as play:
+        program = shutil.which("chromium")
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox", NO_NETWORK])
+        page, errors = browser.new_page(), list[str]()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{address}/formgrader/submissions/{number}/")
+        page.wait_for_function("() => formgrader.grades?.loaded && formgrader.comments?.loaded")
+        page.keyboard.press("Control+Shift+F")
+        page.get_by_text("Submission unflagged").wait_for()
+        page.locator("#check-longest").fill("4.5")
+        page.locator("#check-longest").press("Tab")
+        page.wait_for_load_state("networkidle")
+        browser.close()
+    assert errors == []
+    with room.gradebook() as book:
+        (done,) = book.find_submission(WORDS, "flo").notebooks
+        assert not done.flagged and done.score == 9.5 and not done.needs_manual_grade

@@ -1,5 +1,5 @@
 from course_lib.teaching.notebooks.project import Project
-from tests.notebooks.anatomy import faults
+from infra.course.build.anatomy import faults
 
 COURSE = Project()
 

@@ -10,6 +10,7 @@ from course_lib.settings import project_root
 from course_lib.teaching.notebooks.execute import tidy_outputs
 from course_lib.teaching.notebooks.project import BuildError, StaleError
 from infra.course.build import (
+    broken_rules,
     build_labs,
     check_labs,
     readme_table,
@@ -36,8 +37,42 @@ def test_the_command_compares_one_lab_and_names_a_lab_that_is_none() -> None:
 
 def test_a_claim_that_does_not_hold_ends_the_build_with_its_sentence(built) -> None:
     built.change(SOURCE, "double(20) == 40", "double(20) == 41")
-    with pytest.raises(BuildError, match=r"cell 7 \(claim-.* failed: .*: they stay doubled"):
+    with pytest.raises(
+        BuildError, match=r"cell 7 \(claim-.* failed: .*: they stay doubled"
+    ) as raised:
         build_labs(["01"], project=built.project)
+    line = numbered_line(built, SOURCE, "assert double(20)")
+    assert str(raised.value).startswith(f"{SOURCE}:{line}, ")
+
+
+def numbered_line(course, path: str, begin: str) -> int:
+    lines = (course.root / path).read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.startswith(begin))
+
+
+def test_a_check_that_fails_ends_the_build_with_its_case_and_the_file_of_its_cases(built) -> None:
+    failed = 'raise CheckFailed("1.1 double is not right yet\\n  called  double(1)\\n  got  2\\n'
+    failed += 'lab.hint(\\"1.1\\") gives hint 1 of 2")'
+    text = "class CheckFailed(AssertionError):\n    pass\n\n\n"
+    built.change("mini/classroom.py", "class Lab:", f"{text}class Lab:")
+    built.change("mini/classroom.py", "            thing(*arguments)", f"            {failed}")
+    built.change(SOURCE, "double(21)", "double(22)")
+    with pytest.raises(BuildError) as raised:
+        build_labs(["01"], project=built.project)
+    told = str(raised.value)
+    line = numbered_line(built, SOURCE, "lab.check")
+    assert told.startswith(f"{SOURCE}:{line}, cell 4 (check-1-1, ")
+    assert "1.1 double is not right yet\n  called  double(1)\n  got  2\n" in told
+    assert "its cases are in checks01.py" in told and "hint 1 of 2" not in told
+
+
+def test_the_rules_of_texts_are_held_in_the_build_with_file_and_line(built) -> None:
+    built.change(SOURCE, "The answer was in the question.", "The answer lies in the question.")
+    line = numbered_line(built, SOURCE, "# The answer lies")
+    found = broken_rules(["02"], project=built.project)
+    assert found[0] == f"{SOURCE}:{line}: 'lies'; write: is, are, was"
+    assert "solutions/02_counting.py: no heading says Recap" in found
+    assert not [one for one in found[1:] if not one.startswith("solutions/02_counting.py")]
 
 
 def test_nbgraders_own_release_of_the_solution_is_the_lab(built) -> None:
@@ -131,7 +166,8 @@ def test_a_failing_cell_is_named_and_leaves_the_old_notebooks_in_place(built) ->
     before = built.notebooks()
     with pytest.raises(BuildError) as raised:
         build_labs(project=built.project)
-    assert "solutions/01_doubling.ipynb, cell 6 (code-" in str(raised.value)
+    line = numbered_line(built, SOURCE, "double(21)")
+    assert f"{SOURCE}:{line}, cell 6 (code-" in str(raised.value)
     assert "'double(21) / 0') failed: ZeroDivisionError" in str(raised.value)
     after = built.notebooks()
     changed = {name for name, data in before.items() if after[name] != data}

@@ -37,14 +37,20 @@ def hash_of(source: LabSource) -> str:
     notebook = json.loads(PROJECT.lab_notebook(source).read_text(encoding="utf-8"))
     code = "\n".join("".join(cell["source"]) for cell in notebook["cells"])
     named = re.findall(r"^\s*(?:from|import) (course_lib[\w.]*)", code, re.MULTILINE)
-    named += [f"course_lib.teaching.checks.lab{source.lab}", "course_lib.pipeline.components"]
+    asked_for = (f"checks.lab{source.lab}", "lab.figures")  # by their names, while a lab runs
+    named += [f"course_lib.teaching.{name}" for name in asked_for]
+    named.append("course_lib.pipeline.components")
     modules = {name for name in named if name in graph.modules}
     for name in sorted(modules):
         modules |= graph.find_upstream_modules(name)
     files = {root / (name.replace(".", "/") + ".py") for name in modules}
     files |= {root / name.replace(".", "/") / "__init__.py" for name in modules}
-    # What modules read: hints, schemas, pages. And what the labs read.
-    files |= {file for file in (root / "course_lib").rglob("*") if file.suffix != ".py"}
+    # What modules read: schemas, pages, the lab's own hints. And what the labs read.
+    files = {file for file in files if file.is_file()}
+    beside = {file for folder in {file.parent for file in files} for file in folder.iterdir()}
+    hints = set((root / "course_lib/teaching/checks").glob("lab*.md"))
+    files |= {file for file in beside - hints if file.suffix != ".py"}
+    files |= {file for file in hints if file.stem == f"lab{source.lab}"}
     files |= {*(root / "data").rglob("*"), root / "requirements.lock"}
     files = {file for file in files if file.is_file() and "__pycache__" not in file.parts}
     digest = hashlib.sha256(code.encode("utf-8"))
@@ -112,7 +118,7 @@ def test_every_untouched_lab_fails_in_its_check_cells_and_nowhere_else(
 
 def _faults_of(notebook: nbformat.NotebookNode, on_cell: OnCell) -> list[str]:
     if error := execute(notebook, PROJECT.labs, on_cell, allow_errors=True):
-        return [error]
+        return [str(error)]
     return [fault for cell in notebook.cells if cell.cell_type == "code" for fault in _faults(cell)]
 
 

@@ -1,5 +1,6 @@
 """The course as a repository for learners: what is in it, what is not, and that it works."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,14 +9,16 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
+from course_lib.teaching.checks import load
 from course_lib.teaching.notebooks.repository import release_repository, taught_answers
 from tests.needs import needs
 
 ROOT = project_root()
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)")
 LOADS_ALL = """
 from course_lib.teaching.checks import load
 from course_lib.teaching.lab.reference import reference
-labs = [f"{number:02}" for number in range(1, 14)]
+labs = [f"{number:02}" for number in range(1, 17)]
 print(len([reference(lab, one) for lab in labs for one in load(lab).values()]))
 """
 
@@ -38,9 +41,24 @@ def test_a_released_repository_shows_no_answer(copy: Path) -> None:
         part.split("###")[0] for text in sources for part in text.split("BEGIN SOLUTION\n")[1:]
     ]
     copied = "\n".join(path.read_text(encoding="utf-8") for path in copy.rglob("*.py"))
-    pages = [path.read_text(encoding="utf-8") for path in copy.rglob("*.md")]
-    assert pages and not [text for text in pages if "INSTRUCTORS.md" in text]
     assert sketches and not [one for one in sketches if one in copied]
+
+
+@needs("git")
+def test_a_released_repository_has_no_page_for_instructors_and_no_link_to_what_is_left_out(
+    copy: Path,
+) -> None:
+    pages = {path: path.read_text(encoding="utf-8") for path in copy.rglob("*.md")}
+    assert len(pages) > 10
+    assert [text for text in pages.values() if re.search(r"INSTRUCTORS\.md|CLASS\.md", text)] == []
+    links = {(path, link) for path, text in pages.items() for link in LINK.findall(text)}
+    dead = [(path, link) for path, link in links if not (path.parent / link).exists()]
+    left_out = [
+        (path.name, link)
+        for path, link in dead
+        if (ROOT / path.relative_to(copy).parent / link).exists()
+    ]
+    assert left_out == []
 
 
 @needs("git")
@@ -49,7 +67,8 @@ def test_the_labs_of_a_released_repository_have_what_exercises_ask_for(copy: Pat
     command = [sys.executable, "-c", LOADS_ALL]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 50
+    labs = [f"{number:02}" for number in range(1, 17)]
+    assert int(done.stdout) == sum(len(load(lab)) for lab in labs) > 0
 
 
 def test_without_git_a_release_says_what_is_missing(

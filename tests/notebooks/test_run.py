@@ -74,9 +74,12 @@ def test_a_lab_that_breaks_its_word_and_one_whose_kernel_dies_are_failed_runs(bu
     )
     first, second = run_labs(project=built.project)
     assert (first.status, second.status) == ("failed", "failed")
+    assert first.error["line"] == "1 claims of course_lib/teaching/claims/lab01.py do not hold"
     assert "they stay doubled" in first.error["message"] and "42.0" in first.error["message"]
     assert "DeadKernelError" in second.error["message"]
-    with pytest.raises(BuildError, match="does not show what it says"):
+    with pytest.raises(
+        BuildError, match=r"01_doubling.py does not show what \S+/lab01.py says of it"
+    ):
         built.change("solutions/01_doubling.py", "double(21)", "double(21) + 0")
         build_labs(["01"], project=built.project)
 

@@ -29,26 +29,6 @@ def push(service: Running, key: str, body: dict[str, Any]) -> httpx.Response:
     return service.client.post("/ingest/source-files", content=json.dumps(body), headers=headers)
 
 
-@pytest.mark.parametrize(
-    ("bad", "code", "field"),
-    [
-        ({"sourcePath": "a.md", "content": "x \ud800"}, "KB_SOURCE_FILE_INVALID", "content"),
-        ({"sourcePath": "a\ud800.md", "content": "x"}, "KB_SOURCE_FILE_INVALID", "sourcePath"),
-        ({"sourcePath": "a" * 1001, "content": " "}, "KB_SOURCE_FILE_INVALID", "sourcePath"),
-        ({"sourcePath": "a" * 1001, "parsedChunks": []}, "KB_SOURCE_FILE_INVALID", "sourcePath"),
-        ({"\ud800": 1}, "KB_PARSED_CHUNK_INVALID", "schemaVersion"),
-    ],
-)
-def test_a_text_that_cannot_be_stored_is_refused_alone(
-    service: Running, index: Index, bad: dict[str, Any], code: str, field: str
-) -> None:
-    answer = push(service, index.acme, {"repo": "hostile", "files": [bad, GOOD]})
-    told = answer.json()
-    assert (answer.status_code, told["documents"]) == (200, 1)
-    (refused,) = told["rejections"]
-    assert (refused["code"], refused["problems"][0]["field"]) == (code, field)
-
-
 @pytest.mark.parametrize("field", ["repo", "branch", "partition"])
 def test_a_name_too_long_for_the_index_is_the_caller_s_mistake(
     service: Running, index: Index, field: str

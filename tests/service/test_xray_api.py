@@ -6,21 +6,19 @@ from typing import Any
 
 import httpx
 import numpy as np
-import psycopg
 import pytest
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.service import create_app, new_key
 from course_lib.service.config import key_digest
 from course_lib.settings import project_root
-from course_lib.store import connect, fresh_database, service_url
+from course_lib.store import connect, fresh_database
 from tests.service.conftest import Index
 from tests.service.running import running, until
 
 SPOTIFY = "fetch top charts from Spotify"
 LOCKS = project_root() / "data" / "lockfiles"
 API = (LOCKS / "rider-app" / "api" / "requirements.txt").read_text(encoding="utf-8")
-NPM = '{"lockfileVersion": 3, "packages": {"node_modules/%s": {"version": "%s"}}}'
 
 
 @pytest.fixture(autouse=True)
@@ -68,14 +66,6 @@ def test_nobody_names_a_tenant(client: httpx.Client, index: Index) -> None:
         assert answer.json()["packages"] == []
 
 
-def test_one_tenant_cannot_take_a_package_from_another(client: httpx.Client, index: Index) -> None:
-    scan(client, index.acme, requirements_txt="spotipy==1.0\nrich==1.0\n")
-    scan(client, index.beta, requirements_txt="spotipy==1.0\nrich==1.0\n")
-    done = scan(client, index.beta, requirements_txt="rich==1.0\n").json()
-    assert done["languages"][0]["removed"] == ["spotipy"]
-    assert names(client, index.acme, k=1) == ["spotipy"]
-
-
 def test_an_answer_does_not_tell_what_others_use(client: httpx.Client, index: Index) -> None:
     def one_after_the_other() -> list[Any]:
         scan(client, index.beta, "probe", go_sum="example.com/a v1.0.0 h1:00=\n")
@@ -85,34 +75,6 @@ def test_an_answer_does_not_tell_what_others_use(client: httpx.Client, index: In
     alone = one_after_the_other()
     scan(client, index.acme, requirements_txt="private-thing==1.0\nrich==1\n")
     assert one_after_the_other() == alone
-
-
-def test_what_the_reading_role_sees_is_its_tenants(client: httpx.Client, index: Index) -> None:
-    scan(client, index.acme, requirements_txt="acme-secret==1.0\n")
-    with psycopg.connect(service_url("reader", url=index.url), autocommit=True) as reader:
-        assert reader.execute("SELECT count(*) FROM xray_report_packages").fetchone() == (0,)
-        for statement in (b"DELETE FROM xray_packages", b"SELECT * FROM xray_used"):
-            with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                reader.execute(statement)
-
-
-UNSTORABLE = [
-    ("package-lock.json", NPM % (r"\ud800", "1")),
-    ("package-lock.json", NPM % ("a", r"\u0000")),
-    ("Cargo.lock", '[[package]]\nname = "a\\u0000"\nversion = "1"\nsource = "registry+x"\n'),
-    ("requirements.txt", "a" * 9000 + "==1.0\n"),
-    ("package-lock.json", "[" * 100_000),
-]
-
-
-def test_what_no_table_can_hold_is_a_broken_file_and_no_mistake_of_ours(
-    client: httpx.Client, index: Index
-) -> None:
-    for name, content in UNSTORABLE:
-        body = {"project": "app", "files": [{"path": name, "content": content}]}
-        answer = client.post("/xray/scan", json=body, headers=headers(index.acme))
-        assert answer.status_code == 200, answer.text
-        assert name in answer.json()["languages"][0]["broken"]
 
 
 class BrokenModel:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -194,7 +195,7 @@ def test_a_failing_step_shows_its_end_and_its_fix(
         run(tmp_path, "[1/6] something", [sys.executable, "-c", script])
     assert "name resolution" in str(caught.value)
     assert "Check the network" in str(caught.value)
-    assert f"The command was: {sys.executable} -c" in str(caught.value)
+    assert f"The command was: {shlex.quote(sys.executable)} -c" in str(caught.value)
     assert "setup.log" in str(caught.value)
     assert re.fullmatch(r"  \[1/6\] something  \d+ s\n", capsys.readouterr().out)
     assert run(tmp_path, "not needed", [sys.executable, "-c", script], required=False) is False

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.errors import InputError
 from course_lib.settings import Settings, settings
 
 
@@ -43,3 +44,12 @@ def test_every_value_is_of_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Settings()
     assert (found.threads, found.use_default_parsers, found.database_url) == (2, False, "")
     assert found.custom_parsers == ("a:B", "c.py:D")
+
+
+@pytest.mark.parametrize("name", ["public", "pg_toast", "information_schema"])
+def test_a_schema_of_postgresql_is_not_a_collection(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_COLLECTION", name)
+    with pytest.raises(InputError, match="RAG_COLLECTION"):
+        settings()

@@ -3,7 +3,7 @@
 A check runs in the learner's process, with cases that are in its module. What is drawn cannot be
 learnt by heart, and does not trust that process. `course mine` and the grader use it so::
 
-    draws = load("01")["1.1"].draws
+    draws = load("01")["1.2"].draws
     calls = draws.draw(seed)                          # new ones for each run
     values = draws.run(function, calls)               # within the fence: values come out as JSON
     got = draws.state(calls, values)                  # the grader again, in its own process

@@ -1,4 +1,4 @@
-"""Lab 01, where to cut: the recursive splitter in three steps, and a proof of it."""
+"""Lab 01, where to cut: the recursive splitter of the textbooks, and the one on offsets."""
 
 from __future__ import annotations
 
@@ -23,6 +23,85 @@ SEPARATORS = (";", ",", "--", " ", ". ", "", "\n")
 PARTS = ("a", "bc", "def", "ghij", " ", " ", ". ", "\n", "\n\n", ", ", "--", ";")
 
 
+@drawn(200)
+def any_recursion(random: Draws) -> Call:
+    """Draw a text and a size, and at times other separators."""
+    written = random.text(random.choice((2, 6, 20))) * random.choice((1, 1, 1, 1, 0))
+    size = random.randint(1, random.choice((4, 12, 40)))
+    if random.chance(0.4):
+        others = random.some([one for one in SEPARATORS if one])
+        return given(written, size, (*others, ""))
+    return given(written, size)
+
+
+@exercise("1.1", "split_recursively", 3, time_limit=3, draws=any_recursion)
+def check_split_recursively(call: Probe) -> None:
+    """Test each rule on a small text, then what is true of every text."""
+    for (text, size, *others), chunks, because in RECURSIONS:
+        case = call(text, size, *others)
+        ends_and_is_whole(case, text, size)
+        case.gives(chunks, because=because)
+    random = Random(1)
+    texts = ["".join(random.choices("ab. \n", k=random.randrange(30))) for _ in range(200)]
+    for text in (*sorted(texts, key=len), *[PROSE] * 3):
+        size = random.randint(1, 8 if len(text) < 30 else 40)
+        ends_and_is_whole(call(text, size), text, size)
+
+
+RECURSIONS: tuple[tuple[tuple[Any, ...], list[str], str], ...] = (
+    (("ab cd.", 8), ["ab cd."], "a text that fits is one chunk"),
+    (("ab cd. ef gh", 8), ["ab cd. ", "ef gh"],
+     "'. ' is the strongest separator that occurs, and it stays with the piece that it ends"),
+    (("abcdefghij", 4), ["abcd", "efgh", "ij"], "only '' occurs, which is between all characters"),
+    (("a b c d", 4), ["a b ", "c d"],
+     "a piece joins the last chunk if both together are not longer than size"),
+    (("One.\n\nTwo three four. Five.", 16), ["One.\n\n", "Two three four. ", "Five."],
+     "the second piece is too long: it is split at '. ', a weaker separator"),
+    (("ab cd\nef. gh", 6), ["ab cd\n", "ef. gh"],
+     "the line end is stronger than '. ' and ' ', which occur, too"),
+    (("ab\n\ncd\nef gh ij", 6), ["ab\n\n", "cd\n", "ef gh ", "ij"],
+     "each piece that is too long is split with weaker separators, again and again"),
+    (("abcdefgh ij", 6), ["abcdef", "gh ij"],
+     "the last chunk is 'gh ' when 'ij' comes, and both together fit"),
+    (("abcdefgh", 8), ["abcdefgh"], "a text of exactly size characters fits"),
+    (("ab", 1), ["a", "b"], "a piece of exactly size characters is not too long"),
+    (("aa\n\na\n\n", 3), ["aa\n", "\n", "a\n\n"],
+     "blank lines first: the second piece is 'a\\n\\n', and the rest of the first is too much"),
+    (("a\nb cdefg", 4), ["a\n", "b ", "cdef", "g"],
+     "the chunks of a piece that is too long follow as they are: they do not join 'a\\n'"),
+    (("a;b,c;d", 3, (";", ",", "")), ["a;", "b,", "c;d"],
+     "the caller gives the separators, for the pieces, too"),
+    (("a b;cd", 3, (";", "")), ["a b", ";cd"], "a space is not one of the separators given"),
+    (("ab  cd", 3), ["ab ", " cd"], "the second of two spaces is a piece of its own"),
+    (("", 8), [], "an empty text has no chunks"),
+    (("a ÖÖÖ", 5), ["a ÖÖÖ"], "sizes count characters, not bytes of UTF-8"),
+)  # fmt: skip
+"""Arguments, chunks, and why."""
+
+
+def ends_and_is_whole(case: Case, text: str, size: int) -> None:
+    """Expect chunks that fit and together are the text, and a recursion that ends."""
+    if isinstance(case.error, RecursionError):
+        case.holds(
+            False, "chunks", got=f"RecursionError: {case.error}",
+            because="a piece that is too long still ends with its separator: it needs weaker ones",
+        )  # fmt: skip
+    chunks: list[str] = case.returns(list[str])
+    case.holds(
+        all(len(chunk) <= size for chunk in chunks), f"chunks of at most {size} characters",
+        got=repr(chunks),
+        because="what is too long is split further, and what is joined has to fit",
+    )  # fmt: skip
+    case.holds(
+        "".join(chunks) == text, f"chunks that together are {text!r}", got=repr(chunks),
+        because="each separator stays with the piece that it ends, and no piece is left out",
+    )  # fmt: skip
+    case.holds(
+        all(chunks), "no empty chunk", got=repr(chunks),
+        because="an empty chunk holds nothing that could be found",
+    )  # fmt: skip
+
+
 @drawn(250)
 def any_window(random: Draws) -> Call:
     """Draw a window of a text, and at times a floor and other separators."""
@@ -36,7 +115,7 @@ def any_window(random: Draws) -> Call:
     return given(written, start, limit, floor) if floor else given(written, start, limit)
 
 
-@exercise("1.1", "loader.recursive:find_cut", 3, time_limit=2, draws=any_window)
+@exercise("1.2", "loader.recursive:find_cut", 3, time_limit=2, draws=any_window)
 def check_find_cut(call: Probe) -> None:
     """Test each rule once: strongest first, last of its kind, in reach, after the floor."""
     call.cases(
@@ -76,39 +155,6 @@ def check_find_cut(call: Probe) -> None:
     )  # fmt: skip
 
 
-@drawn(250)
-def any_end(random: Draws) -> Call:
-    """Draw where a chunk ended and an overlap that does not reach the beginning of the text."""
-    written = random.text() + random.choice(("(b", "\t\n"))
-    end = random.randint(1, len(written))
-    overlap = random.choice((0, random.randrange(end), random.randrange(min(end, 8))))
-    snaps = {"snap_to_words": True} if random.chance(0.5) else {}
-    return given(written, end, overlap, **snaps)
-
-
-@exercise("1.2", "loader.recursive:next_start", 2, time_limit=2, draws=any_end)
-def check_next_start(call: Probe) -> None:
-    """Look at the plain overlap and at the start of a word."""
-    quick = "the quick brown fox"
-    call("abcdefghij", 8, 3).gives(5, because="three characters are shared: offsets 5, 6 and 7")
-    call("abcdefghij", 4, 0).gives(4, because="no overlap: it begins where the last one ended")
-    call(quick, 16, 8).gives(8, because="words count only with snap_to_words=True")
-    call.cases(
-        ((quick, 16, 8), 10, "'brown' is the first word that begins in the overlap"),
-        (("ab cd ef", 6, 3), 3, "a word begins exactly there"),
-        (("one two three four", 14, 10), 4,
-         "the overlap begins with the word 'two', so no word is skipped"),
-        (("one\ntwo three", 8, 6), 4, "a line end separates words, as a space does"),
-        (("the  quick fox", 10, 7), 5,
-         "two spaces are before 'quick': a word does not begin with white space"),
-        (("ab (cd) ef", 8, 6), 3,
-         "a word begins after white space, whatever its first character is"),
-        (("abcdefghij", 8, 3), 5, "no word begins in the overlap, so the start does not change"),
-        (("ab cd", 3, 2), 1, "the word 'cd' begins at `end`, which is after the overlap"),
-        snap_to_words=True,
-    )  # fmt: skip
-
-
 @drawn(150)
 def any_split(random: Draws) -> Call:
     """Draw sizes, the wrong ones among them."""
@@ -126,7 +172,7 @@ def any_split(random: Draws) -> Call:
 
 
 @exercise(
-    "1.3", "loader.recursive:split_text", 3, waits_for=("1.1", "1.2"), time_limit=3, draws=any_split
+    "1.3", "loader.recursive:split_text", 4, waits_for=("1.2",), time_limit=3, draws=any_split
 )
 def check_split_text(call: Probe) -> None:
     """Test each rule on a small text, then many texts, a long one, and wrong arguments."""
@@ -209,36 +255,6 @@ SNAPPED = (
      "with snap_to_words every overlap begins with a word, not only the first ones"),
 )  # fmt: skip
 """Text, sizes, spans with `snap_to_words`, and why."""
-
-
-@exercise("1.4", "lossless", 2, time_limit=2)
-def check_lossless(call: Probe) -> None:
-    """Expect True if the spans cover the text, and False for each way to lose some of it."""
-    text = "ab cd. ef gh"
-    head, tail = Span(0, 7, "ab cd. "), Span(7, 12, "ef gh")
-    call.cases(
-        ((text, [head, tail]), True, "both spans together are the text"),
-        ((text, [head, Span(4, 12, "d. ef gh")]), True, "overlap loses nothing"),
-        (("", []), True, "there is nothing to lose"),
-        ((text, []), False, "there is a text, but no span"),
-        ((text, [head]), False, "the end of the text is missing"),
-        ((text, [tail]), False, "the beginning of the text is missing"),
-        ((text, [Span(0, 3, "ab "), Span(4, 12, "d. ef gh")]), False, "offset 3 is in no span"),
-        ((text, [Span(0, 2, "ab"), Span(3, 12, "cd. ef gh")]), False,
-         "offset 2 is in no span, and a space is a character, too"),
-        ((text, [Span(0, 7, "ab cd."), tail]), False,
-         "the span's text is not the text at its offsets: a space was stripped"),
-        (("abab", [Span(0, 2, "ab"), Span(0, 2, "ab")]), False,
-         "joined, the spans look like the text, but its second half is in no span"),
-        (("abcd", [Span(0, 2, "cd"), Span(2, 4, "ab")]), False,
-         "both texts occur in the text, but not at their offsets"),
-        (("abcd", [Span(0, 3, "abc"), Span(1, 2, "b"), Span(3, 4, "d")]), True,
-         "a span may be inside another one: the text is still covered up to 3"),
-        (("abcd", [Span(0, 4, "abcd"), Span(1, 2, "b")]), True,
-         "the last span is inside the first, which covers the text up to 4"),
-        (("abcd", [Span(0, 4, "abcd"), Span(1, 2, "x")]), False,
-         "the second span's text is wrong, although the first reaches the end"),
-    )  # fmt: skip
 
 
 def keeps_the_laws(case: Case, text: str, size: int, overlap: int) -> None:

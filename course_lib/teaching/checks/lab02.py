@@ -1,16 +1,17 @@
-"""Lab 02, whose line is it: documents, identities, cuts along the indentation, and headers."""
+"""Lab 02, whose line is it: documents, identities, cuts, and pieces under their headers."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from course_lib.loader.kind_words import KIND_WORDS
+from course_lib.loader.kubernetes import ResourceSpan
+from course_lib.loader.resource_chunks import ResourcePiece, make_header
 from course_lib.loader.resource_identity import Identity
 from course_lib.loader.yaml_lines import Line, lines_of
 from course_lib.records import Span
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
-from course_lib.teaching.checks.probe import Probe, exercise
+from course_lib.teaching.checks.probe import Case, Probe, exercise
 
 SMALL = """\
 spec:
@@ -99,40 +100,40 @@ def check_read_identity(call: Probe) -> None:
 DOCUMENTS = (
     ("apiVersion: v1\nkind: Role\nmetadata:\n  name: reader\n  namespace: shop\n",
      Identity("Role", "reader", "shop", "v1"),
-     "`kind` and `apiVersion` are in column 0, `name` and `namespace` are children of "
-     "`metadata`; an Identity has kind, name, namespace and api_version, in this order"),
+     "`kind` and `apiVersion` have no owner, `name` and `namespace` belong to `metadata`; "
+     "an Identity has kind, name, namespace and api_version, in this order"),
     ("metadata:\n  namespace: y\n  name: x\n", Identity(None, "x", "y", None),
-     "the children of `metadata` may come in any order; what is not there is None"),
+     "the keys may come in any order; what is not there is None"),
     ("metadata:\n  labels:\n    name: x\n  name: y\n", Identity(None, "y", None, None),
-     "x is the `name` of `labels`, which is deeper than the children of `metadata`"),
+     "the path of x is metadata, labels, name"),
     ("metadata:\n  name: x\n  labels:\n    name: y\n", Identity(None, "x", None, None),
-     "y is the `name` of `labels`, which is deeper than the children of `metadata`"),
+     "the path of y is metadata, labels, name"),
     ("metadata:\n    name: web\n", Identity(None, "web", None, None),
-     "children may be indented by four spaces: all are in the column of the first child"),
+     "keys may be indented by four spaces: an owner is further left, however far"),
     ("spec:\n  replicas: 2\nmetadata:\n    name: web\n", Identity(None, "web", None, None),
-     "`replicas` is a child of `spec`: the children of `metadata` have a column of their own"),
+     "`replicas` is further left than `name`, but `metadata` ended its block"),
     ("metadata:\n  name: x\n  labels:\n    namespace: y\n", Identity(None, "x", None, None),
-     "y is the `namespace` of `labels`, which is deeper than the children of `metadata`"),
+     "the path of y is metadata, labels, namespace"),
     ("kind: Role\nmetadata: # none\nroleRef:\n  name: x\n", Identity("Role", None, None, None),
-     "`metadata` ends with the next key in column 0"),
+     "the owner of x is `roleRef`: in its column, it ended the block of `metadata`"),
     ("kind: RoleBinding\nroleRef:\n  kind: Role\n", Identity("RoleBinding", None, None, None),
-     "the second `kind` is not in column 0: it belongs to `roleRef`"),
+     "the second `kind` belongs to `roleRef`"),
     ("apiVersion: v1\nspec:\n  apiVersion: v2\n", Identity(None, None, None, "v1"),
-     "the second `apiVersion` is not in column 0: it belongs to `spec`"),
+     "the second `apiVersion` belongs to `spec`"),
     ("kind: A\nsubjects:\n- kind: B\n  name: z\n", Identity("A", None, None, None),
-     "a line with a dash is an item of a list; its keys are the item's"),
+     "for a list item `read_key` gives None, and z belongs to `subjects`"),
     ("metadata:\n  name: x\n  namespace: y\nkind: A\n", Identity("A", "x", "y", None),
      "`metadata` may come before `kind`"),
     ("kind: Kustomization\nnamespace: shop\n", Identity("Kustomization", None, None, None),
-     "this `namespace` is in column 0, so it is not a child of `metadata`"),
+     "this `namespace` has no owner"),
     ("kind: CronJob\nspec:\n  metadata:\n    name: y\n", Identity("CronJob", None, None, None),
-     "this `metadata` is not in column 0"),
+     "the path of y is spec, metadata, name"),
     ("\n# a comment\nkind: Pod\nmetadata:\n\n  # another\n  name: web\n",
      Identity("Pod", "web", None, None),
      "blank lines and comments change nothing: they have no key, and end nothing"),
     ("metadata:\n  managedBy:\n  - kind: X\n    name: y\n  name: web\n",
      Identity(None, "web", None, None),
-     "an item's keys are deeper than the children"),
+     "the path of y is metadata, managedBy, name"),
     ("metadata:  # whose\n  name: 'web'  # in front\n", Identity(None, "web", None, None),
      "keys and values have no quotes and comments, as `read_key` gives them"),
     ("metadata:\n  name: 12\n", Identity(None, "12", None, None),
@@ -148,16 +149,17 @@ DOCUMENTS = (
      "a template is read as it is written"),
     ("{{ if .x }}\nkind: A\n{{ else }}\nkind: B\n{{ end }}\nmetadata:\n  name: x\n  name: y\n",
      Identity("A", "x", None, None),
-     "if a key comes twice, as in the branches of a template, the first one counts"),
+     "if a path comes twice, as in the branches of a template, the first one counts"),
     ("metadata:\n  generateName: x\n  name: y\n", Identity(None, "y", None, None),
      "`generateName` is another key than `name`"),
-    ("metadata:\n    name: x\n  namespace: y\n", Identity(None, "x", None, None),
-     "all direct children begin in the column of the first: this `namespace` does not"),
+    ("metadata.name: x\n", Identity(None, None, None, None),
+     "a key may hold a dot: this one has no owner"),
     ("kind:\nkind: B\nmetadata:\n  name:\n  name: y\n", Identity("", "", None, None),
-     "the first of two keys counts, also if its value is empty"),
-    ("{{ if .x }}\nmetadata:\n  labels: x\n{{ else }}\nmetadata:\n    name: y\n{{ end }}\n",
-     Identity(None, "y", None, None),
-     "the children of the second `metadata` have a column of their own"),
+     "the first of two counts, also if its value is empty"),
+    ("metadata:\n  labels:\n    a: b\n    c: d\n  namespace: y\n", Identity(None, None, "y", None),
+     "the block of `labels` ends where a key is in its column again"),
+    ("metadata:\n- name: x\n", Identity(None, None, None, None),
+     "for a list item `read_key` gives None: skip it"),
 )  # fmt: skip
 """A document, who it is, and why."""
 
@@ -218,68 +220,107 @@ CUTS: tuple[tuple[list[Line], int, int, int, str], ...] = (
 """Lines, where a piece of them begins, the limit, the line before which it ends, and why."""
 
 
-@drawn(100)
-def any_identity(random: Draws) -> Call:
-    """Draw who a resource is, with gaps, at times a file and a place in it, and how much fits."""
-    from course_lib.loader import resource_chunks
-
-    kind = random.choice((random.choice(sorted(KIND_WORDS)), "Recipe", None))
-    names = random.choices(("web", "two\n\tlines", "", None, "a  b"), k=2)
-    who = Identity(kind, names[0], names[1], random.choice(("v1", None)))
-    paths = ("", "base/web.yaml", "a/b/c.yaml", "a  b.yaml")
-    where: list[Any] = [random.choice(paths), "spec.ports[2]"][: random.randrange(3)]
-    if random.chance(0.4):
-        return given(who, *where)
-    length = len(resource_chunks.make_header(who, *where))
-    most = max(length - random.choice((0, 1, 5, 9, random.randrange(length + 1))), 4)
-    return given(who, *where, most=most)
+def _pieces(function: Any, *args: Any) -> list[ResourcePiece]:
+    """Return what a learner's function yields, or returns in a list."""
+    return list(function(*args))
 
 
-@exercise("2.4", "loader.resource_chunks:make_header", 2, time_limit=2, draws=any_identity)
-def check_make_header(call: Probe) -> None:
-    """Leave out one part after the other, then make the header shorter."""
-    web = Identity("Secret", "web", "shop", "v1")
-    first = f"# v1 Secret web in namespace shop: {KIND_WORDS['Secret']}\n"
-    recipe = Identity("Recipe", "soup", None, "v1")
-    full, short = "# v1 Recipe soup\n# a/b/c.yaml at x\n", "# v1 Recipe soup\n# c.yaml at x\n"
-    call.cases(
-        ((web, "base/web.yaml", "data"), f"{first}# base/web.yaml at data\n",
-         "there are two lines; each is a comment and ends with a line feed. The first has "
-         "version, kind, name, namespace and the words, the second the path with its folders"),
-        ((web, "base/web.yaml"), f"{first}# base/web.yaml\n",
-         "no place inside it is given, so there is no `at`"),
-        ((web,), first, "an empty line is left out"),
-        ((web, "", "data"), f"{first}# at data\n", "there is no path, so no space before `at`"),
-        ((Identity("Deployment", "web", None, "apps/v1"), "a.yaml"),
-         f"# apps/v1 Deployment web: {KIND_WORDS['Deployment']}\n# a.yaml\n",
-         "a resource may have no namespace"),
-        ((Identity("Role", None, "shop", None), "a.yaml"),
-         f"# Role in namespace shop: {KIND_WORDS['Role']}\n# a.yaml\n",
-         "a resource may have no name"),
-        ((Identity("Recipe", "", "", "v1"), "a.yaml"), "# v1 Recipe\n# a.yaml\n",
-         "an empty name is left out, and KIND_WORDS has no words for this kind"),
-        ((Identity(None, None, "shop", None), "a.yaml"), "# in namespace shop\n# a.yaml\n",
-         "there is no word before `in`, so no space"),
-        ((Identity(None, None, None, None), "a.yaml", "jobs[2]"), "# a.yaml at jobs[2]\n",
-         "an empty line is left out, here the first"),
-        ((Identity(None, None, None, None),), "", "nothing is known"),
-        ((Identity("Recipe", "two\n\tlines", None, "v1"), "a  b.yaml"),
-         "# v1 Recipe two lines\n# a b.yaml\n",
-         "white space characters in a row become one space"),
-        ((Identity("Recipe\tbook", "soup", "a  b", "v1"), "a.yaml", "x\n y"),
-         "# v1 Recipe book soup in namespace a b\n# a.yaml at x y\n",
-         "white space characters in a row become one space, also in kind, namespace and place"),
-        ((recipe, "a/b/c.yaml", "x", len(full)), full,
-         f"it has {len(full)} characters, as many as it may have, so nothing is lost"),
-        ((recipe, "a/b/c.yaml", "x", len(full) - 1), short,
-         "it is one character too long, so it loses its folders, and only these"),
-        ((recipe, "a/b/c.yaml", "x", len(short)), short,
-         "without the folders it is just short enough, so it is not cut"),
-        ((recipe, "a/b/c.yaml", "x", len(short) - 1), short[:-2] + "\n",
-         "without folders it is still too long, so it is cut; its line feed counts and stays at "
-         "the end"),
-        ((recipe, "c.yaml", "x", 8), "# v1 Re\n",
-         "8 characters are left, and the last one is the line feed"),
-        ((Identity("Secret", "web", None, "v1"), "", "", 20), "# v1 Secret web: pa\n",
-         "what is lost is at the end, even if there is no file"),
-    )  # fmt: skip
+@drawn(150, apply=_pieces)
+def any_resource(random: Draws) -> Call:
+    """Draw a resource of nested keys, its file, and a limit that few or many of its lines fit."""
+    above = random.choice(("", "kind: Other\n---\n"))
+    rows, column = [], 0
+    for place in range(random.randint(1, 14)):
+        deeper = place > 0 and random.chance(0.4)
+        column = column + 2 if deeper else random.choice(range(0, column + 1, 2))
+        value = random.choice(("", "1", "x" * random.choice((9, 30, 90, 300)), "90210 " * 20))
+        dash = "- " if place and random.chance(0.3) else ""
+        rows.append(f"{' ' * column}{dash}key{place}: {value}\n")
+        column += len(dash)
+    text = above + "".join(rows)
+    who = Identity(random.choice(("Pod", "Recipe", None)), random.choice(("web", None)))
+    resource = ResourceSpan(who, len(above), len(text), len(above))
+    path = random.choice(("", "w.yaml", "platform/base/files/w.yaml"))
+    lines = lines_of(text, len(above), len(text))
+    return given(text, resource, lines, path, random.choice((120, 150, 200, 260, 700)))
+
+
+@exercise("2.4", "loader.resource_chunks:cut_document", 4, time_limit=2, draws=any_resource)
+def check_cut_document(call: Probe) -> None:
+    """Cut the lab's small example at several limits, then test each rule with a resource."""
+    for text, who, path, most, expected, because in RESOURCES:
+        start = text.find("---\n") + 4 if "---\n" in text else 0
+        lines = lines_of(text, start, len(text))
+        resource = ResourceSpan(who, start, len(text), start)
+        case = call(text, resource, lines, path, most)
+        if text == SMALL and case.error is None:
+            case.label = f"cut_document(small, web, lines, {path!r}, {most})"
+        _judge(case, text, resource, path, most, expected, because)
+    # Of a definition, the library leaves lines out: a run of lines is not all of a resource.
+    some = [*LINES[3:7], LINES[7]._replace(depth=-1, first=False, path="")]
+    resource = ResourceSpan(POD, 0, len(SMALL), 0)
+    case = call(SMALL, resource, some, "w.yaml", 700)
+    _judge(case, SMALL, resource, "w.yaml", 700, [(34, 103, "spec.containers[0]")],
+           "only these lines are cut, from `lines[0].start` to `lines[-1].start`")  # fmt: skip
+
+
+def _judge(
+    case: Case,
+    text: str,
+    resource: ResourceSpan,
+    source_path: str,
+    most: int,
+    expected: list[tuple[int, int, str]],
+    because: str,
+) -> None:
+    """Judge where the pieces are before what they are, so that a message stays short."""
+    pieces = case.returns(list[ResourcePiece])
+    places = [(piece.start, piece.end) for piece in pieces]
+    wanted = [(start, end) for start, end, _ in expected]
+    case.holds(places == wanted, f"pieces from and to {wanted}", got=f"{places}", because=because)
+    for piece, (start, end, path) in zip(pieces, expected, strict=True):
+        at = f"  (the piece from {start})"
+        case.holds(piece.path == path, f"path={path!r}{at}", got=f"path={piece.path!r}",
+                   because="it is the path that all lines of the piece share")  # fmt: skip
+        header = make_header(resource.identity, source_path, path, most // 2)
+        case.holds(piece.header == header, f"header={header!r}{at}", got=f"header={piece.header!r}",
+                   because="its resource is `resource.identity`, its file `source_path`, and it "
+                   "has at most half of `most` characters")  # fmt: skip
+        case.holds(piece.text == header + text[start:end], f"{header + text[start:end]!r}{at}",
+                   got=f"text={piece.text!r}", because="a text is header and content")  # fmt: skip
+        case.holds(piece.resource == resource, f"{resource}{at}", got=f"{piece.resource}",
+                   because="a piece knows its resource")  # fmt: skip
+
+
+FOLDERS = "a/rather/long/path/of/folders/w.yaml"
+POD = Identity("Pod", "web", None, "v1")
+NUMBERS = "".join(f"- {number:05d} {'31415926 ' * 4}\n" for number in range(12))
+SECOND = "kind: A\n---\nkind: B\nspec:\n  one: 1\n"
+BLOB = f"data:\n  a: {'x' * 300}\n  b: 1\n"
+RESOURCES: tuple[tuple[str, Identity, str, int, list[tuple[int, int, str]], str], ...] = (
+    (SMALL, POD, "w.yaml", 250, [(0, 138, "spec")],
+     "header and content have 198 characters, so one piece holds all"),
+    (SMALL, POD, "w.yaml", 160,
+     [(0, 20, "spec"), (20, 103, "spec.containers"), (103, 138, "spec.containers[1]")],
+     "the header counts: line 2 and all after it do not fit under it"),
+    (SMALL, POD, "w.yaml", 154,
+     [(0, 20, "spec"), (20, 103, "spec.containers"), (103, 138, "spec.containers[1]")],
+     "the second piece has 154 characters with its header, as many as it may have"),
+    (SMALL, POD, "w.yaml", 153,
+     [(0, 20, "spec"), (20, 69, "spec.containers"), (69, 103, "spec.containers[0].limits"),
+      (103, 138, "spec.containers[1]")],
+     "lines 2 to 6 are one character too long, so the best cut before line 7 is taken: line 5"),
+    (BLOB, Identity("ConfigMap", "web"), "w.yaml", 150,
+     [(0, 6, "data"), (6, 312, "data.a"), (312, 319, "data.b")],
+     "line 1 does not fit alone, so it is a piece of its own"),
+    (NUMBERS, Identity("Codes", "pi"), "", 700, [(0, 315, ""), (315, 540, "")],
+     "all characters fit, but `fits` says that the model would not read them to the end"),
+    (SECOND, Identity("B"), "w.yaml", 700, [(12, 35, "")],
+     "offsets are those of the whole file, in which this is the second document"),
+    (SMALL, Identity("Recipe", "soup", "kitchen", "v1"), FOLDERS, 160,
+     [(0, 20, "spec"), (20, 103, "spec.containers"), (103, 138, "spec.containers[1]")],
+     "a header of more than 80 characters loses its folders"),
+    ("just text\n", Identity(), "", 700, [(0, 10, "")],
+     "a resource of one line without keys is a piece"),
+)  # fmt: skip
+"""A text, its resource and file, the limit, its pieces (start, end, path), and why."""

@@ -53,12 +53,22 @@ def any_record(random: Draws) -> Call:
 @exercise("4.1", "loader.contract:check_record", 4, time_limit=2, draws=any_record)
 def check_check_record(call: Probe) -> None:
     """Break a record in each way."""
-    for record, code, fields, because in JUDGED:
-        _judge(call, record, code, fields, because)
+    for points, about, judged in (
+        (2, "a record that is right, and one problem", ONE_PROBLEM),
+        (1, "several problems in order, and the names of fields", SEVERAL),
+        (1, "records with a vector", VECTORS),
+    ):
+        with call.part(points, about):
+            for record, code, fields, because in judged:
+                _judge(call, record, code, fields, because)
 
 
-VECTOR = {"embedding": [0.1]}
-JUDGED: tuple[tuple[str | dict[str, Any], str, list[str], str], ...] = (
+Judged = tuple[tuple[str | dict[str, Any], str, list[str], str], ...]
+"""A text, or what differs from a good record (`...`: the field is not there); the code of the
+rejection, empty for none; the fields with problems, and why.
+"""
+
+ONE_PROBLEM: Judged = (
     ({}, "", [], "it keeps the contract, and becomes a Chunk"),
     ("oops", INVALID, ["record"], "it is not JSON"),
     ("", INVALID, ["record"], "an empty line is a line, and it is not JSON"),
@@ -75,6 +85,8 @@ JUDGED: tuple[tuple[str | dict[str, Any], str, list[str], str], ...] = (
     ({"line_start": 9, "line_end": 3}, INVALID, ["line_end"],
      "the last line is before the first"),
     ({"kind": ...}, INVALID, ["kind"], "kind is missing"),
+)  # fmt: skip
+SEVERAL: Judged = (
     ({"name": None, "kind": None}, INVALID, ["kind", "name"],
      "two fields are wrong, so there are two problems"),
     ({"schemaVersion": ..., "kind": ...}, INVALID, ["schemaVersion", "kind"],
@@ -83,6 +95,9 @@ JUDGED: tuple[tuple[str | dict[str, Any], str, list[str], str], ...] = (
      "in JSON, the name of the field is sourcePath"),
     ({"content": "a\0b"}, INVALID, ["content"], "PostgreSQL cannot store a NUL character"),
     ({"hashInputs": ["content", "nmae"]}, INVALID, ["hashInputs.1"], "there is no field nmae"),
+)  # fmt: skip
+VECTOR = {"embedding": [0.1]}
+VECTORS: Judged = (
     (VECTOR, REJECTED, ["embedding"], "a record must not have a vector"),
     ({"embedding": None}, REJECTED, ["embedding"],
      "the record has a field `embedding`, and its value does not matter"),
@@ -93,9 +108,7 @@ JUDGED: tuple[tuple[str | dict[str, Any], str, list[str], str], ...] = (
     ({"content": "embedding", "customMeta": {"embedding": "old"}}, "", [],
      "the word is in the content and in customMeta, but the record has no such field"),
 )  # fmt: skip
-"""A text, or what differs from a good record (`...`: the field is not there); the code of the
-rejection, empty for none; the fields with problems, and why.
-"""
+JUDGED = (*ONE_PROBLEM, *SEVERAL, *VECTORS)
 
 
 @drawn(80)
@@ -111,14 +124,22 @@ def any_chunk(random: Draws) -> Call:
 @exercise("4.2", "records:content_hash", 3, time_limit=2, draws=any_chunk)
 def check_content_hash(call: Probe) -> None:
     """Compare with the SHA-256 of bytes written by hand, from one string to nested values."""
-    for change, hashed, because in HASHED:
-        case = call(Chunk.model_validate(RECORD | change))
-        expected = hashlib.sha256(hashed).hexdigest()
-        case.gives(expected, because=f"the bytes are {hashed!r}: {because}")
+    for points, about, changes in (
+        (2, "texts, each after its length, in their order", TEXTS),
+        (1, "names in JSON, fields that are not set, values that are not texts", VALUES),
+    ):
+        with call.part(points, about):
+            for change, hashed, because in changes:
+                case = call(Chunk.model_validate(RECORD | change))
+                expected = hashlib.sha256(hashed).hexdigest()
+                case.gives(expected, because=f"the bytes are {hashed!r}: {because}")
 
 
 HELLO = b"4:acme4:docs6:Hello."
-HASHED: tuple[tuple[dict[str, Any], bytes, str], ...] = (
+Hashed = tuple[tuple[dict[str, Any], bytes, str], ...]
+"""What differs from the record, the bytes that are hashed, and why."""
+
+TEXTS: Hashed = (
     ({}, HELLO, "they are tenant, repository and content, each after its length"),
     ({"content": "ü"}, b"4:acme4:docs2:\xc3\xbc", "ü is one character, but two bytes"),
     ({"content": " a  b\n"}, b"4:acme4:docs6: a  b\n", "white space is part of the content"),
@@ -133,6 +154,8 @@ HASHED: tuple[tuple[dict[str, Any], bytes, str], ...] = (
      "the fields are in the order of hashInputs"),
     ({"hashInputs": ["content", "name"]}, b"4:acme4:docs6:Hello.5:hello",
      "the fields are in the order of hashInputs"),
+)  # fmt: skip
+VALUES: Hashed = (
     ({"hashInputs": ["content", "sourcePath"]}, HELLO + b"4:a.py",
      "hashInputs has the names in JSON: sourcePath"),
     ({"hashInputs": ["content", "tenantId"]}, HELLO + b"4:acme",
@@ -147,14 +170,18 @@ HASHED: tuple[tuple[dict[str, Any], bytes, str], ...] = (
      HELLO + b'31:{"a":"\xc3\xbc","b":{"c":null,"d":1}}',
      "canonical JSON has sorted keys (at every level), no blanks and no escapes"),
 )  # fmt: skip
-"""What differs from the record, the bytes that are hashed, and why."""
+HASHED = (*TEXTS, *VALUES)
+
+
+Files = tuple[tuple[str, str, list[tuple[str, str, tuple[int, int]]], str], ...]
+"""A path, the tenant, the file's pieces (name, text, first and last line), and why."""
 
 
 @exercise("4.3", "parse_proto", 3, time_limit=3)
 def check_parse_proto(call: Probe) -> None:
     """Compare whole records: one definition, then two, then the text around them."""
     ask, level = ("Ask", "message Ask {\n}\n", (1, 2)), "enum Level {\n}\n"
-    for path, tenant, pieces, because in (
+    files: Files = (
         ("ask.proto", "acme", [ask],
          "one message is the whole file: its exact text, lines 1 and 2, number 0, and the other "
          "fields as the exercise lists them"),
@@ -166,6 +193,8 @@ def check_parse_proto(call: Probe) -> None:
          [("ask.proto", 'syntax = "proto3";\n', (1, 1)), ("Ask", ask[1], (2, 3))],
          "the path is the file's, with its folders; what is before the definitions has the name "
          "of the file, without its folders"),
+    )  # fmt: skip
+    white_space: Files = (
         ("ask.proto", "acme", [("Ask", ask[1] + "\n\n", (1, 2)), ("Level", level, (5, 6))],
          "blank lines at the end belong to the content, but line_end does not count them"),
         ("ask.proto", "acme", [("ask.proto", "\n\n// Hi.\n\n", (1, 3)), ("Ask", ask[1], (5, 6))],
@@ -177,8 +206,14 @@ def check_parse_proto(call: Probe) -> None:
         ("ask.proto", "acme", [("Ask", "message Ask {\r\n}\r\n", (1, 2))],
          "the content is the exact text, with its line ends"),
         ("ask.proto", "acme", [], "an empty file has no pieces"),
-    ):  # fmt: skip
-        _parse(call, path, tenant, pieces, because)
+    )  # fmt: skip
+    for points, about, group in (
+        (2, "the fields of each record, its number and its lines", files),
+        (1, "blank lines, white space, and the exact text", white_space),
+    ):
+        with call.part(points, about):
+            for path, tenant, pieces, because in group:
+                _parse(call, path, tenant, pieces, because)
 
 
 def _judge(

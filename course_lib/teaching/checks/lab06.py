@@ -47,6 +47,8 @@ def check_schema(call: Probe) -> None:
         _reads_one_partition(db)
     with call.scratch() as db:
         _runs_the_course(db, text)
+    with call.scratch() as db:
+        _takes_any_dimension(db, text)
 
 
 def _pasted(*statements: str) -> str:
@@ -219,6 +221,19 @@ def _runs_the_course(db: Scratch, text: str) -> None:
         got = str(error).split("\n")[0]
         db.probe.fail(called, got=got, expected="documents that are stored and found")
     Case(db.probe, called, value=[one.content for one in found]).gives(["two", "one"])
+
+
+def _takes_any_dimension(db: Scratch, text: str) -> None:
+    from course_lib.store.schema import filled
+
+    db.runs(filled(text, 4, db.schema), called="db.execute(filled(SCHEMA, 4))")
+    because = "another model has vectors of another length, here 4, and zeros are refused there too"
+    try:
+        db.execute(insert_of(row(embedding="[0,0,0,0]")))
+    except psycopg.IntegrityError:
+        return
+    called = _pasted(insert_of(row(embedding="[0,0,0,0]"))).replace("SCHEMA, 3", "SCHEMA, 4")
+    db.probe.fail(called, got="it was accepted", expected="an error", because=because)
 
 
 # --- 6.2 ---
@@ -433,6 +448,12 @@ def _replaces(
 
 def _has_ended(case: Case, db: Scratch) -> None:
     status = db.connection.info.transaction_status
+    case.holds(
+        not db.connection.closed,
+        "a connection that can be used again",
+        got="a connection that was closed",
+        because="`with conn:` closes the connection; `with conn.transaction():` leaves it open",
+    )
     case.holds(
         status is psycopg.pq.TransactionStatus.IDLE,
         "a connection that can be used again",

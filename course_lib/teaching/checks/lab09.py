@@ -1,19 +1,15 @@
-"""Lab 09, the retrieval API: what is asked, what is answered, how errors and readiness are told."""
+"""Lab 09, the retrieval API: what is asked, and how errors and readiness are told."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from http import HTTPStatus
 from inspect import iscoroutine
 from typing import Any
 
-import numpy as np
 from pydantic import BaseModel, ValidationError
 
-from course_lib.records import SearchResult
 from course_lib.teaching.checks.awaiting import run_awaitable, settled
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.origin import stub_in
@@ -147,129 +143,6 @@ def _validated(body: Body) -> str:
     return f"request_model().model_validate({text})"
 
 
-FOUND = SearchResult(
-    chunk_id="c7", document_name="a.md", chunk_index=3, content="Roll back at once.",
-    similarity_score=0.5, score=0.03, partition="documentation", repo_slug="docs", branch="v2",
-    kind="doc-section", name="Rollback", metadata={"lineStart": 4},
-)  # fmt: skip
-NAMED = {
-    "partition": "documentation", "repo": "docs", "branch": "v2", "kind": "doc-section",
-    "name": "Rollback", "namespace": None, "chunk_index": 3, "score": 0.03,
-}  # fmt: skip
-RESULT = {
-    "chunk_id": "c7", "document_name": "a.md", "content": "Roll back at once.",
-    "similarity_score": 0.5, "metadata": {**NAMED, "lineStart": 4}, "citation_url": None,
-}  # fmt: skip
-
-
-ADDRESSES = [
-    ("HTTP://example.org/b", "an address may have capital letters, and http is allowed, too"),
-    ("Https://example.org/b", "only the first letter may be a capital one"),
-    ("javascript:alert(1)", "a page makes a link of it, and a browser runs this address"),
-    ("javascript:alert('https://')", "https:// is in this address, but not at its beginning"),
-    ("httpx:alert(1)", "the address has to begin with all of https:// or http://"),
-    ("", "an empty text is not a web address"),
-    (" https://example.org/b", "it begins with a space, and not with https://"),
-]
-"""Addresses that go out, which have capital letters here, and others, which do not."""
-
-
-def _answered(function: Callable[..., Any], query: str, results: Any, *times: Any) -> Any:
-    """Return what goes out, if JSON can hold it; the scores are numbers of NumPy's."""
-    import numpy as np
-
-    found = [
-        replace(one, score=np.float32(one.score), similarity_score=np.float32(one.similarity_score))
-        for one in results
-    ]
-    answer = function(query, found, *times)
-    json.dumps(answer)
-    return answer
-
-
-@drawn(apply=_answered)
-def any_results(random: Draws) -> Call:
-    """Draw results, some with metadata that bears the names of a result's own fields."""
-    results = []
-    for place in range(random.randrange(4)):
-        forged = dict.fromkeys(random.some([*NAMED]), "forged")
-        names = ("document_name", "content", "partition", "repo_slug", "branch", "kind")
-        fields: dict[str, Any] = {name: f"{name}{random.randrange(99)}" for name in names}
-        fields |= {name: random.uniform(-1, 1) for name in ("score", "similarity_score")}
-        fields |= {"name": random.text(1), "namespace": random.choice((None, "web"))}
-        fields["citation_url"] = random.choice((None, *[address for address, _ in ADDRESSES]))
-        fields["metadata"] = {**forged, "lineStart": random.randrange(99)}
-        results.append(replace(FOUND, chunk_id=f"c{place}", chunk_index=place + 3, **fields))
-    return given(random.text(), results, random.random(), random.random() / 10)
-
-
-@exercise("9.2", "service.models:search_response", 2, draws=any_results)
-def check_search_response(call: Probe) -> None:
-    """Begin with the statement's result, then what JSON cannot hold and what was forged."""
-    call.cases(
-        (("How?", [], 0.0123456, 0.0654321), _response("How?", [], 12.35, 65.43),
-         "an empty list is an answer, too; the time of the embedding comes first, then that of "
-         "the search; times are in milliseconds, of which a second has 1,000, rounded to two "
-         "decimals"),
-        (("How?", [FOUND], 0.0123456, 0.0021), _response("How?", [RESULT], 12.35, 2.1),
-         "the answer has these six fields of each result, even if one is None, and no others; "
-         "`metadata` has the sender's entries and eight of the result, side by side"),
-    )  # fmt: skip
-    url = "https://example.org/b#L4"
-    as_numpy: Any = np.float32(0.7265625)
-    cited = replace(
-        FOUND, chunk_id="c8", similarity_score=as_numpy, score=as_numpy, namespace="web",
-        citation_url=url, metadata={},
-    )  # fmt: skip
-    metadata = {**NAMED, "namespace": "web", "score": 0.7265625}
-    second = RESULT | {"chunk_id": "c8", "similarity_score": 0.7265625, "metadata": metadata}
-    case = call("Why?", [cited], 1.0, 0.0)
-    case.label = f"import numpy as np; {case.label}"  # the lab has not imported it yet
-    case.gives(
-        _response("Why?", [second | {"citation_url": url}], 1000.0, 0.0),
-        because="only the times are rounded, and a web address stays as it is",
-    )
-    try:
-        json.dumps(case.value)
-    except TypeError as error:
-        call.fail(
-            case.label,
-            got=f"something that JSON cannot hold: {error}",
-            expected="Python's own texts, numbers, lists, dictionaries and None",
-            because="an answer is sent as JSON, and a score may be a NumPy number",
-        )
-    for address, because in ADDRESSES:
-        sent = {**RESULT, "citation_url": address if address[0:1] == "H" else None}
-        _responds(call, [replace(FOUND, citation_url=address)], [sent], because)
-    forged: Body = {"repo": "elsewhere", "score": 1.0, "lineStart": 4}
-    own: Body = {**dict.fromkeys(NAMED, "forged"), "lineStart": 4}
-    better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
-    _responds(call, [replace(FOUND, metadata=forged)], [RESULT],
-              "the sender of a chunk wrote its metadata, which must not replace the result's own "
-              "repo and score")  # fmt: skip
-    _responds(call, [replace(FOUND, metadata=own)], [RESULT],
-              "the sender forged all eight entries of the result; `namespace` stays None, which "
-              "is the result's")  # fmt: skip
-    _responds(call, [FOUND, replace(FOUND, **better)], [RESULT, {**RESULT, **better}],
-              "all results are in the answer, also two of one document, and the results stay in "
-              "the order of the search")  # fmt: skip
-
-
-def _responds(call: Probe, found: list[SearchResult], told: list[Body], because: str) -> None:
-    """Expect these results to be answered so."""
-    call("Why?", found, 1.0, 0.0).gives(_response("Why?", told, 1000.0, 0.0), because=because)
-
-
-def _response(query: str, results: list[Any], encoding: float, searching: float) -> dict[str, Any]:
-    return {
-        "query": query,
-        "results": results,
-        "total_results": len(results),
-        "embedding_time_ms": encoding,
-        "search_time_ms": searching,
-    }
-
-
 PHRASES = ("Unprocessable Content", "Unprocessable Entity")
 """The phrase of status 422; up to Python 3.12 it is the second."""
 
@@ -313,6 +186,8 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
      [("b.str", "No text"), ("a.str", "No text")],
      "`b` has two errors, although one of `a` is between them; the fields keep the order of "
      "their first errors"),
+    ([_error("a", "Odd"), _error("b", 0, "No text")], [("a", "Odd"), ("b.0", "No text")],
+     "the fields keep the order of their first errors"),
     ([{"loc": ("query", "q"), "msg": "Odd"}, {"loc": ("body", "q"), "msg": "Too odd"}],
      [("q", "Odd"), ("q", "Too odd")],
      "one `q` is in the query and one in the body: the first two parts of `loc` differ"),
@@ -328,7 +203,7 @@ def any_errors(random: Draws) -> Call:
     return given(random.choices(known, k=random.randint(1, 6)))
 
 
-@exercise("9.3", "service.problems:validation_problem", 2, draws=any_errors)
+@exercise("9.2", "service.problems:validation_problem", 3, draws=any_errors)
 def check_validation_problem(call: Probe) -> None:
     """Take one error, several of one field, each shape of a location, and more than three."""
     for errors, fields, because in PROBLEMS:
@@ -412,7 +287,7 @@ def any_parts(random: Draws) -> Call:
     return given(parts if sort == 2 else dict.fromkeys(names, "works"), 1.0)
 
 
-@exercise("9.4", "service.probes:readiness", 3, time_limit=5, draws=any_parts)
+@exercise("9.3", "service.probes:readiness", 4, time_limit=5, draws=any_parts)
 def check_readiness(call: Probe) -> None:
     """Let parts be there, be away, hang, and wait for each other."""
     for checks, timeout, answer, because in PARTS:

@@ -6,6 +6,8 @@ their message alone, because a traceback through the course's own files teaches 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 
 class _ShownShort(AssertionError):
     def _render_traceback_(self) -> list[str]:
@@ -23,6 +25,25 @@ GO_ON = (
 """One line in JupyterLab, which breaks a longer one within a word."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """A group of cases that has points of its own, and whether all of them held.
+
+    Examples
+    --------
+    >>> print(Part(1, "blank lines", passed=False))
+    ✗ 1 point: blank lines
+    """
+
+    points: int
+    about: str
+    passed: bool
+
+    def __str__(self) -> str:
+        unit = "point" if self.points == 1 else "points"
+        return f"{'✓' if self.passed else '✗'} {self.points} {unit}: {self.about}"
+
+
 class CheckFailed(_ShownShort):
     """The learner's object is not right yet; the message says where.
 
@@ -35,14 +56,25 @@ class CheckFailed(_ShownShort):
         can be pasted into a cell.
     hint
         What helps next; empty for none. Whoever knows it sets it.
+    parts, most
+        The groups of cases that were judged, and the points of the exercise; set by `run_check`.
 
     Examples
     --------
-    >>> print(CheckFailed("1.1", "is not right yet", called="double(2)", got="3", expected="4"))
+    >>> failed = CheckFailed("1.1", "is not right yet", called="double(2)", got="3", expected="4")
+    >>> print(failed)
     1.1 is not right yet
       called    double(2)
       got       3
       expected  4
+    >>> failed.parts, failed.most = (Part(2, "numbers", True), Part(1, "texts", False)), 3
+    >>> print(failed)
+    1.1 is not right yet: 2 of 3 points
+      called    double(2)
+      got       3
+      expected  4
+      parts     ✓ 2 points: numbers
+                ✗ 1 point: texts
     """
 
     def __init__(
@@ -63,11 +95,20 @@ class CheckFailed(_ShownShort):
         self.expected = expected
         self.because = because
         self.hint = ""
+        self.parts: tuple[Part, ...] = ()
+        self.most = 0
+
+    @property
+    def earned(self) -> int:
+        """The points of the parts that passed."""
+        return sum(part.points for part in self.parts if part.passed)
 
     def __str__(self) -> str:
-        lines = [f"{self.exercise} {self.headline}"]
-        for label in ("called", "got", "expected", "because"):
-            text = getattr(self, label)
+        points = f": {self.earned} of {self.most} points" if self.earned else ""
+        lines = [f"{self.exercise} {self.headline}{points}"]
+        parts = "\n".join(map(str, self.parts)) if self.earned else ""
+        texts = {name: getattr(self, name) for name in ("called", "got", "expected", "because")}
+        for label, text in {**texts, "parts": parts}.items():
             if label == "called" and len(text) > LONG:
                 text = f"{text[: LONG - 100]} … {text[-100:]}"
             if text:

@@ -2,7 +2,7 @@
 
 A check reads like a specification: every case says what is called, what is expected, and why::
 
-    @exercise("1.1", "loader.recursive:find_cut", 4)
+    @exercise("1.2", "loader.recursive:find_cut", 4)
     def find_cut(call: Probe) -> None:
         call.cases(
             (("ab cd. ef gh", 0, 8), 7, "'. ' is the strongest boundary within reach"),
@@ -11,6 +11,10 @@ A check reads like a specification: every case says what is called, what is expe
         call("abc", 0, 0).raises(ValueError, mentions="limit")
 
 Where a case does not hold, `CheckFailed` names the call, what came and what was expected.
+
+Where small conditions should not cost all points, cases are in groups with points of their own
+(``with call.part(2, "one problem"):``). The first group is what the exercise is about; without it
+the others count nothing.
 """
 
 from __future__ import annotations
@@ -19,12 +23,14 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from course_lib.errors import InputError
 from course_lib.teaching.checks import Exercise
 from course_lib.teaching.checks.origin import named, stub_in, where_in_given
-from course_lib.teaching.checks.outcomes import CheckFailed
+from course_lib.teaching.checks.outcomes import CheckFailed, Part
 from course_lib.teaching.checks.values import (
     LIST_ITERATOR,
     describe,
@@ -43,6 +49,8 @@ if TYPE_CHECKING:
 __all__ = ["Case", "Probe", "StubReached", "exercise"]
 
 WRONG = "is not right yet"
+MOST_YIELDED = 10_000
+"""Of an endless generator, so many items are read."""
 
 
 def exercise(
@@ -108,6 +116,8 @@ class Probe:
     ----------
     calling
         The call that is running; `str` gives it as text, empty between calls.
+    parts
+        The groups of cases that have been judged.
     """
 
     def __init__(
@@ -121,6 +131,8 @@ class Probe:
         self.calling: object = ""
         self._last: Case | None = None
         self._connect = connect
+        self.parts: list[Part] = []
+        self._fault: CheckFailed | None = None
 
     @property
     def called(self) -> str:
@@ -128,7 +140,10 @@ class Probe:
         return self._last.label if self._last else ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Case:
-        """Call the learner's object with copies of these arguments; judge the returned `Case`."""
+        """Call the learner's object with copies of these arguments; judge the returned `Case`.
+
+        A generator is read to its end, and passes for a list.
+        """
         if not callable(self.given):
             self.fail(
                 f'lab.check("{self.exercise.id}", …)',
@@ -148,6 +163,8 @@ class Probe:
         ]
         try:
             case._value = self.given(*given_args, **given_kwargs)
+            if isinstance(case._value, GeneratorType):  # its body runs when it is read
+                case._value = list(islice(case._value, MOST_YIELDED))
         except (Exception, SystemExit) as error:
             if stub := stub_in(error):
                 raise StubReached(stub) from None
@@ -178,6 +195,42 @@ class Probe:
         """
         for args, expected, because in rows:
             self(*args, **named).gives(expected, because=because)
+
+    @contextmanager
+    def part(self, points: int, about: str) -> Iterator[None]:
+        """Judge a group of cases that has points of its own.
+
+        Where the first group fails, the check ends. What fails in a later one is kept, and the
+        next group is judged as well.
+
+        Parameters
+        ----------
+        points
+            What it counts; those of all groups are the exercise's.
+        about
+            What its cases have in common, in a few words.
+        """
+        try:
+            yield
+        except CheckFailed as failed:
+            self.parts.append(Part(points, about, passed=False))
+            self._fault = self._fault or failed
+            if len(self.parts) == 1:
+                raise
+        else:
+            self.parts.append(Part(points, about, passed=True))
+
+    def settle(self) -> None:
+        """Fail the check after its last group with what failed first in one of them."""
+        if self._fault is not None:
+            raise self._fault
+        points = sum(one.points for one in self.parts)
+        if self.parts and points != self.exercise.points:
+            raise InputError(
+                f"the parts of {self.exercise.id} count {points} points, and not "
+                f"{self.exercise.points}",
+                hint="Change the points in its check.",
+            )
 
     def fail(
         self, called: str = "", *, got: str = "", expected: str = "", because: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +10,11 @@ import numpy.typing as npt
 import psycopg
 from psycopg.rows import tuple_row
 
-from course_lib.retriever.statements import LOOK_AT_ALL, WALK
+from course_lib.records import Query
+from course_lib.retriever.statements import EXACT
 from course_lib.teaching.checks.probe import Case, Probe
 from course_lib.teaching.checks.scratch import Scratch
+from course_lib.teaching.checks.values import written
 
 TABLE = """
 CREATE TABLE document_chunks (
@@ -43,6 +45,15 @@ NAMES = (
     "kind", "name", "namespace", "citation_url", "metadata", "tenant_id", "similarity_score",
 )  # fmt: skip
 """The columns of a result."""
+DEFAULTS = {
+    "kind": "doc-section",
+    "partition": "issues",
+    "namespace": None,
+    "repo_slug": "docs",
+    "branch": "",
+    "tenant_id": None,
+}
+"""What a row has where nothing else is said, in the order in which `fill` takes it."""
 SETTINGS = (
     "SELECT current_setting('hnsw.iterative_scan') AS scan, "
     "current_setting('enable_indexscan') AS index"
@@ -72,15 +83,25 @@ def crowd() -> list[tuple[str, str, int, npt.NDArray[np.float32]]]:
 
 def told(rows: list[Any], filters: dict[str, Any]) -> str:
     """Return as a comment what a hidden table holds, and which of its rows pass the filters."""
-    kinds = filters.get("kind", [])
     parts = []
-    for kind in [kinds] if isinstance(kinds, str) else kinds:
+    for kind in _kinds(filters) or ():
         found = sorted((index, vector) for each, _, index, vector in rows if each == kind)
         vectors = ", ".join(f"[{', '.join(f'{x:g}' for x in vector)}]" for _, vector in found[:5])
         where = "more than 90 degrees from the query" if len(found) > 5 else vectors or "none"
-        parts.append(f"{len(found)} of kind {kind!r}: {where}")
+        parts.append(f"{len(found)} of kind and partition {kind!r}: {where}")
     passing = "; ".join(parts) or "all pass"
     return f"# in the check's own table of {len(rows):,} rows, with vectors of 4 numbers; {passing}"
+
+
+def _kinds(filters: Mapping[str, Any]) -> list[str] | None:
+    """Return the kinds of which rows pass, None for any; a row's partition is its kind."""
+    kind, partitions = filters.get("kind"), filters.get("partition")
+    return [kind] if kind is not None else partitions
+
+
+def pasted(values: Mapping[str, Any]) -> str:
+    """Return the values of a search as they are written, without the filters that are None."""
+    return f"Query().filters | {written(dict(values))}"
 
 
 def directions(count: int) -> npt.NDArray[np.float32]:
@@ -93,15 +114,15 @@ def directions(count: int) -> npt.NDArray[np.float32]:
 def fill(
     connection: psycopg.Connection[Any], rows: Iterable[Sequence[Any]], *, is_indexed: bool = False
 ) -> None:
-    """Make the table, with rows of name, index, vector and, where they differ, kind and partition.
+    """Make the table, with rows of name, index, vector and, where they differ, `DEFAULTS`.
 
     An index is one that the planner takes wherever the order allows it.
     """
     connection.execute(TABLE)
-    columns = "document_name, chunk_index, embedding, kind, partition"
+    columns = ", ".join(("document_name, chunk_index, embedding", *DEFAULTS))
     with connection.cursor().copy(f"COPY document_chunks ({columns}) FROM STDIN".encode()) as copy:
         for name, index, vector, *more in rows:
-            rest = (*more, *("doc-section", "issues")[len(more) :])
+            rest = (*more, *list(DEFAULTS.values())[len(more) :])
             copy.write_row((name, index, str([float(one) for one in vector]), *rest))
     if is_indexed:
         connection.execute(INDEX)
@@ -109,8 +130,7 @@ def fill(
 
 def brute_force(rows: list[Any], filters: dict[str, Any]) -> list[tuple[float, str, int]]:
     """Return similarity, name and index of the rows that pass; a NaN is as far away as can be."""
-    kinds = filters.get("kind")
-    wanted = [kinds] if isinstance(kinds, str) else kinds
+    wanted = _kinds(filters)
     found = []
     for kind, name, index, vector in rows:
         if wanted is None or kind in wanted:
@@ -158,75 +178,52 @@ def watch(connection: psycopg.Connection[Any]) -> list[str]:
 
 
 class Searches:
-    """Searches of a crowd by filters that keep many rows, few, distant ones and none.
+    """The searches of 7.2 and 7.3, in a table of 2,200 rows.
 
     Parameters
     ----------
     call
-        The learner's `search_filtered`.
+        The learner's `find_nearest` or `search_filtered`.
     db
-        Where the crowd is stored.
+        Where the table is made.
     """
 
     def __init__(self, call: Probe, db: Scratch) -> None:
-        self.call, self.db, self.rows = call, db, crowd()
-        fill(db.connection, [(*row, kind) for kind, *row in self.rows], is_indexed=True)
-        self.before = scans(db)
+        self.call = call
+        self.db = db
+        self.rows = crowd()
+        self.before = Scans(0, 0)
+        rows = [(name, index, vector, kind, kind) for kind, name, index, vector in self.rows]
+        fill(db.connection, rows, is_indexed=True)
 
-    def all_ways(self) -> None:
-        """Go through all cases."""
-        self.few_rows()
-        self.thresholds()
+    # --- 7.2 ---
+
+    def walk(self) -> None:
+        """Judge `find_nearest`."""
         self.many_rows()
-        self.short_walks()
-        self.given_ways()
+        self.walks_on()
+        self.finds({"kind": "rare"}, "three rows of 2,200 pass")
+        self.finds({"kind": "rare"}, "the nearest two of three", top_k=2)
+        self.finds({"kind": "none such"}, "no row passes")
+        self.finds({"partition": ["rare", "edge"]}, "five rows are in one of these partitions")
+        self.finds({"kind": "tied"}, "all three are equally near: equals come by chunk index")
+        self.takes_another_order()
         self.is_planned_for_its_values()
         self.leaves_nothing_behind()
-
-    def few_rows(self) -> None:
-        """Search by filters that three rows pass, or none."""
-        rare = {"kind": "rare"}
-        self.finds(rare, "three rows of 2,200 pass, and all are wanted", top_k=3)
-        self.finds(rare, "the nearest two of three", top_k=2)
-        self.finds(rare, "only three rows pass", top_k=50)
-        self.finds({"kind": "none such"}, "no row passes", top_k=5)
-        equal = "all three are equally near: equals come by chunk index"
-        self.finds({"kind": "tied"}, equal, top_k=2)
-
-    def thresholds(self) -> None:
-        """Search with thresholds, which a similarity of NaN, 0.5 or 0.4996 meets or not."""
-        two = {"kind": ["rare", "odd"]}
-        nan = "one of them is a vector of zeros, whose similarity is NaN"
-        self.finds({"kind": "odd"}, nan)
-        self.finds(two, "a similarity of at least 0.5", top_k=50, threshold=0.5)
-        self.finds(two, "without a threshold it is 0.0", top_k=50, threshold=None)
-        edge = "one row is 0.5 similar, which is at least 0.5; the other is 0.4996, which is not"
-        self.finds({"kind": "edge"}, edge, threshold=0.5)
-        case = self.called({}, 5, 0.999)
-        self.walked(case, "2,200 rows qualify, and WALK is the first way")
-        similar = all(row.similarity_score >= 0.999 for row in _rows(case))
-        case.holds(similar, "rows that are at least 0.999 similar")
-        self.walked_only(
-            case, "the walk, which finds five rows, of which some are dropped",
-            "five rows came back, as many as were asked for, so the next way is not taken; the "
-            "threshold is not part of the statement, and says only afterwards what is a result",
-        )  # fmt: skip
 
     def many_rows(self) -> None:
         """Look at order, transaction and setting of a walk that finds enough."""
         notices: list[str] = []
         self.db.connection.add_notice_handler(lambda n: notices.append(n.message_primary or ""))
         modes = watch(self.db.connection)
-        case = self.called({}, 5, -1.0)
+        case = self.called({})
         scores = [row.similarity_score for row in _rows(case)]
         case.holds(
             len(scores) == 5 and scores == sorted(scores, reverse=True) and scores[0] > 0.9,
             "five rows, the most similar first",
             because="2,200 rows qualify",
         )
-        other = {*modes} - {"off", "strict_order"}
-        because = "the walk found five rows, as many as were asked for"
-        self.walked_only(case, "the walk alone", because)
+        self.walked_only(case, "the walk alone", "the walk found as many as were asked for")
         lost = [notice for notice in notices if "SET LOCAL" in notice]
         case.holds(
             not lost,
@@ -234,6 +231,7 @@ class Searches:
             got=f"PostgreSQL's warning: {''.join(lost[:1])}",
             because="outside a transaction SET LOCAL has no effect",
         )
+        other = {*modes} - {"off", "strict_order"}
         case.holds(
             not other,
             "hnsw.iterative_scan = strict_order",
@@ -241,47 +239,29 @@ class Searches:
             because="a relaxed walk may return rows in the wrong order",
         )
 
-    def short_walks(self) -> None:
-        """Let walks go on, then give up after 60 rows."""
-        far = {"kind": "far"}  # at the other end of the graph
-        case = self.called(far, 5, -1.0)
-        case.holds(len(_rows(case)) == 5, "five rows", because="200 rows pass the filter")
-        self.walked_only(
-            case, "a walk that goes on until five have passed the filter",
-            "that is what hnsw.iterative_scan is for",
-            "an index walk that brought too few rows, and a look at all of them",
-        )  # fmt: skip
-        self.db.execute("SET hnsw.max_scan_tuples = 60")
-        self.finds(far, "the walk stopped after 60 rows; 200 pass the filter")
-        two = "the walk stopped after 60 rows and returned two; 202 pass the filter"
-        self.finds({"kind": ["near", "far"]}, two)
-        case = self.called({}, 300, -1.0)
+    def walks_on(self) -> None:
+        """Ask for rows at the other end of the graph."""
+        case = self.called({"kind": "far"})
         case.holds(
-            len(_rows(case)) == 300, "300 rows", got=f"{len(case.value)} rows",
-            because="the walk came back with fewer than 300, the `top_k` of this call",
+            len(_rows(case)) == 5, "five rows",
+            because="200 rows pass the filter; the walk has to continue until five have passed it: "
+            "hnsw.iterative_scan",
         )  # fmt: skip
-        third = "two walks gave up after 60 rows, so the third of the ways is taken"
-        self.finds(far, third, ways=(WALK, WALK, LOOK_AT_ALL))
-        self.db.execute("RESET hnsw.max_scan_tuples")
+        self.walked_only(case, "the walk alone", "it finds five rows when it may continue")
 
-    def given_ways(self) -> None:
-        """Name one way in `ways`, and then the other."""
-        self.finds({}, "the only way is to look at all rows", ways=(LOOK_AT_ALL,))
-        case = self.called({"kind": "many"}, 5, -1.0, (LOOK_AT_ALL,))
+    def takes_another_order(self) -> None:
+        """Fill in what no index is sorted by."""
+        self.finds({}, "`distance` is EXACT", distance=EXACT)
+        case = self.called({"kind": "many"}, distance=EXACT)
         case.holds(
             scans(self.db).walks == self.before.walks, "a search that looks at all rows",
-            got="one that walked the index", because="`ways` names one way, and it is LOOK_AT_ALL",
+            got="one that walked the index", because="`distance` is EXACT",
         )  # fmt: skip
-        case = self.called({"kind": "rare"}, 5, -1.0, (WALK,))
-        because = "`ways` names one way, and it is WALK"
-        self.walked(case, because)
-        only = "a search that walks the index and leaves it at that"
-        self.walked_only(case, only, because, "one that looked at all rows as well")
 
     def is_planned_for_its_values(self) -> None:
         """Search so often that psycopg would prepare the statement."""
         for kind in ("many", "far", "rare", "odd", "edge", "tied", "many"):
-            case = self.called({"kind": kind}, 5, -1.0)
+            case = self.called({"kind": kind})
         kept = self.db.execute(
             "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%similarity_score%'"
         ).fetchone()
@@ -299,7 +279,7 @@ class Searches:
         for query, ending in ((EAST, "a search"), (three, "a search that failed")):
             for scan in ("off", "relaxed_order"):
                 self.db.execute(f"SET hnsw.iterative_scan = {scan}")
-                label = self.called({}, 5, -1.0, query=query).label
+                label = self.called({}, query=query).label
                 status = self.db.connection.info.transaction_status.name
                 if status == "INERROR":
                     self.db.connection.rollback()
@@ -312,11 +292,78 @@ class Searches:
                 )
         self.db.execute("RESET hnsw.iterative_scan")
 
-    def called(self, filters: dict[str, Any], *args: Any, query: Any = EAST, **named: Any) -> Case:
+    # --- 7.3 ---
+
+    def search(self) -> None:
+        """Judge `search_filtered`."""
+        case = self.called({}, threshold=-1.0)
+        case.holds(len(_rows(case)) == 5, "five rows", because="2,200 rows qualify")
+        self.walked(case, "2,200 rows qualify, and the walk is the first way")
+        because = "the walk found five rows, as many as were asked for"
+        self.walked_only(case, "the walk alone", because)
+        self.finds({"kind": "rare"}, "three rows of 2,200 pass", threshold=-1.0)
+        self.short_walks()
+        self.exact_once()
+        self.thresholds()
+
+    def short_walks(self) -> None:
+        """Let walks give up after 60 rows."""
+        self.db.execute("SET hnsw.max_scan_tuples = 60")
+        gave_up = "the walk stopped after 60 rows"
+        self.finds({"kind": "far"}, f"{gave_up}; 200 pass the filter", threshold=-1.0)
+        two = f"{gave_up} and returned two; 202 pass the filter"
+        self.finds({"partition": ["near", "far"]}, two, threshold=-1.0)
+        case = self.called({}, top_k=300, threshold=-1.0)
+        case.holds(
+            len(_rows(case)) == 300, "300 rows", got=f"{len(case.value)} rows",
+            because="the walk came back with fewer than 300, the `top_k` of this call",
+        )  # fmt: skip
+        self.db.execute("RESET hnsw.max_scan_tuples")
+
+    def exact_once(self) -> None:
+        """Begin with the exact way, of which there is nothing to repair."""
+        case = self.called({}, top_k=2_300, threshold=-1.0, distance=EXACT)
+        found = scans(self.db)
+        _rows(case)
+        because = "`distance` is EXACT: all rows were looked at, and there are no more than these"
+        case.holds(
+            found.walks == self.before.walks and found.looks == self.before.looks + 1,
+            "one look at all rows",
+            got=f"{found.looks - self.before.looks} looks at all rows and "
+            f"{found.walks - self.before.walks} walks",
+            because=because,
+        )
+
+    def thresholds(self) -> None:
+        """Search with thresholds, which a similarity of NaN, 0.5 or 0.4996 meets or not."""
+        two = {"partition": ["rare", "odd"]}
+        nan = "one of them is a vector of zeros, whose similarity is NaN"
+        self.finds({"kind": "odd"}, nan, threshold=-1.0)
+        self.finds(two, "a similarity of at least 0.5", top_k=50, threshold=0.5)
+        self.finds(two, "without a threshold it is 0.0", top_k=50)
+        edge = "one row is 0.5 similar, which is at least 0.5; the other is 0.4996, which is not"
+        self.finds({"kind": "edge"}, edge, threshold=0.5)
+        case = self.called({}, threshold=0.999)
+        similar = all(row.similarity_score >= 0.999 for row in _rows(case))
+        case.holds(similar, "rows that are at least 0.999 similar")
+        self.walked_only(
+            case, "the walk, which finds five rows, of which some are dropped",
+            "five rows came back, as many as were asked for, so they are not looked for again; the "
+            "threshold is not part of the statement, and says only afterwards what is a result",
+        )  # fmt: skip
+
+    # --- both ---
+
+    def called(
+        self, filters: dict[str, Any], *, top_k: int = 5, query: Any = EAST, **named: Any
+    ) -> Case:
         """Return the call; its label says what the table holds that it met."""
         self.before = scans(self.db)
-        case = self.call(self.db.connection, query, filters, *args, **named)
-        case.label = f"{case.label}\n{told(self.rows, filters)}"
+        given = {**filters, "query": query, "top_k": top_k}
+        case = self.call(self.db.connection, {**Query().filters, **given}, **named)
+        more = "".join(f", {name}={value!r}" for name, value in named.items())
+        called = f"{self.call.exercise.name}(conn, {pasted(given)}{more})"
+        case.label = f"{called}\n{told(self.rows, filters)}"
         return case
 
     def walked(self, case: Case, because: str) -> None:
@@ -326,21 +373,20 @@ class Searches:
             got="a search that looked at every row", because=because,
         )  # fmt: skip
 
-    def walked_only(
-        self, case: Case, says: str, because: str, got: str = "a walk, and then a look at all rows"
-    ) -> None:
+    def walked_only(self, case: Case, says: str, because: str) -> None:
         """Expect the last call not to have looked at the table as a whole."""
-        case.holds(scans(self.db).looks == self.before.looks, says, got=got, because=because)
+        looks = scans(self.db).looks
+        got = "a walk, and then a look at all rows"
+        case.holds(looks == self.before.looks, says, got=got, because=because)
 
-    def finds(
-        self, filters: dict[str, Any], because: str, *, threshold: float | None = -1.0, **more: Any
-    ) -> None:
+    def finds(self, filters: dict[str, Any], because: str, *, top_k: int = 5, **named: Any) -> None:
         """Expect exactly the rows that brute force finds."""
-        given = {"top_k": 5, **more} | ({} if threshold is None else {"threshold": threshold})
-        case = self.called(filters, **given)
+        case = self.called(filters, top_k=top_k, **named)
         found = [(row.document_name, row.chunk_index) for row in _rows(case)]
-        best = brute_force(self.rows, filters)[: given["top_k"]]
-        expected = [(name, index) for similar, name, index in best if similar >= (threshold or 0.0)]
+        is_search = self.call.exercise.name == "search_filtered"
+        least = named.get("threshold", 0.0) if is_search else -2.0
+        best = brute_force(self.rows, filters)[:top_k]
+        expected = [(name, index) for similar, name, index in best if similar >= least]
         case.holds(found == expected, f"{expected}", got=f"{found}", because=because)
         scores = np.array([row.similarity_score for row in case.value], dtype=float)
         wanted = np.array([best[i][0] for i in range(len(scores))], dtype=float)
@@ -356,7 +402,7 @@ def _rows(case: Case) -> list[Any]:
     names = {tuple(getattr(row, "_fields", ())) for row in found}
     case.holds(
         names <= {NAMES},
-        "rows with the names of nearest_sql's columns",
+        "rows with the names of NEAREST's columns",
         got=f"rows of {', '.join(*names)}" if len(names) == 1 and () not in names else "",
     )
     return found

@@ -1,4 +1,4 @@
-"""What the prose of labs 01, 02 and 07 says about outputs: one module of predicates a lab.
+"""What the prose of lab 07 says about outputs: one module of predicates a lab.
 
 The other labs say it in cells tagged ``claim``, as `infra.course.build` describes.
 
@@ -20,9 +20,18 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from course_lib.teaching.checks import lab_module
+from course_lib.teaching.checks import lab_module, lab_number
 
-__all__ = ["Claims", "broken", "claims_of", "numbers", "plans", "rest_of_line", "text_of"]
+__all__ = [
+    "Claims",
+    "broken",
+    "claims_file",
+    "claims_of",
+    "numbers",
+    "plans",
+    "rest_of_line",
+    "text_of",
+]
 
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
@@ -49,6 +58,17 @@ def claims_of(lab_id: str | int) -> Claims:
     module = lab_module(__name__, lab_id)
     claims: Claims = module.CLAIMS if module else {}
     return claims
+
+
+def claims_file(lab_id: str | int) -> str:
+    """Return where the claims of a lab are written, below the project's root.
+
+    Examples
+    --------
+    >>> claims_file("01")
+    'course_lib/teaching/claims/lab01.py'
+    """
+    return f"{__name__.replace('.', '/')}/lab{lab_number(lab_id)}.py"
 
 
 def broken(cells: Iterable[Mapping[str, Any]], claims: Claims) -> list[str]:

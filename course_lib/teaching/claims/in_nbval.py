@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from course_lib.teaching.claims import broken, claims_of
+from course_lib.teaching.claims import broken, claims_file, claims_of
 
 
 @pytest.hookimpl(wrapper=True)
@@ -24,5 +24,5 @@ def pytest_runtest_call(item: Any) -> Generator[None, Any, Any]:
         lab = notebook.metadata.get("course", {}).get("lab")
         if item.cell is code[-1] and lab:
             if faults := broken(notebook.cells, claims_of(lab)):
-                raise AssertionError("\n".join(faults))
+                raise AssertionError("\n".join([f"{claims_file(lab)}:", *faults]))
     return result

@@ -5,8 +5,10 @@ finds out, and speaks with Canvas and Moodle. `grade` knows nothing of this.
 """
 
 from course_lib.teaching.classroom.collect import Collected, collect
+from course_lib.teaching.classroom.due import parse_due, set_due
 from course_lib.teaching.classroom.folder import Classroom, find_class
-from course_lib.teaching.classroom.grading import grade_assignment, waiting_for_a_person
+from course_lib.teaching.classroom.grading import grade_assignment
+from course_lib.teaching.classroom.people import people_of
 from course_lib.teaching.classroom.record import RELEASE, accept
 from course_lib.teaching.classroom.roster import add_to_roster, read_roster
 from course_lib.teaching.classroom.setup import add_assignment, make_class
@@ -22,6 +24,8 @@ __all__ = [
     "find_class",
     "grade_assignment",
     "make_class",
+    "parse_due",
+    "people_of",
     "read_roster",
-    "waiting_for_a_person",
+    "set_due",
 ]

@@ -22,7 +22,7 @@ _MATHJAX = re.compile(r"\\((?:href|class|style|cssId|data|require|html)\b)")
 
 
 def autograded(master: Master, grade: Grade) -> dict[str, Any]:
-    """Return the notebook, as JSON has it: what ran, without hidden tests.
+    """Return the notebook, as JSON has it: what ran, the learner's own cells, no hidden tests.
 
     Learners get it as feedback as well, so that it holds no more of the checks than they had.
     """
@@ -40,6 +40,15 @@ def autograded(master: Master, grade: Grade) -> dict[str, Any]:
         output = {"output_type": "stream", "name": "stdout", "text": shown(text)}
         made["outputs"] = [output] if text else []
         made["execution_count"] = None
+    for number, one in reversed(list(enumerate(grade.added))):
+        kind = "markdown" if one.kind == "markdown" else "code"  # a raw cell would be markup
+        source = sanitized(one.source) if kind == "markdown" else one.source
+        own: dict[str, Any] = {"cell_type": kind, "metadata": {}, "source": shown(source)}
+        if kind == "code":
+            own |= {"execution_count": None, "outputs": []}
+        if notebook["nbformat_minor"] >= 5:
+            own["id"] = f"added-{number}"
+        notebook["cells"].insert(one.place, own)
     return notebook
 
 

@@ -24,24 +24,17 @@ from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
 from course_lib.files import told_if_not_written
+from course_lib.teaching.classroom.extensions import own_dates
 from course_lib.teaching.classroom.folder import Classroom
+from course_lib.teaching.classroom.given import Given
+from course_lib.teaching.classroom.naming import LMS_NAMES, compiled, is_named
 from course_lib.teaching.classroom.roster import Roster, is_login
+from course_lib.teaching.classroom.taken import Taken, read_taken, write_taken
 from course_lib.teaching.grade.submissions import LARGEST, SKIPPED, is_plain_file, shown
 from course_lib.teaching.notebooks.project import write_atomically
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
-
-LMS_NAMES = [
-    re.compile(pattern, re.IGNORECASE | re.DOTALL)
-    for pattern in (
-        # Canvas, a file: doejane_LATE_1234_56789_01_recursive_splitter-1.ipynb
-        r"(?P<name>.+?)_(?:(?P<late>late)_)?(?P<canvas>\d+)_(?:question_\d+_)?\d+_(?P<file>.+)",
-        # Moodle, a folder or the start of a file's name: Jane Doe_1234_assignsubmission_file_
-        r"(?P<name>.+?)_\d+_assignsubmission_file(?:_(?P<file>.*))?",
-    )
-]
-"""What an LMS makes of names; each matches a whole folder's or file's."""
 
 DEEPEST = 4
 """Archives within archives that are opened."""
@@ -79,8 +72,8 @@ class Collected:
     unknown
         What an LMS calls people whom the roster does not have.
     left_out
-        Files that are neither notebooks nor archives, cannot be read, or are of another
-        assignment.
+        Files that are neither notebooks nor archives, cannot be read, are of another assignment,
+        or are not what the pattern is about.
     """
 
     placed: list[str] = field(default_factory=list)
@@ -98,7 +91,8 @@ class _File:
     """What was found: the folders and archives it is in with its name, and when it was written.
 
     `path` is None for a folder of somebody's, and for a link; `name` is what the file is called
-    without what an LMS adds, and `late` what Canvas says, None where nobody says it.
+    without what an LMS puts before it, which is `lms`, and `late` what Canvas says, None where
+    nobody says it.
     """
 
     parts: tuple[str, ...]
@@ -106,6 +100,7 @@ class _File:
     time: datetime | None = None
     name: str = ""
     late: bool | None = None
+    lms: str = ""
 
 
 def collect(
@@ -126,14 +121,16 @@ def collect(
     Raises
     ------
     InputError
-        Something that was given is not there or holds no notebook, or the pattern cannot be used.
+        Something that was given is not there or holds no notebook, or the pattern cannot be used,
+        or fits no path.
     """
-    own = _compiled(pattern)
+    own = compiled(pattern)
     with room.gradebook() as book:
         roster = Roster.of(book)
-        due = _due_dates(book, assignment)
+        due = _due_dates(room, book, assignment)
         others = {one.name for one in book.assignments} - {assignment}
     said = Collected()
+    given_out = Given(room.place("release", ".", assignment) / f"{assignment}.ipynb")
     found: dict[str, list[_File]] = defaultdict(list)
     with (
         told_if_not_written(room.root, "Make room, or say who may write there, and collect again."),
@@ -142,8 +139,10 @@ def collect(
         reader = _Reader(Path(scratch), said)
         for path in given:
             files = _within_outer(list(reader.read(path)), roster, assignment, own)
+            if own is not None:
+                files = _fitting(files, own, path, said)
             for file in files:
-                if others.intersection(file.parts[:-1]):
+                if _is_of(others, file, own):
                     said.left_out.append(f"{'/'.join(file.parts)}: of another assignment")
                     continue
                 login, hand_in = _owner(file, roster, own)
@@ -164,11 +163,34 @@ def collect(
             said.left_out.append(f"{login}: another login differs from it by case only")
         for login, hand_ins in sorted(found.items()):
             with told_if_not_written(room.place("submitted", login, assignment)):
-                _place(room, assignment, login, hand_ins, due.get(login, due[""]), said)
+                _place(room, assignment, login, hand_ins, due.get(login, due[""]), said, given_out)
     if roster.ids:
         said.new = [login for login in said.placed if login not in roster.ids]
     said.unknown = sorted(set(said.unknown))
     return said
+
+
+def _fitting(files: list[_File], own: re.Pattern[str], given: Path, said: Collected) -> list[_File]:
+    """Return what the pattern fits, and name the rest: folders before files, one line each."""
+    fitting = [file for file in files if own.search("/".join(file.parts))]
+    rest = [file for file in files if file not in fitting]
+    if files and not fitting:
+        raise InputError(
+            f"the pattern fits nothing in {given}, such as {'/'.join(files[0].parts)}",
+            hint="It is searched in paths like this one, below what was given.",
+        )
+    outer = len(os.path.commonprefix([file.parts[:-1] for file in files])) + 1
+    known = {file.parts[:outer] for file in fitting}
+    names = {file.parts if file.parts[:outer] in known else file.parts[:outer] for file in rest}
+    for parts in sorted(names, key=lambda parts: (len(parts), parts)):
+        said.left_out.append(f"{'/'.join(parts)}: the pattern does not fit")
+    return fitting
+
+
+def _is_of(others: set[str], file: _File, own: re.Pattern[str] | None) -> bool:
+    """Tell whether a file is of another assignment: by its folder, in repositories by its name."""
+    by_name = own is not None and any(is_named(file.parts[-1], one) for one in others)
+    return by_name or bool(others.intersection(file.parts[:-1]))
 
 
 def _alike(logins: Iterable[str], roster: Roster) -> list[str]:
@@ -294,7 +316,7 @@ def _within_outer(
     is_learners = any(
         roster.find(name) or any(one.fullmatch(name) for one in LMS_NAMES) for name in outer
     )
-    if is_learners or len(within) < 2 or any(_is_named(one, assignment) for one in within):
+    if is_learners or len(within) < 2 or any(is_named(one, assignment) for one in within):
         return files
     return [replace(file, parts=file.parts[len(outer) :]) for file in files]
 
@@ -316,7 +338,8 @@ def _owner(file: _File, roster: Roster, own: re.Pattern[str] | None) -> tuple[st
                 name = (given["file"] or last) if part == last else last
                 late = bool(given["late"]) if "canvas" in given else None
                 if login := roster.find(given.get("canvas") or "", given["name"]):
-                    return login, replace(file, name=name, late=late)
+                    lms = part.removesuffix(given["file"] or "").rstrip("_") + "_"
+                    return login, replace(file, name=name, late=late, lms=lms)
                 stranger = stranger or part
     stems = [part[:-6] if part.lower().endswith(".ipynb") else part for part in parts]
     login = next(filter(None, (roster.find(stem) for stem in stems)), "")
@@ -332,6 +355,7 @@ def _place(
     hand_ins: Sequence[_File],
     due: datetime | None,
     said: Collected,
+    given_out: Given,
 ) -> None:
     times: dict[Path, datetime | None] = {}
     for one in hand_ins:
@@ -349,10 +373,14 @@ def _place(
         for one in hand_ins
         if one.path and one.name != STAMP
     ]
-    notebooks = _chosen(found, assignment)
+    # A repository has the course's own copy of the lab beside the learner's.
+    handed = [one for one in found if not _is_the_courses(one, given_out)]
+    notebooks = _chosen(handed, assignment, given_out)
     target = room.place("submitted", login, assignment)
-    if not notebooks and any(target.rglob("*.ipynb")):
-        said.kept.append(f"{login} (no notebook)")
+    if not notebooks and (handed != found or any(target.rglob("*.ipynb"))):
+        said.kept.append(
+            f"{login} ({'no notebook' if handed == found else 'only the lab as it was given'})"
+        )
         return
     time = max((one.time for one in notebooks if one.time), default=None)
     stamp, earlier = target / STAMP, None
@@ -363,13 +391,37 @@ def _place(
         # An archive of Canvas says when it was made, and of each file only whether it was late.
         after = due + timedelta(seconds=1)
         time = max(time or after, after) if any(late) else min(time or due, due)
-    different = [_digest(path) for path in target.glob("*.ipynb")] != [
-        _digest(one.path) for one in notebooks if one.path
-    ]
+    digests = tuple(_digest(one.path).hex() for one in notebooks if one.path)
+    taken, written = read_taken(target), ""
+    if stamp.is_file():
+        written = stamp.read_text(encoding="utf-8", errors="replace")
+    # A person may have chosen among these, or changed the time: that stays.
+    is_same = bool(digests) and digests == taken.notebooks
+    has_own_time = is_same and bool(written) and written != taken.stamp
+    different = not is_same and digests != tuple(
+        _digest(path).hex() for path in sorted(target.glob("*.ipynb"))
+    )
     if different and time and earlier and earlier > time:
         said.older.append(login)
         return
     target.mkdir(parents=True, exist_ok=True)
+    if not is_same:
+        _write(notebooks, target, assignment)
+    if time is not None and not has_own_time:
+        written = f"{time:%Y-%m-%d %H:%M:%S} UTC\n"
+        write_atomically(stamp, written)
+    elif time is None and different:
+        written = ""
+        stamp.unlink(missing_ok=True)
+    lms = next((one.lms for one in notebooks if one.lms), "")
+    write_taken(Taken(lms, digests, taken.stamp if has_own_time else written), target)
+    said.placed.append(login)
+    if any(late):
+        said.late.append(login)
+        said.due_unknown = due is None
+
+
+def _write(notebooks: Sequence[_File], target: Path, assignment: str) -> None:
     kept: set[Path] = set()
     for one in notebooks:
         assert one.path is not None
@@ -380,14 +432,11 @@ def _place(
     for path in target.glob("*.ipynb"):
         if path not in kept:
             path.unlink()
-    if time is None and different:
-        stamp.unlink(missing_ok=True)
-    elif time is not None:
-        write_atomically(stamp, f"{time:%Y-%m-%d %H:%M:%S} UTC\n")
-    said.placed.append(login)
-    if any(late):
-        said.late.append(login)
-        said.due_unknown = due is None
+
+
+def _is_the_courses(file: _File, given_out: Given) -> bool:
+    """Tell whether a notebook is a repository's own copy of the lab, as it was given."""
+    return "labs" in file.parts[:-1] and file.path is not None and given_out.is_untouched(file.path)
 
 
 def _is_nbgraders(path: Path, parts: tuple[str, ...], login: str, assignment: str) -> bool:
@@ -401,9 +450,17 @@ def _is_nbgraders(path: Path, parts: tuple[str, ...], login: str, assignment: st
     )
 
 
-def _chosen(notebooks: Sequence[_File], assignment: str) -> list[_File]:
+def _chosen(notebooks: Sequence[_File], assignment: str, given_out: Given) -> list[_File]:
     """Return the one that counts; several where a person has to decide."""
-    chosen = [one for one in notebooks if _is_named(one.name, assignment)] or list(notebooks)
+    chosen = [one for one in notebooks if is_named(one.name, assignment)] or list(notebooks)
+    if len(notebooks) > 1:  # one in which somebody has written counts before one as it was given
+        untouched = [one for one in notebooks if one.path and given_out.is_untouched(one.path)]
+        written = [one for one in notebooks if one not in untouched]
+        chosen = (
+            [one for one in chosen if one in written]
+            or [one for one in written if one.path and given_out.is_of_it(one.path)]
+            or chosen[-1:]
+        )
     different = {_digest(one.path): one for one in chosen if one.path}
     chosen = list(different.values())
     if len(chosen) > 1 and all(one.time for one in chosen):
@@ -412,40 +469,19 @@ def _chosen(notebooks: Sequence[_File], assignment: str) -> list[_File]:
     return chosen
 
 
-def _is_named(name: str, assignment: str) -> bool:
-    """Tell whether a notebook bears an assignment's name."""
-    # Canvas and browsers number what was handed in again.
-    named = rf"{re.escape(assignment)}(?:[-_ ]?\(?\d+\)?)?\.ipynb"
-    return re.fullmatch(named, name, re.IGNORECASE) is not None
-
-
 def _digest(path: Path) -> bytes:
     """Return a hash of a file; the files of one learner may have gigabytes together."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    if not pattern:
-        return None
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise InputError(f"the pattern {pattern!r} cannot be read: {error}") from error
-    if "student_id" not in compiled.groupindex:
-        raise InputError(
-            f"the pattern {pattern!r} has no group (?P<student_id>…)",
-            hint="It is the part of a path that is a login.",
-        )
-    return compiled
-
-
-def _due_dates(book: Gradebook, assignment: str) -> dict[str, datetime | None]:
+def _due_dates(room: Classroom, book: Gradebook, assignment: str) -> dict[str, datetime | None]:
     """Return when an assignment is due: for everybody (""), and for whom has an extension."""
     known = book.find_assignment(assignment)
     due: dict[str, datetime | None] = {"": known.duedate}
     if known.duedate:
         due |= {one.student.id: one.duedate for one in known.submissions if one.extension}
+        due |= own_dates(room, assignment)
     return due
 
 

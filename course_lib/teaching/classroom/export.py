@@ -1,7 +1,7 @@
 """What Canvas and Moodle import, as nbgrader's exporter plugins.
 
-    nbgrader export --to canvas.csv --assignment='["01_recursive_splitter"]'
-    nbgrader export --exporter=course_lib.teaching.classroom.export.MoodleExporter --to moodle.csv
+    course nbgrader export --to canvas.csv --assignment='["01_recursive_splitter"]'
+    course nbgrader export --exporter=… --to moodle.csv
 
 Both take an empty cell for a change, so a learner without a grade has no line, or in a table of
 several assignments an empty cell that the LMS leaves as it is.
@@ -23,7 +23,7 @@ from traitlets import Bool
 from course_lib.errors import CourseError
 from course_lib.files import told_if_not_written
 from course_lib.teaching.classroom.folder import Classroom, told_if_unusable
-from course_lib.teaching.classroom.record import RELEASE, assign_penalty
+from course_lib.teaching.classroom.record import RELEASE, assign_penalty, why_kept_back
 from course_lib.teaching.notebooks.project import write_atomically
 
 
@@ -88,9 +88,7 @@ class LmsExporter(ExportPlugin):  # type: ignore[misc]
             submission = gradebook.find_submission(assignment, learner)
         except MissingEntry:
             return None
-        if submission.needs_manual_grade and not self.everything:
-            flagged = any(one.flagged for one in submission.notebooks)
-            why = "flagged" if flagged else "not decided"
+        if (why := why_kept_back(submission)) and not self.everything:
             kept_back.append(f"{learner} ({assignment}: {why})")
             return None
         return max(0.0, float(submission.score - submission.late_submission_penalty))

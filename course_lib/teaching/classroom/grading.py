@@ -12,7 +12,9 @@ from course_lib.files import told_if_not_written
 from course_lib.teaching.classroom.autograded import autograded, write_autograded
 from course_lib.teaching.classroom.collect import STAMP, time_of
 from course_lib.teaching.classroom.comments import comments
+from course_lib.teaching.classroom.due import keep_times
 from course_lib.teaching.classroom.folder import Classroom
+from course_lib.teaching.classroom.people import people_of
 from course_lib.teaching.classroom.record import assign_penalty, record
 from course_lib.teaching.classroom.setup import add_assignment
 from course_lib.teaching.grade import (
@@ -26,8 +28,10 @@ from course_lib.teaching.grade import (
 )
 from course_lib.teaching.grade.errors import CONTINUE
 from course_lib.teaching.grade.marking import flagged_checks
+from course_lib.teaching.grade.overview import overview_page
 from course_lib.teaching.grade.report import forget_grades, read_grades
 from course_lib.teaching.grade.submissions import submission_in
+from course_lib.teaching.notebooks.project import write_atomically
 
 
 def grade_assignment(
@@ -84,17 +88,12 @@ def grade_assignment(
             done = record(book, name, grade, said, time=time, before=earlier, flagged=flagged)
             assign_penalty(room, done)
 
-        return grade_all(found, master, out, options, keep)
-
-
-def waiting_for_a_person(room: Classroom, assignment: str) -> list[str]:
-    """Return whose grades are kept back from export until a person has looked at them."""
-    with room.gradebook() as book:
-        return sorted(
-            one.student.id
-            for one in book.assignment_submissions(assignment)
-            if one.needs_manual_grade
-        )
+        report = grade_all(found, master, out, options, keep)
+        keep_times(room, book, name)  # of those, too, who were not graded again
+        page = overview_page(report, master, people_of(room, book, name))
+    with told_if_not_written(out, CONTINUE):
+        write_atomically(out / "index.html", page)
+    return report
 
 
 def submissions(room: Classroom, assignment: str) -> list[Submission]:

@@ -70,6 +70,8 @@ def record(
         changed = given.auto_score != mark.points
         if before and grade.answers.get(given.name) != answers.get(given.name):
             changed = True  # a person grades it, and it is another answer now
+        if before and mark.points is None and grade.added != before.added:
+            changed = True  # and so it is where it was written into a cell of the learner's own
         given.auto_score = mark.points
         if is_new and given.name in flagged:
             given.needs_manual_grade = True
@@ -86,6 +88,13 @@ def record(
         notebook.flagged = True
     book.db.commit()
     return submission
+
+
+def why_kept_back(submission: SubmittedAssignment) -> str:
+    """Return why a grade is kept back until a person has looked at it; empty where it is not."""
+    if not submission.needs_manual_grade:
+        return ""
+    return "flagged" if any(one.flagged for one in submission.notebooks) else "not decided"
 
 
 def accept(book: Gradebook, assignment: str, learner: str) -> float:

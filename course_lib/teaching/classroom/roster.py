@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -18,14 +19,21 @@ if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
 COLUMNS = {
-    "login": ("login", "id", "username", "sis login id", "student id"),
+    "login": ("login", "id", "username", "user name", "sis login id", "student id"),
     "name": ("name", "student", "full name"),
     "first_name": ("first name", "firstname", "given name"),
     "last_name": ("last name", "lastname", "surname", "family name"),
     "email": ("email", "e mail", "email address"),
+    "number": ("id number", "sis user id"),
     "lms_user_id": ("lms user id", "lms id", "canvas id", "moodle id", "user id"),
 }
-"""What a column may be called, by what nbgrader calls it; `-` and `_` are read as spaces."""
+"""What a column may be called, by what nbgrader calls it; `-` and `_` are read as spaces.
+
+`number` is a person's number in Moodle or at the registrar's: a login where there is no other.
+"""
+
+CANVAS = frozenset({"student", "id", "section"})
+"""The columns of a gradebook that Canvas has exported; its `ID` is not a login."""
 
 LONGEST_LOGIN = 200
 """Bytes: the name of a folder may have 255."""
@@ -50,26 +58,28 @@ def read_roster(path: Path) -> list[Learner]:
     path
         A CSV file with a header, comma or semicolon between its columns: `login`, `name` (or
         `first_name` and `last_name`), `email` and `lms_user_id`; only `login` has to be there.
+        Or what Canvas exports of its gradebook, and Moodle of its participants or grades. Where
+        these have no login, the person's number is it, or else the e-mail address.
 
     Raises
     ------
     InputError
         It cannot be read, or a line cannot be used; the message says which.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not UTF-8: {error}", hint="Save it as “CSV UTF-8”, as Excel calls it."
-        ) from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    text = _text(path)
     first = text.partition("\n")[0]
     rows = csv.DictReader(
         io.StringIO(text, newline=""), delimiter=";" if first.count(";") > first.count(",") else ","
     )
     names = {name: _field(name) for name in rows.fieldnames or ()}
-    if "login" not in names.values():
+    plain = {_plain_column(name) for name in names}
+    is_canvas, is_moodle = plain >= CANVAS, "email address" in plain
+    if is_canvas:
+        names |= {name: "lms_user_id" for name in names if _plain_column(name) == "id"}
+    others = {"number": True, "email": is_moodle, "lms_user_id": is_canvas}
+    columns = ["login", *(name for name, fits in others.items() if fits)]
+    logins = [one for one in columns if one in names.values()]
+    if not logins:
         raise InputError(
             f"{path} has no column `login`",
             hint="Its first line names the columns: login,name,email,lms_user_id.",
@@ -77,9 +87,12 @@ def read_roster(path: Path) -> list[Learner]:
     found: dict[str, Learner] = {}
     try:
         for row in rows:
-            learner = _learner(
-                {names[key]: value.strip() for key, value in row.items() if key and value}
-            )
+            given = {names[key]: value.strip() for key, value in row.items() if key and value}
+            if is_canvas and not _is_a_person(given):
+                continue
+            if logins[0] != "login":
+                given["login"] = next((given[one] for one in logins if given.get(one)), "")
+            learner = _learner(given)
             if learner is None:
                 continue
             if not is_login(learner.login):
@@ -168,13 +181,36 @@ def _plain(name: str) -> str:
     return "".join(one for one in letters if one.isalnum() and not combining(one))
 
 
+def _text(path: Path) -> str:
+    """Return what a file holds: UTF-8, or what Excel writes on Windows."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def _is_a_person(row: Mapping[str, str]) -> bool:
+    """Tell whether a line of Canvas's is about one; others hold points, or the test student."""
+    return bool(row.get("lms_user_id")) and row.get("name") != "Student, Test"
+
+
+def _plain_column(name: str) -> str:
+    return re.sub(r"[\s_-]+", " ", name).strip().casefold()
+
+
 def _field(column: str) -> str:
-    plain = re.sub(r"[\s_-]+", " ", column).strip().casefold()
+    plain = _plain_column(column)
     return next((name for name, known in COLUMNS.items() if plain in known), "")
 
 
 def _learner(row: Mapping[str, str]) -> Learner | None:
-    given = {name: value for name, value in row.items() if name and value}
+    given = {name: value for name, value in row.items() if name and value and name != "number"}
     if not given:
         return None
     if name := given.pop("name", ""):

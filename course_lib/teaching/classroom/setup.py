@@ -16,6 +16,8 @@ from course_lib.teaching.notebooks.project import write_atomically
 CONFIGURATION = """\
 # The class's configuration, for nbgrader and for `course grade`. It is yours to change:
 # https://nbgrader.readthedocs.io/en/stable/configuration/config_options.html
+from course_lib.teaching.classroom.templates import FOLDERS
+
 c = get_config()  # noqa: F821
 
 # `nbgrader autograde` and formgrader's button run submissions as `course grade` does, within its
@@ -26,6 +28,16 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
+
+# Who is kept back from the export gets no page either; `course class feedback` makes the pages.
+c.GenerateFeedback.preprocessors = [
+    "course_lib.teaching.classroom.feedback.HoldBack",
+    "nbgrader.preprocessors.GetGrades",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
+
+# Formgrader works without a network: it does not wait for MathJax, which comes from there.
+c.HTMLExporter.extra_template_basedirs = FOLDERS
 
 # `nbgrader export` writes what Canvas imports; MoodleExporter what Moodle does.
 c.ExportApp.plugin_class = "course_lib.teaching.classroom.export.CanvasExporter"

@@ -108,6 +108,30 @@ def find_copies(
     return sorted(found, key=lambda copy: (-copy.share, copy.answer, copy.one))
 
 
+def groups_of(copies: Sequence[Copy]) -> list[tuple[str, list[str], float]]:
+    """Return who has the same answer: its grade id, whose it is, and the greatest share of two.
+
+    Who is alike to one of a group is in it. The most alike come first.
+
+    Examples
+    --------
+    >>> pairs = [Copy("a", "ada", "bob", 0.9), Copy("a", "bob", "cy", 0.8)]
+    >>> groups_of([*pairs, Copy("a", "dan", "eva", 1.0)])
+    [('a', ['dan', 'eva'], 1.0), ('a', ['ada', 'bob', 'cy'], 0.9)]
+    """
+    groups: list[tuple[str, set[str], float]] = []
+    for copy in copies:
+        members, share, others = {copy.one, copy.other}, copy.share, []
+        for group in groups:
+            if group[0] == copy.answer and members & group[1]:
+                members, share = members | group[1], max(share, group[2])
+            else:
+                others.append(group)
+        groups = [*others, (copy.answer, members, share)]
+    found = [(name, sorted(members), share) for name, members, share in groups]
+    return sorted(found, key=lambda group: (-group[2], group[0], group[1]))
+
+
 def copies_of_the_course(
     answers: Mapping[str, str], solutions: Mapping[str, str], stubs: Mapping[str, str]
 ) -> list[str]:

@@ -73,6 +73,8 @@ class Grader:
         GradeError
             The master does not pass one of its own checks.
         """
+        if not self._is_run:
+            return ()
         marks, flags, _, modules = self._run(solved(self.master), proving=True)
         for one in marks:
             if one.points is not None and one.points != one.max:
@@ -97,14 +99,21 @@ class Grader:
             return ungraded(self.master, learner, slug, f"it cannot be read: {error.strerror}")
         if newer := newer_python(submission.path):
             merged.undecided.update(_not_python_here(self.master, merged, newer))
+        own = {k: v for k, v in merged.answers.items() if k not in merged.untouched}
         unclear = undecided_checks(self.master, merged)
         if len(unclear) == sum(cell.role == "check" for cell in self.master.checks) and unclear:
             none = ungraded(self.master, learner, slug, next(iter(unclear.values())))
-            return replace(none, notes=merged.notes)
+            return replace(none, notes=merged.notes, answers=own, added=merged.added)
+        if not self._is_run:
+            by_hand = tuple(mark(self.master, merged, []))
+            taken = round(time.monotonic() - begun, 3)
+            return Grade(
+                learner, slug, status_of(by_hand), by_hand, (), merged.notes, own, {}, taken,
+                added=merged.added,
+            )  # fmt: skip
         marks, flags, talk, _ = self._run(merged)
         if talk.junit:
             write_atomically(self.junit / f"{slug}.xml", talk.junit)
-        own = {k: v for k, v in merged.answers.items() if k not in merged.untouched}
         helpers = [one for some in merged.helpers.values() for one in some]
         added = {"an added cell": "\n".join(helpers)} if helpers else {}
         flags += suspicions(own | added, self.master.solutions)
@@ -119,7 +128,13 @@ class Grader:
             own,
             outputs_of(talk.runs),
             round(time.monotonic() - begun, 3),
+            added=merged.added,
         )
+
+    @property
+    def _is_run(self) -> bool:
+        """Whether any code is graded: a notebook may ask for nothing but text."""
+        return any(cell.kind == "code" for cell in self.master.checks)
 
     def restart(self) -> None:
         """End the sandbox; the next submission starts another."""
@@ -207,7 +222,8 @@ class Grader:
                 continue
             after = places[marks[place].grade_id]
             told = talk.audit(exercise, self.audits.calls[exercise], after)
-            if fault := self.audits.fault(exercise, told, self.databases):
+            partly = marks[place].state == "partly"
+            if fault := self.audits.fault(exercise, told, self.databases, partly=partly):
                 faults[place] = fault
             if talk.ended:  # the others' audits cannot be run, and nothing speaks for them
                 break

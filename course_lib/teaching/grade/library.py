@@ -56,7 +56,7 @@ def taught_answers(lab: str) -> dict[str, list[str]]:
     Examples
     --------
     >>> taught_answers("01")
-    {'course_lib.loader.recursive': ['find_cut', 'next_start', 'split_text']}
+    {'course_lib.loader.recursive': ['find_cut', 'split_text']}
     """
     from course_lib.teaching.checks import load
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from course_lib.teaching.grade.master import Master, MasterCell
-from course_lib.teaching.grade.merge import Merged
+from course_lib.teaching.grade.merge import Added, Merged
 from course_lib.teaching.grade.running import CellRun
 from course_lib.teaching.names import bound_names, read_names
 
@@ -61,6 +61,8 @@ class Grade:
         What the learner wrote, by grade id; untouched ones left out.
     outputs
         What answers and checks put out, as text, by grade id.
+    added
+        The learner's own cells, which a person reads.
     seconds
         That it took.
     digest
@@ -77,6 +79,7 @@ class Grade:
     outputs: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     digest: str = ""
+    added: tuple[Added, ...] = ()
 
     @property
     def score(self) -> float:
@@ -100,11 +103,11 @@ def mark(master: Master, merged: Merged, runs: Sequence[CellRun]) -> list[Mark]:
     for cell in master.checks:
         name, most = cell.grade_id, cell.points
         if cell.role == "manual":
-            untouched = name in merged.untouched
+            why = _by_hand(cell, merged)
             marks.append(
-                Mark(name, 0.0, most, "not attempted", "nothing was written")
-                if untouched
-                else Mark(name, None, most, "undecided", "graded by hand")
+                Mark(name, None, most, "undecided", why)
+                if why
+                else Mark(name, 0.0, most, "not attempted", "nothing was written")
             )
         elif name in unclear:
             marks.append(Mark(name, None, most, "undecided", unclear[name]))
@@ -114,6 +117,16 @@ def mark(master: Master, merged: Merged, runs: Sequence[CellRun]) -> list[Mark]:
                 given = replace(given, state="not attempted")
             marks.append(given)
     return marks
+
+
+def _by_hand(cell: MasterCell, merged: Merged) -> str:
+    """Return why a person grades a cell; empty where nothing was written for it."""
+    if cell.grade_id not in merged.untouched:
+        return merged.undecided.get(cell.grade_id, "graded by hand")
+    kinds = {one.kind == "code" for one in merged.added}
+    if cell.is_task and kinds:
+        return "graded by hand: a task is answered in added cells"
+    return "nothing is in its cell, and cells were added" if (cell.kind == "code") in kinds else ""
 
 
 def outputs_of(runs: Sequence[CellRun]) -> dict[str, str]:
@@ -212,6 +225,8 @@ def _checked(cell: MasterCell, run: CellRun, cause: CellRun | None) -> Mark:
         state = "not attempted"
     if cause is not None:
         said, state = f"{cause.step.name}: {cause.said}", cause.state
+    elif earned := _earned(cell, run):
+        return Mark(name, earned, cell.points, "partly", said)
     return Mark(name, 0.0, cell.points, "failed" if state in ("error", "ok") else state, said)
 
 
@@ -222,6 +237,14 @@ def _partial(value: str, most: float) -> float:
     except ValueError:
         return most
     return tidy(points) if math.isfinite(points) and 0 <= points <= most else most
+
+
+def _earned(cell: MasterCell, run: CellRun) -> float:
+    """Return the points of the parts that passed of a check of the course that failed."""
+    if not cell.exercise or run.ename != "CheckFailed":
+        return 0.0
+    points = float(run.value) if run.value.isascii() and run.value.isdigit() else 0.0
+    return points if points < cell.points else 0.0
 
 
 def passed_exercises(master: Master, marks: Sequence[Mark]) -> Mapping[str, int]:

@@ -43,6 +43,8 @@ class MasterCell:
         The same cell in the learner's version.
     exercise
         The exercise that a check of this course checks; empty for others.
+    is_task
+        Whether it is graded by hand and answered in other cells, as nbgrader's tasks are.
     """
 
     role: Role
@@ -54,6 +56,7 @@ class MasterCell:
     points: float = 0.0
     exercise: str = ""
     tags: tuple[str, ...] = ()
+    is_task: bool = False
 
 
 @dataclass(frozen=True)
@@ -182,6 +185,7 @@ def _cell(cell: NotebookNode, stub: NotebookNode, name: str) -> MasterCell:
         _points(nbgrader, name) if role in ("check", "manual") else 0.0,
         (checked_exercise(cell.source) or "") if role == "check" else "",
         tuple(cell.metadata.get("tags", [])),
+        role == "manual" and not solution,
     )
 
 

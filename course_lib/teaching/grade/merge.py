@@ -1,22 +1,40 @@
 """The notebook that is run: the master's, with the learner's answers and helpers put in.
 
-An answer is found by its grade id, then by its cell id, then by its place. Of cells that a learner
-has added, the definitions of new names count. Tags, metadata, outputs and changed checks of what
-was sent have no effect. What remains unclear is for a person to decide.
+An answer is found by its grade id, then by its cell id, then by its place; what it does not define
+is looked for in the other cells. Of cells that a learner has added, the definitions of new names
+count. Tags, metadata, outputs and changed checks of what was sent have no effect. What remains
+unclear is for a person to decide.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.submissions import LONGEST_SOURCE, SentCell
-from course_lib.teaching.names import bound_names
+from course_lib.teaching.names import bound_names, read_names
 from course_lib.teaching.notebooks.cells import defined_names, parse_code
+
+DEFINES = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
+    ast.AnnAssign,
+)  # fmt: skip
+"""The statements that define something."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """A cell of the learner's own, and the place of the master's cell that it precedes."""
+
+    place: int
+    kind: str
+    source: str
 
 
 @dataclass(frozen=True)
@@ -35,6 +53,8 @@ class Merged:
         What was noticed, a line each.
     helpers
         What cells of the learner's own define, by the place of the master's cell that it precedes.
+    added
+        The learner's own cells as they are, and others whose text no answer has, to be read.
     """
 
     answers: dict[str, str]
@@ -42,6 +62,7 @@ class Merged:
     undecided: dict[str, str]
     notes: tuple[str, ...]
     helpers: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    added: tuple[Added, ...] = ()
 
     def source(self, cell: MasterCell) -> str:
         """Return what runs in a cell of the master."""
@@ -59,27 +80,39 @@ def merge(master: Master, sent: Sequence[SentCell]) -> Merged:
         The cells of the submission.
     """
     finder = _Finder(master, sent)
-    answers: dict[str, str] = {}
-    untouched: set[str] = set()
-    for place, cell in enumerate(master.cells):
-        if cell.role in ("answer", "manual"):
-            source = finder.find(place, cell)
-            if source is not None and len(source) > LONGEST_SOURCE:
-                finder.undecided[cell.grade_id] = f"the answer has {len(source):,} characters"
-                source = None
-            answers[cell.grade_id] = cell.stub if source is None else source
-            if cell.grade_id not in finder.undecided:
-                if _plain(answers[cell.grade_id]) == _plain(cell.stub):
-                    untouched.add(cell.grade_id)
+    written = [(i, one) for i, one in enumerate(master.cells) if one.role in ("answer", "manual")]
+    found = {cell.grade_id: finder.find(place, cell) for place, cell in written}
+    answers = {cell.grade_id: cell.stub for _, cell in written}
     if answers and not finder.recognised():
         reason = f"nothing in it is of {master.name}"
-        return Merged(answers, frozenset(), dict.fromkeys(answers, reason), (reason,))
+        undecided, added = dict.fromkeys(answers, reason), finder.added(answers)
+        return Merged(answers, frozenset(answers), undecided, (reason,), added=added)
+    for _, cell in written:
+        name = cell.grade_id
+        if cell.kind == "code" and name not in finder.undecided:
+            found[name] = finder.completed(cell, found[name])
+        source = found[name]
+        if source is None and name not in finder.undecided:
+            finder.notes.append(f"{name} is missing")
+        if source is not None and len(source) > LONGEST_SOURCE:
+            finder.undecided[name] = f"the answer has {len(source):,} characters"
+            source = None
+        answers[name] = cell.stub if source is None else source
+    untouched = {
+        cell.grade_id
+        for _, cell in written
+        if cell.grade_id not in finder.undecided
+        and _plain(answers[cell.grade_id]) == _plain(cell.stub)
+    }
     finder.note_changed_checks()
-    helpers, left_out = finder.helpers()
+    helpers, left_out = finder.helpers(answers)
     if left_out:
         plural = "added cells were" if left_out > 1 else "added cell was"
         finder.notes.append(f"{left_out} {plural} not run")
-    return Merged(answers, frozenset(untouched), finder.undecided, tuple(finder.notes), helpers)
+    return Merged(
+        answers, frozenset(untouched), finder.undecided, tuple(finder.notes), helpers,
+        finder.added(answers),
+    )  # fmt: skip
 
 
 def solved(master: Master) -> Merged:
@@ -104,14 +137,31 @@ def definitions(source: str, taken: Collection[str]) -> str:
     'def twice(x):\n    return 2 * x'
     """
     tree = parse_code(source)
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
-    kinds |= ast.Assign | ast.AnnAssign
     parts = []
     for node in tree.body if tree else ():
         names = bound_names(ast.unparse(node))
-        if isinstance(node, kinds) and names and not names.intersection(taken):
+        if isinstance(node, DEFINES) and names and not names.intersection(taken):
             parts.append(ast.unparse(node))
     return "\n".join(parts)
+
+
+def binding(source: str, read: set[str]) -> str:
+    r"""Return the statements of a cell that bind names which are read; what these read is added.
+
+    Examples
+    --------
+    >>> read = {"f"}
+    >>> binding("import math\nrows = show()\ndef f(x):\n    return math.pi * x\nprint(rows)", read)
+    'import math\ndef f(x):\n    return math.pi * x'
+    """
+    tree = parse_code(source)
+    kept: list[str] = []
+    for node in reversed(tree.body if tree else ()):
+        statement = ast.unparse(node)
+        if bound_names(statement) & read:
+            kept.insert(0, statement)
+            read |= read_names(statement)
+    return "\n".join(kept)
 
 
 class _Finder:
@@ -123,6 +173,8 @@ class _Finder:
         self.undecided: dict[str, str] = {}
         self.notes: list[str] = []
         self.used: set[int] = set()
+        self.own: dict[str, list[int]] = {}  # of cells that were sent, by the answer's grade id
+        self.gave: set[int] = set()  # cells of other places that define what an answer has to
         stubs = [_plain(cell.stub) for cell in master.cells]
         plain = [_plain(cell.source) for cell in sent]
         self.blocks = difflib.SequenceMatcher(None, stubs, plain, autojunk=False).get_opcodes()
@@ -134,6 +186,8 @@ class _Finder:
             for j, one in enumerate(sent):
                 if {cell.id, cell.grade_id} & {one.id, one.grade_id} - {""}:
                     self.places[j] = place
+        self.given = {statement for cell in master.cells for statement in _statements(cell.stub)}
+        self.asked = {cell.grade_id: self._asked(cell) for cell in master.answers}
 
     def find(self, place: int, cell: MasterCell) -> str | None:
         """Return what was written into a cell; None where that is missing or not clear."""
@@ -159,41 +213,174 @@ class _Finder:
         }
         self.notes += [f"{name} had been changed; the master's was run" for name in sorted(changed)]
 
-    def helpers(self) -> tuple[dict[int, list[str]], int]:
+    def helpers(self, answers: Mapping[str, str]) -> tuple[dict[int, list[str]], int]:
         """Return what added cells define, by the place that it precedes, and how many do nothing.
 
         A name that the master gives a meaning to is not theirs to define, or an added cell could
-        stand in for what a check relies on.
+        stand in for what a check relies on. What an answer reads is there before it runs, too.
         """
         taken = frozenset().union(*(bound_names(cell.source) for cell in self.master.cells))
+        placed: list[tuple[int, str]] = []
+        left_out = 0
+        for j, place in self._unplaced():
+            if self.sent[j].kind == "code":
+                source = definitions(self.sent[j].source, taken)
+                left_out += not source and j not in self.gave
+                placed += [(place, source)] if source else []
         helpers: dict[int, list[str]] = defaultdict(list)
-        left_out, place = 0, len(self.master.cells)
+        early: set[str] = set()
+        for place, cell in enumerate(self.master.cells):
+            read = set(read_names(answers.get(cell.grade_id, "")))
+            for at, source in reversed(placed):
+                if at > place and source not in early and bound_names(source) & read:
+                    helpers[place].insert(0, source)
+                    early.add(source)
+                    read |= read_names(source)
+            helpers[place] += [source for at, source in placed if at == place]
+        helpers[len(self.master.cells)] = []
+        return {place: sources for place, sources in helpers.items() if sources}, left_out
+
+    def added(self, answers: Mapping[str, str]) -> tuple[Added, ...]:
+        """Return the cells that a person reads besides the answers, in their order."""
+        by_hand = any(cell.role == "manual" for cell in self.master.cells)
+        found = [Added(i, self.sent[j].kind, self.sent[j].source) for j, i in self._unplaced()]
+        for j, place in self.places.items():
+            cell, text = self.master.cells[place], _plain(self.sent[j].source)
+            is_read = cell.grade_id in answers or (by_hand and cell.role == "text")
+            known = (cell.source, cell.stub, answers.get(cell.grade_id, ""))
+            if is_read and not any(text in _plain(one) for one in known):
+                found.append(Added(place + 1, self.sent[j].kind, self.sent[j].source))
+        return tuple(sorted(found, key=lambda one: one.place))
+
+    def completed(self, cell: MasterCell, own: str | None) -> str | None:
+        """Return an answer with what it does not define itself, where other cells define it."""
+        name, asked = cell.grade_id, self.asked.get(cell.grade_id, set())
+        if own is not None and _plain(own) != _plain(cell.stub):
+            own = self._with_its_half(name, own)
+        has = self._gives(own or "", asked)
+        makers: dict[str, dict[str, int]] = {one: {} for one in asked}
+        for j, one in enumerate(self.sent):
+            if one.kind != "code" or j in self.own.get(name, ()):
+                continue
+            for which, text in self._gives(one.source, asked).items():
+                if which not in has or not self._is_answer(j):
+                    makers[which].setdefault(text, j)
+                    self.gave.add(j)
+        for which, texts in makers.items():
+            cells = len(texts.keys() | ({has[which]} if which in has else set()))
+            if cells > 1:
+                self.undecided[name] = f"{cells} cells define {which}, each in another way"
+                return own
+        homes = sorted({j for which in asked - has.keys() for j in makers[which].values()})
+        if not homes:
+            self._ask_about_text(name, asked - has.keys())
+            return own
+        if own is not None and own.strip() and parse_code(own) is None:
+            self.undecided[name] = (
+                f"{name} is not Python, and another cell defines what it asks for"
+            )
+            return own
+        parts = [own] if own is not None and _plain(own) != _plain(cell.stub) else []
+        for j in homes:
+            source, others = self.sent[j].source, set[str]().union(*self.asked.values()) - asked
+            if j in self.places or self._gives(source, others):
+                source = binding(source, set(asked))
+            else:
+                self.used.add(j)
+            parts.append(source)
+            where = self.sent[j].grade_id if j in self.places else ""
+            self.notes.append(f"{name} was taken from {where or 'an added cell'}")
+        return "\n\n".join(filter(str.strip, parts))
+
+    def _asked(self, cell: MasterCell) -> set[str]:
+        """Return the names that an answer has to define: those that checks read, or the stub's."""
+        checks = (one.source for one in self.master.cells if one.role == "check")
+        read = frozenset[str]().union(*map(read_names, checks))
+        return set(bound_names(cell.source) & read) or defined_names(cell.stub)
+
+    def _gives(self, source: str, names: Collection[str]) -> dict[str, str]:
+        """Return the statements of a cell that define names, by name: none that learners got."""
+        return {
+            name: statement
+            for statement in _statements(source)
+            if statement not in self.given
+            for name in bound_names(statement).intersection(names)
+        }
+
+    def _with_its_half(self, name: str, own: str) -> str:
+        """Return an answer with the cell beside it, where these are Python together only."""
+        places = self.own.get(name, [])
+        for j in (max(places) + 1, min(places) - 1) if places else ():
+            if j in self.places or j in self.used or not 0 <= j < len(self.sent):
+                continue
+            other = self.sent[j]
+            if other.kind != "code" or parse_code(other.source) is not None:
+                continue
+            halves = (own, other.source) if j > places[0] else (other.source, own)
+            if parse_code(joined := "\n".join(halves)) is not None:
+                self.used.add(j)
+                self.notes.append(f"{name} was in two cells, which were joined")
+                return joined
+        return own
+
+    def _unplaced(self) -> list[tuple[int, int]]:
+        """Return the cells outside the answers, with the place that each precedes."""
+        place, found = len(self.master.cells), []
         for j, one in reversed(list(enumerate(self.sent))):
             if j in self.places:
                 place = self.places[j]
-            elif one.kind == "code" and one.source.strip() and j not in self.used:
-                source = definitions(one.source, taken)
-                left_out += not source
-                if source:
-                    helpers[place].insert(0, source)
-        return helpers, left_out
+            elif one.source.strip() and j not in self.used:
+                found.append((j, place))
+        return found[::-1]
+
+    def _ask_about_text(self, name: str, missing: Collection[str]) -> None:
+        """Leave it to a person where a cell that cannot run seems to define what is missing."""
+        texts = [
+            self.sent[j].source
+            for j, _ in self._unplaced()
+            if self.sent[j].kind != "code" or parse_code(self.sent[j].source) is None
+        ]
+        for which in missing:
+            written = re.compile(rf"^\s*(?:(?:async )?def|class)\s+{which}\b|^{which}\s*=", re.M)
+            if any(map(written.search, texts)):
+                self.undecided[name] = f"a cell that cannot run seems to define {which}"
+
+    def _is_answer(self, j: int) -> bool:
+        """Tell whether a cell that was sent is one of the answers, which runs in its place."""
+        return j in self.places and self.master.cells[self.places[j]].grade_id in self.asked
 
     def _among(self, cell: MasterCell, places: list[int], by: str) -> str | None:
         name, stub = cell.grade_id, _plain(cell.stub)
         self.used.update(places)
-        right = [self.sent[j].source for j in places if self.sent[j].kind == cell.kind]
+        self.own[name] = [j for j in places if self.sent[j].kind == cell.kind]
+        right = [self.sent[j].source for j in self.own[name]]
         if not right:
             self.undecided[name] = f"{name} is a {self.sent[places[0]].kind} cell"
             return None
         texts = {_plain(source): source for source in right}
         written = [source for text, source in texts.items() if text != stub] or right[:1]
         if len(written) > 1:
-            self.undecided[name] = f"{len(written)} different cells bear the {by} of {name}"
-            return None
+            joined = "\n".join(written)
+            if not self._are_halves(cell, written, joined):
+                self.undecided[name] = f"{len(written)} different cells bear the {by} of {name}"
+                return None
+            self.notes.append(f"{name} was in {len(written)} cells, which were joined")
+            return joined
         if len(right) > 1:
             which = ", equal" if len(texts) == 1 else "; the written one was taken"
             self.notes.append(f"{name} is there twice{which}")
         return written[0]
+
+    def _are_halves(self, cell: MasterCell, parts: Sequence[str], joined: str) -> bool:
+        """Tell whether cells are one that was split: one defines what is asked, or they adjoin."""
+        if cell.role == "manual" and cell.kind != "code":
+            return True  # a person reads it
+        if parse_code(joined) is None:
+            return False
+        asked = self.asked.get(cell.grade_id, set())
+        given = [which for part in parts for which in self._gives(part, asked)]
+        own = self.own[cell.grade_id]
+        return len(given) == len(set(given)) and (bool(given) or own[-1] - own[0] == len(own) - 1)
 
     def _by_position(self, place: int, cell: MasterCell) -> str | None:
         name, names = cell.grade_id, defined_names(cell.stub)
@@ -206,25 +393,45 @@ class _Finder:
             return self._take(same, place)
         near = [j for j in free if j1 <= j < j2 and not self.sent[j].grade_id]
         alike = [j for j in near if names and names <= defined_names(self.sent[j].source)]
-        if not names and i2 - i1 == j2 - j1 and same in near:
-            alike = [same]
-        if len(alike) == 1:
-            self.notes.append(f"{name} was found by its place: its metadata are gone")
-            return self._take(alike[0], place)
-        if alike:
-            self.undecided[name] = f"{len(alike)} cells may be the answer to {name}"
-        elif any(names & defined_names(self.sent[j].source) for j in free):
-            defines = ", ".join(names)
-            self.undecided[name] = f"{name} is missing, and another cell defines {defines}"
-        else:
-            self.notes.append(f"{name} is missing")
-        return None
+        if not names and i2 - i1 == j2 - j1 and same in near and cell.role != "manual":
+            alike = [same]  # of what a person grades, a person says what it belongs to
+        if len(alike) != 1:
+            return None
+        self.notes.append(f"{name} was found by its place: its metadata are gone")
+        return self._take(alike[0], place)
 
     def _take(self, j: int, place: int) -> str:
         self.used.add(j)
         self.places[j] = place
+        self.own[self.master.cells[place].grade_id] = [j]
         return self.sent[j].source
 
 
 def _plain(source: str) -> str:
     return "\n".join(line.rstrip() for line in source.strip().splitlines())
+
+
+@lru_cache(maxsize=2_000)
+def _statements(source: str) -> tuple[str, ...]:
+    """Return what defines something at a cell's top level, as texts without comments."""
+    try:
+        tree = parse_code(source)
+        nodes = [one for one in (tree.body if tree else ()) if isinstance(one, DEFINES)]
+        return tuple(ast.unparse(one) for one in nodes if not _is_empty(one))
+    except (ValueError, RecursionError, MemoryError):
+        return ()  # it does not run either
+
+
+def _is_empty(node: ast.stmt) -> bool:
+    """Tell whether a statement defines nothing yet: a function that is to be written, a None."""
+    match node:
+        case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
+            return all(
+                isinstance(one, ast.Pass)
+                or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+                or (isinstance(one, ast.Raise) and "NotImplementedError" in ast.dump(one))
+                for one in body
+            )
+        case ast.Assign(value=ast.Constant(value=None)):
+            return True
+    return False

@@ -1,17 +1,19 @@
-"""The instructor's page: flags with their reasons, copies, and what went wrong most often.
+"""The instructor's page: who has what, flags with their reasons, copies, and the hardest checks.
 
-Formgrader has the rest: who has which points, who needs a person, each learner's notebook.
+Points, penalties and who waits for a person are the gradebook's, as it was when the page was made.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from course_lib.teaching.grade.copies import COURSE
+from course_lib.teaching.grade.copies import COURSE, groups_of
 from course_lib.teaching.grade.marking import Mark
 from course_lib.teaching.grade.master import Master
 from course_lib.teaching.grade.report import Report
@@ -20,6 +22,11 @@ COMMONEST = 3
 """Wrong answers that are shown of each check."""
 
 MOST_COPIES = 60
+MOST_TEXTS = 6
+"""Groups of copies that are shown, and answers of each."""
+
+WRONG = ("failed", "partly")
+"""The states of checks whose words say what is wrong with the answer."""
 
 _DIFFERENT = re.compile(r"(?<=<ipython-input-)\d+-\w+|0x[0-9a-f]+|\d+")
 """What differs in messages that say the same."""
@@ -28,8 +35,50 @@ UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 """Control characters, and those that turn the writing round."""
 
 
-def overview_page(report: Report, master: Master) -> str:
-    """Return the page of a whole run."""
+@dataclass(frozen=True)
+class Person:
+    """Somebody of the class, as the gradebook has it.
+
+    Attributes
+    ----------
+    login, name
+        Who it is; the name may be empty.
+    points
+        With what a late submission loses taken off; None where nothing was handed in.
+    lost
+        What that is.
+    why
+        Why the grade is kept back; empty where it is not.
+    link
+        Where formgrader shows the submission.
+    checks
+        Points by check; None where a person has to give them.
+    """
+
+    login: str
+    name: str = ""
+    points: float | None = None
+    lost: float = 0.0
+    why: str = ""
+    link: str = ""
+    checks: Mapping[str, float | None] = field(default_factory=dict)
+
+    @property
+    def called(self) -> str:
+        """The name, if it is known, and the login."""
+        return f"{self.name} ({self.login})" if self.name else self.login
+
+
+def overview_page(report: Report, master: Master, people: Sequence[Person]) -> str:
+    """Return the page of an assignment.
+
+    Parameters
+    ----------
+    report, master
+        What the grader has found, and with what.
+    people
+        The class.
+    """
     from jinja2 import Environment, StrictUndefined
 
     texts = Environment(
@@ -37,18 +86,35 @@ def overview_page(report: Report, master: Master) -> str:
         finalize=lambda value: UNSEEN.sub("\ufffd", value) if type(value) is str else value,
     )  # fmt: skip
     answers = {one.learner: one.answers for one in report.grades} | {COURSE: master.solutions}
+    known = {one.login: one for one in people}
     checks = [
-        _check(cell.grade_id, cell.points, [(one.learner, one.marks[at]) for one in report.grades])
+        _check(cell.grade_id, cell.points, [
+            (known[one.learner], one.marks[at]) for one in report.grades if one.learner in known
+        ])
         for at, cell in enumerate(master.checks)
-    ]
+    ]  # fmt: skip
+    groups = groups_of(report.copies)
     page = texts.from_string(Path(__file__).with_suffix(".html").read_text(encoding="utf-8"))
     return page.render(
         report=report,
         checks=sorted(checks, key=lambda check: check["share"]),
-        flagged=sorted((one for one in report.grades if one.flags), key=lambda one: -one.score),
+        made=datetime.now(UTC),
+        handed_in=[one for one in people if one.points is not None],
+        absent=[one.called for one in people if one.points is None],
+        flagged=[
+            (known[one.learner], one.flags)
+            for one in report.grades
+            if one.flags and one.learner in known
+        ],
+        more=len(groups) - MOST_COPIES,
         copies=[
-            (copy, [answers[who].get(copy.answer, "") for who in (copy.one, copy.other)])
-            for copy in report.copies[:MOST_COPIES]
+            (
+                name,
+                [known[who].called if who in known else who for who in members],
+                share,
+                [answers[who].get(name, "") for who in members[:MOST_TEXTS]],
+            )
+            for name, members, share in groups[:MOST_COPIES]
         ],
     )
 
@@ -74,14 +140,16 @@ def commonest(said: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     return [(group[0][1], [learner for learner, _ in group]) for group in ordered]
 
 
-def _check(name: str, most: float, marks: list[tuple[str, Mark]]) -> dict[str, Any]:
-    """Return what the page says of one check."""
-    decided = [(who, mark) for who, mark in marks if mark.points is not None]
-    states = Counter(mark.state for _, mark in decided if mark.points != most)
-    wrong = [(who, mark.said) for who, mark in decided if mark.state == "failed" and mark.said]
+def _check(name: str, most: float, marks: list[tuple[Person, Mark]]) -> dict[str, Any]:
+    """Return what the page says of one check: who has all its points, by the gradebook."""
+    decided = [(who, mark) for who, mark in marks if who.checks.get(name) is not None]
+    full = [who for who, _ in decided if (who.checks[name] or 0) >= most]
+    states = Counter(mark.state for who, mark in decided if who not in full)
+    wrong = [(who.called, mark.said) for who, mark in decided if mark.state in WRONG]
+    wrong = [(who, said) for who, said in wrong if said]
     return {
         "name": name,
-        "share": sum(mark.points == most for _, mark in decided) / max(1, len(decided)),
+        "share": len(full) / max(1, len(decided)),
         "others": ", ".join(f"{count} {state}" for state, count in states.most_common()),
         "wrong": commonest(wrong)[:COMMONEST],
     }

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from course_lib.teaching.grade.master import Master, MasterCell
-from course_lib.teaching.grade.merge import Merged
-from course_lib.teaching.names import bound_names, read_names
-from course_lib.teaching.notebooks.cells import parse_code
+from course_lib.teaching.grade.merge import Merged, binding
+from course_lib.teaching.names import read_names
 
 COMPARED = "nbval-check-output"
 """The tag by which nbval compares a cell's output, the only one that counts on graded cells."""
@@ -36,7 +34,7 @@ class Step:
 
 
 def make_plan(master: Master, merged: Merged, *, everything: bool) -> list[Step]:
-    """Return what is run for a submission, up to the last check.
+    """Return what is run for a submission, up to the last code that is graded, if any.
 
     Parameters
     ----------
@@ -52,7 +50,8 @@ def make_plan(master: Master, merged: Merged, *, everything: bool) -> list[Step]
             steps.append(Step(MasterCell("answer", "code", "", "", helper, ""), helper))
         if cell.kind == "code":
             steps.append(Step(cell, merged.source(cell)))
-    last = max((i for i, step in enumerate(steps) if step.cell.role == "check"), default=-1)
+    graded = (i for i, step in enumerate(steps) if step.cell.role in ("check", "manual"))
+    last = max(graded, default=-1)
     steps = steps[: last + 1]
     return steps if everything else _without_the_tour(steps)
 
@@ -67,25 +66,6 @@ def _without_the_tour(steps: Sequence[Step]) -> list[Step]:
         source = binding(step.source, read) if step in tour else step.source
         kept += [replace(step, source=source)] if source else []
     return kept[::-1]
-
-
-def binding(source: str, read: set[str]) -> str:
-    r"""Return the statements of a cell that bind names which are read; what these read is added.
-
-    Examples
-    --------
-    >>> read = {"f"}
-    >>> binding("import math\nrows = show()\ndef f(x):\n    return math.pi * x\nprint(rows)", read)
-    'import math\ndef f(x):\n    return math.pi * x'
-    """
-    tree = parse_code(source)
-    kept: list[str] = []
-    for node in reversed(tree.body if tree else ()):
-        statement = ast.unparse(node)
-        if bound_names(statement) & read:
-            kept.insert(0, statement)
-            read |= read_names(statement)
-    return "\n".join(kept)
 
 
 def as_notebook(steps: Sequence[Step], master: Master) -> str:

@@ -32,7 +32,6 @@ from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
 from course_lib.teaching.grade.marking import Grade, ungraded
 from course_lib.teaching.grade.master import Master
-from course_lib.teaching.grade.overview import overview_page
 from course_lib.teaching.grade.report import Report, read_grades, write_grade
 from course_lib.teaching.grade.sandbox import Setup
 from course_lib.teaching.grade.submissions import Submission
@@ -69,7 +68,7 @@ def grade_all(
     options: Options,
     record: Callable[[Grade], None] | None = None,
 ) -> Report:
-    """Grade submissions and write the report; on Ctrl-C, of those that were reached.
+    """Grade submissions and keep the grades; on Ctrl-C, of those that were reached.
 
     Parameters
     ----------
@@ -116,10 +115,7 @@ def grade_all(
                 done.add(grade.learner)
                 advance(1)
     waiting = tuple(one.learner for one in submissions if one.learner not in done)
-    report = _report(master, out, options, waiting, time.monotonic() - begun)
-    with told_if_not_written(out, CONTINUE):
-        write_atomically(out / "index.html", overview_page(report, master))
-    return report
+    return _report(master, out, options, waiting, time.monotonic() - begun)
 
 
 def library_digest(root: Path) -> str:

@@ -40,7 +40,8 @@ class CellRun:
     passed
         What nbval says.
     text, value
-        What it put out, and the value of its last expression, as text.
+        What it put out, and the value of its last expression, as text; of a check of the course
+        that failed, the points of its parts that passed.
     """
 
     step: Step

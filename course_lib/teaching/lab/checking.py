@@ -52,7 +52,7 @@ def run_check(
     Raises
     ------
     CheckFailed
-        If it is wrong; the message names the case.
+        If it is wrong; the message names the case, and the points of the parts that are right.
     NotAttempted
         If it is still the stub, or builds on one that is.
     """
@@ -63,20 +63,32 @@ def run_check(
         if _is_untouched(names.get(earlier.name), earlier):
             raise NotAttempted(exercise.id, waits_for=earlier.id)
     probe = Probe(exercise, given, connect)
+
+    def judge() -> None:
+        exercise.check(probe)
+        probe.settle()
+
     printed = _Limited(sys.stdout, PRINTED)
     try:
         with redirect_stdout(printed), redirect_stderr(printed):
-            within(exercise.time_limit, lambda: exercise.check(probe))
+            within(exercise.time_limit, judge)
     except StubReached as stub:
         raise NotAttempted(exercise.id, waits_for=_owner(stub, exercise, exercises)) from None
     except OutOfTime as stop:
-        raise _stopped(stop, probe) from None
-    except (CheckFailed, NotAttempted) as ended:
+        raise _with_parts(_stopped(stop, probe), probe) from None
+    except CheckFailed as failed:
+        raise _with_parts(failed, probe).with_traceback(None) from None
+    except NotAttempted as ended:
         raise ended.with_traceback(None) from None
     except CourseError:
         raise
     except Exception as error:
-        raise _odd(error, probe) from error
+        raise _with_parts(_odd(error, probe), probe) from error
+
+
+def _with_parts(failed: CheckFailed, probe: Probe) -> CheckFailed:
+    failed.parts, failed.most = tuple(probe.parts), probe.exercise.points
+    return failed
 
 
 def _is_untouched(given: object, exercise: Exercise) -> bool:

@@ -6,6 +6,7 @@ Neither is imported before a cell uses it.
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -21,6 +22,8 @@ STYLE = Path(__file__).with_name("course.mplstyle")
 def use_style() -> None:
     """Give matplotlib the course's style: when it is imported, or now if it has been."""
     os.environ.setdefault("MATPLOTLIBRC", str(STYLE))
+    # It says on standard error that it builds its font cache, the first time.
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     if "matplotlib.style" in sys.modules:
         sys.modules["matplotlib.style"].use(STYLE)
 

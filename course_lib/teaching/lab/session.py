@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from course_lib.errors import InputError
 from course_lib.progress import told_if_slow
 from course_lib.settings import project_root
+from course_lib.teaching.attempts import Event, note
 from course_lib.teaching.checks import Exercise, lab_number, load
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
 from course_lib.teaching.copies import is_learners
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from course_lib.embedder import EmbeddingClient
     from course_lib.evaluation import Question
+    from course_lib.records import Chunk
     from course_lib.store.databases import FreshDatabase
     from course_lib.teaching.lab.retrieval import Measurement
     from course_lib.teaching.lab.scorecard import Scorecard
@@ -89,6 +91,8 @@ def start(
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     lab = Lab(lab_id, data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
     watch(exercise.name for exercise in lab.exercises.values())
+    if is_learners(Path.cwd()):
+        note("started", lab.id)
     print(f"Lab {lab.id} is ready. Its documents are in {_from_root(lab.data_dir)}.")
     return lab
 
@@ -159,6 +163,7 @@ class Lab:
         try:
             run_check(exercise, given, exercises=self.exercises, connect=self.connect)
         except CheckFailed as failed:
+            self._note("failed", exercise)
             failed.hint = offer(exercise, self._hints.get(exercise.id, 0))
             show_whole_call(failed)
             raise failed.with_traceback(None) from None
@@ -167,9 +172,14 @@ class Lab:
         self._passed[exercise.name] = given
         points = "1 point" if exercise.points == 1 else f"{exercise.points} points"
         print(f"✓ {exercise.id} passed ({points})")
+        self._note("passed", exercise)
         if is_learners(Path.cwd()):
             self._keep(exercise, given)
             show_explanation(exercise.id)
+
+    def _note(self, event: Event, exercise: Exercise) -> None:
+        if is_learners(Path.cwd()):
+            note(event, self.id, exercise.id)
 
     def _keep(self, exercise: Exercise, given: Any) -> None:
         """Keep what passed in the learner's own system."""
@@ -195,6 +205,7 @@ class Lab:
         shown = min(seen + 1, most)
         if exercise.name not in self._passed:  # who has passed did not ask: a cell was run again
             self._hints[exercise.id] = shown
+            self._note("hint", exercise)
         return Hint(exercise, shown, beyond=0 < most == seen)
 
     def use(self, name: str) -> Any:
@@ -257,6 +268,14 @@ class Lab:
         from course_lib.teaching.lab.retrieval import questions_for
 
         return questions_for(self.data_dir)
+
+    def crowd(
+        self, chunks: Sequence[Chunk], vectors: npt.NDArray[np.float32]
+    ) -> tuple[list[Chunk], npt.NDArray[np.float32]]:
+        """Return 12,000 made-up chunks around real ones, and their vectors; see `crowd.crowd`."""
+        from course_lib.teaching.lab.crowd import crowd
+
+        return crowd(chunks, vectors)
 
     # --- database and model ---
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +21,32 @@ _ADDRESS = re.compile(r"\b0x[0-9a-f]{8,16}\b")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
+@dataclass(frozen=True)
+class Failure:
+    """Which cell ended a run, and its error.
+
+    Attributes
+    ----------
+    cell
+        Its number, counted from 0.
+    cell_id, line
+        Its id, and its first line.
+    error
+        As `in_short` gives it.
+    """
+
+    cell: int
+    cell_id: str
+    line: str
+    error: str
+
+    def __str__(self) -> str:
+        return f"cell {self.cell} ({self.cell_id}, {self.line!r}) failed: {self.error}"
+
+
 def execute(
     notebook: NotebookNode, folder: Path, on_cell: OnCell, *, allow_errors: bool = False
-) -> str:
+) -> Failure | None:
     """Execute a notebook from its first cell to its last, in place.
 
     Parameters
@@ -38,8 +62,8 @@ def execute(
 
     Returns
     -------
-    str
-        Which cell ended the run, and the last line of its error; empty where all of them ran.
+    Failure or None
+        Which cell ended the run; None where all of them ran.
     """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError
@@ -63,21 +87,31 @@ def execute(
     try:
         client.execute()
     except CellExecutionError as raised:
-        error = last_line(raised.ename, raised.evalue)
+        error = in_short(raised.ename, raised.evalue)
     except CellTimeoutError:
         error = f"Timeout: no end after {CELL_TIMEOUT} s"
     except RuntimeError:  # nbclient's DeadKernelError, and what it raises for one that never lived
         error = "Kernel: died"
     else:
-        return ""
+        return None
     cell = notebook.cells[current]
-    return f"cell {current} ({cell.id}, {first_line(cell.source)!r}) failed: {error}"
+    return Failure(current, cell.id, first_line(cell.source), error)
 
 
-def last_line(ename: str, evalue: str) -> str:
-    """Return an error as one line: its name, and the last line of what it says."""
-    lines = [line.strip() for line in _ANSI.sub("", evalue).splitlines() if line.strip()]
-    return f"{ename}: {lines[-1]}" if lines else ename
+def in_short(ename: str, evalue: str) -> str:
+    r"""Return an error's name and the last line of what it says; of a failed check the whole case.
+
+    Examples
+    --------
+    >>> in_short("ValueError", "first\nlast line")
+    'ValueError: last line'
+    >>> in_short("CheckFailed", '1.1 half is not right yet\n  got  3\nlab.hint("1.1") gives hint 1')
+    'CheckFailed: 1.1 half is not right yet\n  got  3'
+    """
+    lines = [line.rstrip() for line in _ANSI.sub("", evalue).splitlines() if line.strip()]
+    if ename == "CheckFailed":
+        return f"{ename}: " + "\n".join(line for line in lines if not line.startswith("lab.hint("))
+    return f"{ename}: {lines[-1].strip()}" if lines else ename
 
 
 def tidy_outputs(notebook: NotebookNode, root: Path) -> None:

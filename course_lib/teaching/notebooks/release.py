@@ -2,7 +2,8 @@
 
 A master is any notebook with nbgrader's metadata (schema 3): solutions between `### BEGIN SOLUTION`
 and `### END SOLUTION`, checks that only the grader has between `### BEGIN HIDDEN TESTS` and
-`### END HIDDEN TESTS`.
+`### END HIDDEN TESTS`, and what a task's points are given for between `=== BEGIN MARK SCHEME ===`
+and `=== END MARK SCHEME ===`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def learners_cells(master: NotebookNode) -> list[NotebookNode]:
 
 
 def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
-    """Return the learner's version of a master: no solutions, hidden tests or outputs.
+    """Return the learner's version of a master: no solutions, hidden tests, marks or outputs.
 
     Parameters
     ----------
@@ -49,6 +50,7 @@ def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
     from nbgrader.preprocessors import (
         CheckCellMetadata,
         ClearHiddenTests,
+        ClearMarkScheme,
         ClearOutput,
         ClearSolutions,
         ComputeChecksums,
@@ -69,6 +71,7 @@ def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
         ClearAnswers,
         LockCells,
         ClearHiddenTests,
+        ClearMarkScheme,
         ClearOutput,
         ComputeChecksums,
         CheckCellMetadata,

@@ -21,10 +21,12 @@ from course_lib.teaching.lab.reference import PACKED
 from course_lib.teaching.mine.keep import all_exercises
 from course_lib.teaching.taught import pack_answers, packed
 
-GUIDE = "labs/INSTRUCTORS.md"
+GUIDES = ("labs/INSTRUCTORS.md", "labs/CLASS.md", "infra/site/jupyterhub.md")
+"""The pages for instructors; a line of another page that leads to one is left out with it."""
+
 LEFT_OUT = (
     *("solutions/", "tests/", "infra/course/"),
-    *(GUIDE, ".ci/", ".github/", ".pre-commit-config.yaml"),
+    *(*GUIDES, ".ci/", ".github/", ".pre-commit-config.yaml"),
 )
 """What learners do not get; the READMEs below tests/ stay, because pages link to them."""
 
@@ -78,7 +80,7 @@ def release_repository(target: Path, root: Path | None = None) -> Path:
         shutil.copy2(file, copy)
         if name.endswith(".md"):
             lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-            kept = [line for line in lines if Path(GUIDE).name not in line]
+            kept = [line for line in lines if not any(Path(one).name in line for one in GUIDES)]
             copy.write_text("".join(kept), encoding="utf-8", newline="\n")
     for name, answers in taught_answers().items():
         pack_answers(target / name, answers)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from course_lib.store.urls import hide_password
-from course_lib.teaching.claims import broken
+from course_lib.teaching.claims import broken, claims_file
 from course_lib.teaching.lab.scorecard import MIME
 from course_lib.teaching.notebooks.cells import first_line
-from course_lib.teaching.notebooks.execute import last_line, tidy_outputs
+from course_lib.teaching.notebooks.execute import in_short, tidy_outputs
 from course_lib.teaching.notebooks.project import LabSource, Project
 from course_lib.teaching.notebooks.workers import CELL_TIMEOUT, KERNEL, OnCell
 
@@ -49,7 +49,7 @@ class LabRun:
     notebook, html
         What was written, None where the run did not get that far.
     error
-        Empty, or `cell` (its id), `line` (its first) and `message` (the error's last line).
+        Empty, or `cell` (its id), `line` (its first) and `message` (the error in short).
     scorecard
         Metrics and values that the notebook put out.
     cells
@@ -129,9 +129,9 @@ def run_lab(
             **KERNEL,
         )
     except PapermillExecutionError as raised:
-        error = {**seen, "message": last_line(raised.ename, raised.evalue)}
+        error = {**seen, "message": in_short(raised.ename, raised.evalue)}
     except Exception as raised:  # a dead kernel, a timeout: papermill lets them through
-        error = {**seen, "message": last_line(type(raised).__name__, str(raised))}
+        error = {**seen, "message": in_short(type(raised).__name__, str(raised))}
     text = output.read_text(encoding="utf-8")
     if url := given.get("database_url"):
         text = text.replace(url, hide_password(url))
@@ -142,7 +142,7 @@ def run_lab(
     html.write_text(to_html(notebook, path.parent, out), encoding="utf-8")
     if not error and of_the_course:
         if faults := broken(notebook.cells, project.claims(source.lab)):
-            line = f"{len(faults)} claims do not hold"
+            line = f"{len(faults)} claims of {claims_file(source.lab)} do not hold"
             error = {"cell": "", "line": line, "message": "\n".join(faults)}
     return replace(
         run,

@@ -38,14 +38,17 @@ Anything else that a learner writes is a function whose body is between the mark
 **Links.** Notebooks are read from `labs/`, `solutions/` and `my/`: write
 ``[chunk](../labs/GLOSSARY.md#chunk)``.
 
-The rules of a lab's anatomy are in `tests/notebooks/anatomy.py`.
+The rules of a lab's anatomy are in `anatomy.py`, the phrases that no page has in `plain_words.py`:
+`broken_rules` holds the course to both, in each build and in the tests.
 '''
 
 from infra.course.build.builder import Built, build_labs, check_labs, stale_notebooks
 from infra.course.build.readme import readme_table, update_readme
+from infra.course.build.rules import broken_rules
 
 __all__ = [
     "Built",
+    "broken_rules",
     "build_labs",
     "check_labs",
     "readme_table",

@@ -46,11 +46,14 @@ class Assembled:
     solution, lab
         The notebooks. The solution's metadata bear ``course.executed``, the hash of all that its
         outputs depend on.
+    lines
+        The line of the source in which each cell begins, by the cell's id.
     """
 
     source: LabSource
     solution: NotebookNode
     lab: NotebookNode
+    lines: Mapping[str, int]
 
 
 def assemble(source: LabSource, project: Project) -> Assembled:
@@ -87,7 +90,8 @@ def assemble(source: LabSource, project: Project) -> Assembled:
     )
     nbformat.validate(solution)
     nbformat.validate(lab)
-    return Assembled(source, solution, lab)
+    lines = {node.id: cell.line for node, cell in zip(solution.cells, cells, strict=True)}
+    return Assembled(source, solution, lab, lines)
 
 
 def _minutes(cells: Sequence[Cell], sources: Sequence[str]) -> int:

@@ -22,7 +22,7 @@ def add_kept(text: str, exercises: Iterable[Exercise]) -> str:
     ## Recap
     <BLANKLINE>
     - Cut.
-    - What passed is part of your own system now, and `course mine` runs it: `find_cut`, `next_start` and `split_text` in `my/system/loader.py`.
+    - What passed is part of your own system now, and `course mine` runs it: `find_cut` and `split_text` in `my/system/loader.py`.
     <BLANKLINE>
     ## Questions
     """  # noqa: E501

@@ -33,10 +33,11 @@ _TITLE = re.compile(r"# (\d\d) · (.+)")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a source."""
+    """One cell of a source, and the line in which it begins."""
 
     role: Role
     source: str
+    line: int
     tags: tuple[str, ...] = ()
     exercise: str = ""
 
@@ -58,6 +59,7 @@ def read_cells(source: LabSource) -> list[Cell]:
     text = source.path.read_text(encoding="utf-8")
     notebook = jupytext.reads(text, fmt="py:percent")
     cells = []
+    starts = [at for at, line in enumerate(text.splitlines(), 1) if line.startswith("# %%")]
     for index, node in enumerate(notebook.cells):
         where = f"{source.path.name}, cell {index} ({first_line(node.source)!r})"
         metadata = {key: node.metadata[key] for key in node.metadata if key != "lines_to_next_cell"}
@@ -74,6 +76,7 @@ def read_cells(source: LabSource) -> list[Cell]:
             Cell(
                 role=_role(node.cell_type, node.source, tags, exercise, where),
                 source=node.source.strip("\n"),
+                line=starts[index] + 1 if len(starts) == len(notebook.cells) else 1,
                 tags=tags,
                 exercise=exercise or (checked_exercise(node.source) or ""),
             )

@@ -9,6 +9,9 @@ from matplotlib.patches import Polygon
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
 from infra.course.drawings import canvas, label
 
+CANDIDATES = 6
+"""The length of the list of candidates: `ef_search`."""
+
 NAMES = ("layer 2: few rows, long links", "layer 1", "layer 0: all rows, short links")
 HEIGHTS = (2.95, 1.75, 0.45)
 
@@ -30,7 +33,7 @@ def draw() -> Figure:
         corners = np.array(((0.1, -0.12), (4.5, -0.12), (4.5, 1.1), (0.1, 1.1)))
         layer = [place(corner) for corner in corners]
         axes.add_patch(Polygon(layer, facecolor="#f4f4f4", edgecolor=FAINT, lw=0.8))
-        label(axes, 5.35, height + 0.6, name)
+        label(axes, 5.35, height + (0.95 if height == HEIGHTS[-1] else 0.6), name)
         links = _links(points, members)
         for link in links:
             ends = (place(points[one]) for one in link)
@@ -47,6 +50,12 @@ def draw() -> Figure:
         x, y = place(query)
         axes.scatter(x, y, s=120, marker="*", color=PALETTE[0], zorder=5)
         at, before = path[-1], steps[-1]
+    nearest = np.argsort(np.linalg.norm(points - query, axis=1))[:CANDIDATES]
+    xs, ys = zip(*map(place, points[nearest]), strict=True)
+    for x, y in [*zip(xs, ys, strict=True), (5.45, 1.0)]:
+        axes.scatter(x, y, s=110, facecolors="none", edgecolors=PALETTE[2], linewidths=1.8)
+    label(axes, 5.65, 1.0, "candidates: the nearest")
+    label(axes, 5.65, 0.76, "rows seen (ef_search)")
     axes.scatter(5.45, 3.35, s=120, marker="*", color=PALETTE[0])
     label(axes, 5.65, 3.35, "query")
     axes.plot([5.35, 5.55], [3.05, 3.05], color=PALETTE[1], lw=2.2)

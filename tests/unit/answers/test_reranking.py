@@ -11,6 +11,7 @@ from course_lib.answers.reranking import rerank
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import ModelError
 from tests.blackbox.language_models import nobody
+from tests.needs import needs_torch
 from tests.tiny_models import cross_encoder
 from tests.unit.answers.made import make_result
 
@@ -60,6 +61,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path, embedder: Embedding
     assert "RAG_RERANK_MODEL" in caught.value.hint
 
 
+@needs_torch
 def test_a_hub_that_does_not_answer_is_asked_once(
     embedder: EmbeddingClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

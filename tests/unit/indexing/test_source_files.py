@@ -216,6 +216,9 @@ def test_what_is_broken_is_refused_alone(conn: Any, client: Any) -> None:
             {"sourcePath": "h.yaml", "parsedChunks": [record("h.yaml", customMeta=ONE)] * 2},
             {"sourcePath": "i.md", "content": "half \ud800"},
             {"sourcePath": "\ud800.md", "content": "Fine."},
+            {"sourcePath": "a" * 1001, "content": " "},
+            {"sourcePath": "a" * 1001, "parsedChunks": []},
+            {"\ud800": 1},
         ],
         conn,
         client,
@@ -230,6 +233,7 @@ def test_what_is_broken_is_refused_alone(conn: Any, client: Any) -> None:
         (INVALID, "files[8]", "customMeta.chunkIndex"),
         (INVALID, "files[9].parsedChunks[1]", "customMeta.chunkIndex"),
         (FILE_INVALID, "files[10]", "content"),
-        (FILE_INVALID, "files[11]", "sourcePath"),
+        *((FILE_INVALID, f"files[{number}]", "sourcePath") for number in (11, 12, 13)),
+        (INVALID, "files[14]", "schemaVersion"),
     ]
     assert [row[3] for row in rows(conn)] == ["a.md", "f.yaml", "g.yaml", "h.yaml"]

@@ -12,7 +12,7 @@ from course_lib.errors import DatabaseError
 from course_lib.store import connections
 from course_lib.store.connections import connect, psql_command
 from course_lib.store.databases import default_url
-from course_lib.store.server import ensure_server, stop_server
+from course_lib.store.server import ensure_server
 from course_lib.store.urls import hide_password, url_for
 
 pytestmark = pytest.mark.usefixtures("embedded")
@@ -81,13 +81,6 @@ def test_an_old_server_is_refused(
     monkeypatch.setattr(connections, name, needed)
     with pytest.raises(DatabaseError, match=message):
         connect(changed(default_url(), application_name=name))
-
-
-def test_a_url_of_the_embedded_server_starts_it_again_where_it_was_stopped() -> None:
-    url = default_url()
-    assert stop_server()
-    with connect(url) as conn:
-        assert conn.execute("SELECT 1").fetchone() == (1,)
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,8 @@ def test_a_killed_owners_database_is_cleared_up_and_a_living_ones_outlives_a_res
             fresh_database("06").drop()
         assert exists(admin, dead_name) == (False, False)
         stop_server()
-        with fresh_database("06"), connect(url) as conn:
+        # The URL of a database of the embedded server starts it again.
+        with connect(url) as conn, fresh_database("06"):
             assert conn.execute("SELECT current_database()").fetchone() == (living_name,)
 
 

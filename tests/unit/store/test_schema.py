@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from course_lib.errors import SchemaMismatchError
+from course_lib.errors import DatabaseError, SchemaMismatchError
 from course_lib.store import connect, create_schema, drop_schema, schema
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.models import check_model_async
@@ -180,6 +180,14 @@ def test_a_neighbours_tables_in_public_are_not_taken_for_ours(own_database: Fres
         drop_schema(conn)
         assert value(conn, "SELECT to_regclass('public.documents') IS NOT NULL")
         assert value(conn, "SELECT to_regclass('public.document_chunks') IS NOT NULL")
+
+
+def test_a_view_on_the_index_keeps_it_from_being_dropped(conn: psycopg.Connection) -> None:
+    create_schema(conn, 3)
+    conn.execute("CREATE TEMP VIEW texts AS SELECT content FROM document_chunks")
+    with pytest.raises(DatabaseError, match="not dropped: view .*texts depends on"):
+        drop_schema(conn)
+    assert stored_dimension(conn) == 3
 
 
 def test_a_learners_index_is_reset_by_the_learners_command(monkeypatch: pytest.MonkeyPatch) -> None:

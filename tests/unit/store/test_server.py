@@ -145,8 +145,10 @@ def _umask() -> int:
 
 @posix_only
 def test_a_server_lives_in_a_long_and_odd_path_keeps_its_data_and_leaves_nothing(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And where shared memory is scarce, files take its place."""
+    monkeypatch.setattr(module, "ROOMY_SHARED_MEMORY", float("inf"))
     folder = tmp_path / "it's $HOME, my cöurse" / ("x" * 90) / "state"
     above = [tmp_path, *tmp_path.parents]
     before = [(parent.stat().st_mode, parent.stat().st_uid) for parent in above]
@@ -156,6 +158,8 @@ def test_a_server_lives_in_a_long_and_odd_path_keeps_its_data_and_leaves_nothing
         assert first.pgdata == (folder / "pgdata").resolve()
         assert stat.S_IMODE(first.pgdata.stat().st_mode) == 0o700
         assert [(parent.stat().st_mode, parent.stat().st_uid) for parent in above] == before
+        if Path("/dev/shm").is_dir():
+            assert one_value(first.url(), "SHOW dynamic_shared_memory_type") == "mmap"
         with psycopg.connect(first.url()) as conn:
             conn.execute("CREATE TABLE kept AS SELECT 7 AS n")
         assert stop_server(folder) and server_status(folder) is None and not stop_server(folder)
@@ -202,20 +206,6 @@ def test_six_processes_that_ask_at_once_share_one_server(tmp_path: Path) -> None
 def test_urls_quote_what_they_cannot_hold() -> None:
     server = Server(5433, "a/b@c", Path("state"), Path("pgdata"), "18.4", Path("bin"))
     assert server.url("my db") == "postgresql://postgres:a%2Fb%40c@127.0.0.1:5433/my%20db"
-
-
-@posix_only
-def test_where_shared_memory_is_scarce_files_take_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "ROOMY_SHARED_MEMORY", float("inf"))
-    if not Path("/dev/shm").is_dir():
-        pytest.skip("there is no /dev/shm")
-    try:
-        url = ensure_server(tmp_path / "state").url()
-        assert one_value(url, "SHOW dynamic_shared_memory_type") == "mmap"
-    finally:
-        remove_server(tmp_path / "state")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "null", json.dumps({"port": 1, "no": "other"})])

@@ -7,7 +7,6 @@ file like this one. A mistake in a place or two is written as an edit of the lib
 """
 
 import re
-from itertools import pairwise
 
 from course_lib.loader.recursive import (
     SEPARATORS,
@@ -19,7 +18,129 @@ from course_lib.loader.recursive import (
 from course_lib.records import Span
 from tests.unit.teaching.edits import edits
 
-# --- 1.1 find_cut ---
+# --- 1.1 split_recursively ---
+
+
+def split_after(text, separator):
+    *ended, last = text.split(separator) if separator else [*text, ""]
+    return [piece + separator for piece in ended] + [last] * bool(last)
+
+
+def split_recursively(text, size, separators=SEPARATORS):
+    """Return chunks of at most `size` characters: the right version."""
+    separator = next(one for one in separators if one in text)
+    chunks = [""]
+    for piece in split_after(text, separator):
+        if len(piece) > size:
+            chunks += split_recursively(piece, size, separators[1:])
+        elif len(chunks[-1]) + len(piece) <= size:
+            chunks[-1] += piece
+        else:
+            chunks.append(piece)
+    return [chunk for chunk in chunks if chunk]
+
+
+def loses_the_separators(text, size, separators=SEPARATORS):
+    separator = next(one for one in separators if one in text)
+    chunks = [""]
+    for piece in text.split(separator) if separator else text:
+        if len(piece) > size:
+            chunks += loses_the_separators(piece, size, separators[1:])
+        elif len(chunks[-1]) + len(piece) <= size:
+            chunks[-1] += piece
+        else:
+            chunks.append(piece)
+    return [chunk for chunk in chunks if chunk]
+
+
+def puts_the_separator_before(text, size, separators=SEPARATORS):
+    separator = next(one for one in separators if one in text)
+    first, *others = text.split(separator) if separator else ["", *text]
+    chunks = [""]
+    for piece in [first, *(separator + one for one in others)]:
+        if len(piece) > size:
+            chunks += puts_the_separator_before(piece[:size], size, separators[1:])
+            chunks += puts_the_separator_before(piece[size:], size, separators[1:])
+        elif len(chunks[-1]) + len(piece) <= size:
+            chunks[-1] += piece
+        else:
+            chunks.append(piece)
+    return [chunk for chunk in chunks if chunk]
+
+
+def joins_within_a_level_only(text, size, separators=SEPARATORS):
+    separator = next(one for one in separators if one in text)
+    chunks, window = [], ""
+    for piece in split_after(text, separator):
+        if len(window) + len(piece) <= size:
+            window += piece
+            continue
+        chunks.append(window)
+        window = ""
+        if len(piece) > size:
+            chunks += joins_within_a_level_only(piece, size, separators[1:])
+        else:
+            window = piece
+    return [chunk for chunk in [*chunks, window] if chunk]
+
+
+def joins_everything_in_the_end(text, size, separators=SEPARATORS):
+    chunks = [""]
+    for chunk in split_recursively(text, size, separators):
+        if len(chunks[-1]) + len(chunk) <= size:
+            chunks[-1] += chunk
+        else:
+            chunks.append(chunk)
+    chunks = [chunk for chunk in chunks if chunk]
+    return chunks[:-2] + ["".join(chunks[-2:])] if len("".join(chunks[-2:])) <= size else chunks
+
+
+def joins_the_parts_of_a_long_piece_to_the_last_chunk(text, size, separators=SEPARATORS):
+    chunks = [""]
+    for piece in split_after(text, next(one for one in separators if one in text)):
+        parts = [piece]
+        if len(piece) > size:
+            parts = joins_the_parts_of_a_long_piece_to_the_last_chunk(piece, size, separators[1:])
+        for part in parts:
+            if len(chunks[-1]) + len(part) <= size:
+                chunks[-1] += part
+            else:
+                chunks.append(part)
+    return [chunk for chunk in chunks if chunk]
+
+
+def puts_long_pieces_last(text, size, separators=SEPARATORS):
+    pieces = split_after(text, next(one for one in separators if one in text))
+    chunks = [""]
+    for piece in pieces:
+        if len(piece) <= size:
+            if len(chunks[-1]) + len(piece) <= size:
+                chunks[-1] += piece
+            else:
+                chunks.append(piece)
+    for piece in pieces:
+        if len(piece) > size:
+            chunks += puts_long_pieces_last(piece, size, separators[1:])
+    return [chunk for chunk in chunks if chunk]
+
+
+CHUNKS_KEPT = []
+
+
+def keeps_its_list(text, size, separators=SEPARATORS):
+    CHUNKS_KEPT.extend(split_recursively(text, size, separators))
+    return list(CHUNKS_KEPT)
+
+
+def yields_chunks(text, size, separators=SEPARATORS):
+    yield from split_recursively(text, size, separators)
+
+
+def never_calls_itself(text, size, separators=SEPARATORS):
+    return [span.text for span in split_text(text, size, 0, separators)]
+
+
+# --- 1.2 find_cut ---
 
 
 def takes_the_first_boundary(text, start, limit, floor=0, separators=SEPARATORS):
@@ -129,81 +250,7 @@ def calls_itself_for_what_is_left(
     return spans_from(0)
 
 
-# --- 1.4 lossless ---
-
-
-def adds_up_lengths(text, spans):
-    return sum(len(span.text) for span in spans) >= len(text)
-
-
-def joins_the_texts(text, spans):
-    return "".join(span.text for span in spans) == text
-
-
-def looks_at_the_ends_only(text, spans):
-    if not spans:
-        return not text
-    return spans[0].start == 0 and spans[-1].end == len(text)
-
-
-def believes_the_offsets(text, spans):
-    covered = 0
-    for span in spans:
-        if span.start > covered:
-            return False
-        covered = max(covered, span.end)
-    return covered == len(text)
-
-
-def compares_lengths_only(text, spans):
-    covered = 0
-    for span in spans:
-        if span.start > covered or span.end - span.start != len(span.text):
-            return False
-        covered = max(covered, span.end)
-    return covered == len(text)
-
-
-def looks_for_the_texts_anywhere(text, spans):
-    return compares_lengths_only(text, spans) and all(span.text in text for span in spans)
-
-
-def looks_at_neighbours_only(text, spans):
-    if not spans:
-        return not text
-    told = all(text[span.start : span.end] == span.text for span in spans)
-    joined = all(left.end >= right.start for left, right in pairwise(spans))
-    return told and joined and spans[0].start == 0 and spans[-1].end == len(text)
-
-
-def believes_the_texts(text, spans):
-    return all(text[span.start : span.end] == span.text for span in spans)
-
-
-def returns_what_is_missing(text, spans):
-    return len(text) - max((span.end for span in spans), default=0)
-
-
-class _EqualToEverything:
-    def __eq__(self, other):
-        return True
-
-    def __hash__(self):
-        return 0
-
-
-def claims_to_equal_everything(text, spans):
-    return _EqualToEverything()
-
-
 # --- found by playing learners ---
-
-
-def begins_after_any_white_space(text, end, chunk_overlap, *, snap_to_words=False):
-    start = end - chunk_overlap
-    if snap_to_words:
-        return next((at for at in range(start, end) if text[at - 1].isspace()), start)
-    return start
 
 
 def unifies_line_ends(
@@ -211,24 +258,6 @@ def unifies_line_ends(
 ):
     text = text.replace("\r\n", "\n") if isinstance(text, str) else text
     return split_text(text, chunk_size, chunk_overlap, separators, snap_to_words=snap_to_words)
-
-
-def forgives_lost_spaces(text, spans):
-    reached = 0
-    for span in spans:
-        if text[span.start : span.end] != span.text or text[reached : span.start].strip():
-            return False
-        reached = max(reached, span.end)
-    return reached >= len(text)
-
-
-def wants_the_last_span_at_the_end(text, spans):
-    reached = 0
-    for span in spans:
-        if text[span.start : span.end] != span.text or span.start > reached:
-            return False
-        reached = max(reached, span.end)
-    return (spans[-1].end if spans else 0) == len(text)
 
 
 def lets_a_separator_begin_before(text, start, limit, floor=0, separators=SEPARATORS):
@@ -260,19 +289,74 @@ def keeps_the_chunks_of_earlier_calls(
     return list(KEPT)
 
 
-def stops_at_the_end(text, spans):
-    reached = 0
-    for span in spans:
-        if text[span.start : span.end] != span.text or span.start > reached:
-            return False
-        reached = max(reached, span.end)
-        if reached == len(text):
-            return True
-    return reached == len(text)
-
-
 MUTANTS = {
     "1.1": edits(
+        split_recursively,
+        takes_the_weakest_separator=(
+            "for one in separators if one in text -> for one in separators[::-1] if one in text",
+            "'. ' is the strongest separator that occurs",
+        ),
+        takes_the_separator_that_occurs_first=(
+            "next(one for one in separators if one in text)"
+            " -> min((one for one in separators[:-1] if one in text), key=text.find, default='')",
+            "the line end is stronger",
+        ),
+        gives_the_recursion_all_separators=("separators[1:] -> separators", "it needs weaker ones"),
+        gives_the_recursion_none=("size, separators[1:]) -> size)", "it needs weaker ones"),
+        leaves_long_pieces_as_they_are=(
+            "chunks += split_recursively(piece, size, separators[1:]) -> chunks.append(piece)",
+            "what is too long is split further",
+        ),
+        cuts_long_pieces_at_the_size=(
+            "chunks += split_recursively(piece, size, separators[1:])"
+            " -> chunks += [piece[at : at + size] for at in range(0, len(piece), size)]",
+            "is split with weaker separators",
+        ),
+        cuts_long_pieces_into_characters=(
+            "chunks += split_recursively(piece, size, separators[1:]) -> chunks += list(piece)",
+            "it is split at '. ', a weaker separator",
+        ),
+        joins_nothing=(
+            "elif len(chunks[-1]) + len(piece) <= size -> elif False",
+            "fits is one chunk",
+        ),
+        joins_only_what_is_shorter=(
+            "+ len(piece) <= size -> + len(piece) < size",
+            "expected  'abcd'",
+        ),
+        forgets_the_length_of_the_piece=(
+            "len(chunks[-1]) + len(piece) <= size -> len(chunks[-1]) < size",
+            "what is joined has to fit",
+        ),
+        splits_a_piece_that_just_fits=(
+            "len(piece) > size -> len(piece) >= size",
+            "called    split_recursively('ab', 1)",
+        ),
+        keeps_empty_chunks=("if chunk] -> ]", "an empty chunk"),
+        forgets_the_last_chunk=("in chunks if chunk -> in chunks[:-1] if chunk", "is left out"),
+        strips_its_chunks=("[chunk for -> [chunk.strip() for", "each separator stays with"),
+        ignores_the_separators=(
+            "for one in separators if one in text -> for one in SEPARATORS if one in text",
+            "it needs weaker ones",
+        ),
+        counts_bytes=("len(piece) > size -> len(piece.encode()) > size", "not bytes of UTF-8"),
+        returns_one_text=(
+            "return [chunk for -> return '|'.join(chunk for",
+            "if chunk] -> if chunk)",
+            "(str), not list[str]",
+        ),
+    )
+    | {
+        loses_the_separators: "each separator stays with the piece",
+        puts_the_separator_before: "it stays with the piece that it ends",
+        joins_within_a_level_only: "the last chunk is 'gh ' when 'ij' comes",
+        joins_the_parts_of_a_long_piece_to_the_last_chunk: "they do not join 'a\\n'",
+        puts_long_pieces_last: "no piece is left out",
+        keeps_its_list: "chunks that together are",
+        yields_chunks: "generator",
+        never_calls_itself: "blank lines first",
+    },
+    "1.2": edits(
         find_cut,
         forgets_the_separators_width=(
             "return at + width -> return at",
@@ -335,42 +419,10 @@ MUTANTS = {
         finds_no_separators_that_overlap: "shares a line end with the one at 1",
         lets_a_separator_begin_before: "which is before start",
     },
-    "1.2": edits(
-        next_start,
-        has_no_overlap=("end - chunk_overlap -> end", "next_start('abcdefghij', 8, 3)"),
-        leaves_out_the_word_at_the_start=(
-            "range(start, end) -> range(start + 1, end)",
-            "so no word is skipped",
-        ),
-        never_snaps=(
-            "if snap_to_words -> if False",
-            "next_start('the quick brown fox', 16, 8, snap_to_words=True)",
-        ),
-        always_snaps=("if snap_to_words -> if True", "next_start('the quick brown fox', 16, 8)"),
-        snaps_to_spaces_only=(
-            'text[at - 1].isspace() and not text[at].isspace() -> text[at - 1] == " "',
-            "next_start('one\\ntwo three', 8, 6, snap_to_words=True)",
-        ),
-        snaps_to_letters_only=(
-            "not text[at].isspace() -> text[at].isalnum()",
-            "whatever its first character is",
-        ),
-        gives_up_the_overlap_without_a_word=(
-            "    return start ->     return end if snap_to_words else start",
-            "next_start('abcdefghij', 8, 3, snap_to_words=True)",
-        ),
-        snaps_to_the_word_after_the_overlap=(
-            "range(start, end) -> range(start, min(end + 1, len(text)))",
-            "the word 'cd' begins at `end`",
-        ),
-    )
-    | {
-        begins_after_any_white_space: "does not begin with white space",
-    },
     "1.3": edits(
         split_text,
         cuts_by_size_alone=(
-            "end = find_cut(text, start, limit, floor, separators) -> end = limit",
+            "end = find_cut( -> end = start + chunk_size or (",
             "the strongest boundary within reach",
         ),
         has_no_chunks_of_an_empty_text_whatever_the_sizes=(
@@ -379,13 +431,12 @@ MUTANTS = {
         ),
         never_ends=(
             "start + chunk_size < len(text) -> start < len(text)",
-            "end = find_cut( -> end = len(text) if limit >= len(text) else find_cut(",
+            "end = find_cut( -> end = len(text) if start + chunk_size >= len(text) else find_cut(",
             "    if text:\n ->     if False:\n",
             "so it is the last one",
         ),
         puts_the_floor_one_too_far=(
-            "start + chunk_size, start + chunk_overlap"
-            " -> start + chunk_size, min(start + chunk_overlap + 1, start + chunk_size - 1)",
+            "start + chunk_overlap, -> min(start + chunk_overlap + 1, start + chunk_size - 1),",
             "which is after start + chunk_overlap = 2",
         ),
         strips_its_chunks=(
@@ -394,16 +445,18 @@ MUTANTS = {
         ),
         returns_strings=("return spans -> return [span.text for span in spans]", "not Span"),
         copies_what_is_left=(
-            "find_cut(text, start, limit, floor, separators)"
-            " -> start + find_cut(text[start:], 0, limit - start, floor - start, separators)",
+            "find_cut(text, start, start + chunk_size, start + chunk_overlap, separators)"
+            " -> start + find_cut(text[start:], 0, chunk_size, chunk_overlap, separators)",
             "if each cut copies the rest",
         ),
         drops_the_caller_s_separators=(
-            "floor, separators) -> floor)",
+            "start + chunk_overlap, separators) -> start + chunk_overlap)",
             "split_text('a;b,c,d', 4, 0, (';', ','))",
         ),
         adds_the_default_separators=(
-            "floor, separators) -> floor, (*separators, *SEPARATORS))",
+            "chunk_overlap, separators) -> chunk_overlap, (*separators, *SEPARATORS))",
+            "check_arguments(text, chunk_size, chunk_overlap, (*separators, *SEPARATORS))"
+            " -> check_arguments(text, chunk_size, chunk_overlap, separators)",
             "so a space is not a boundary",
         ),
         drops_snap_to_words=(
@@ -427,19 +480,5 @@ MUTANTS = {
         unifies_line_ends: "do not strip it, change it",
         keeps_the_chunks_of_earlier_calls: "chunks of an earlier call",
         checks_the_default_separators: "1 is not a text",
-    },
-    "1.4": {
-        adds_up_lengths: "joined, the spans look like the text",
-        joins_the_texts: "overlap loses nothing",
-        looks_at_the_ends_only: "offset 3 is in no span",
-        believes_the_offsets: "a space was stripped",
-        looks_for_the_texts_anywhere: "not at their offsets",
-        looks_at_neighbours_only: "a span may be inside another one",
-        believes_the_texts: "there is a text, but no span",
-        returns_what_is_missing: "True (bool)",
-        claims_to_equal_everything: "True (bool)",
-        forgives_lost_spaces: "a space is a character, too",
-        wants_the_last_span_at_the_end: "the last span is inside the first",
-        stops_at_the_end: "although the first reaches the end",
     },
 }

@@ -1,31 +1,16 @@
 """Wrong versions that a learner of lab 02 would plausibly write."""
 
 import re
+from dataclasses import replace
 
-from course_lib.loader.kind_words import KIND_WORDS
-from course_lib.loader.kubernetes import split_stream
-from course_lib.loader.resource_chunks import make_header
-from course_lib.loader.resource_identity import Identity, read_identity, read_key
+from course_lib.loader.kubernetes import is_empty, split_stream
+from course_lib.loader.resource_chunks import cut_document
+from course_lib.loader.resource_identity import IDENTITY_PATHS, Identity, read_identity, read_key
 from course_lib.loader.yaml_lines import next_cut
 from course_lib.records import Span
-from tests.unit.teaching.edits import edited, edits
+from tests.unit.teaching.edits import edits
 
 # --- 2.1 split_stream ---
-
-
-def _stretches(text, pattern=r"^---(?=\s|\Z)", flags=re.MULTILINE):
-    marks = list(re.finditer(pattern, text, flags))
-    starts = [0, *(mark.end() for mark in marks)]
-    ends = [*(mark.start() for mark in marks), len(text)]
-    return [Span(a, b, text[a:b]) for a, b in zip(starts, ends, strict=True)]
-
-
-def _says(line):
-    return bool(line.strip()) and not line.strip().startswith("#")
-
-
-def _full(spans):
-    return [span for span in spans if any(map(_says, span.text.split("\n")))]
 
 
 def looks_its_documents_up(text):
@@ -33,19 +18,24 @@ def looks_its_documents_up(text):
     return [Span(at := text.find(s.text), at + len(s.text), s.text) for s in spans]
 
 
-def _by_lines(text, lines, separates):
+def knows_other_line_ends(text):
     spans, begin, at = [], 0, 0
-    for line in lines:
-        if separates(line):
+    for line in text.splitlines(keepends=True):
+        if re.match(r"---(?=\s|\Z)", line):
             spans.append(Span(begin, at, text[begin:at]))
             begin = at + 3
         at += len(line)
-    return _full([*spans, Span(begin, len(text), text[begin:])])
+    spans.append(Span(begin, len(text), text[begin:]))
+    return [span for span in spans if not is_empty(span.text)]
 
 
-def knows_other_line_ends(text):
-    lines = text.splitlines(keepends=True)
-    return _by_lines(text, lines, lambda line: re.match(r"---(?=\s|\Z)", line))
+def counts_what_stands_beside_the_dashes(text):
+    marks = list(re.finditer(r"^---(?=\s|\Z)", text, re.MULTILINE))
+    begins = [0, *(mark.end() for mark in marks)]
+    ends = [*(mark.start() for mark in marks), len(text)]
+    spans = [Span(a, b, text[a:b]) for a, b in zip(begins, ends, strict=True)]
+    full = split_stream(text)
+    return [s for s in spans if s in full or s.start and s.text.split("\n")[0].strip()]
 
 
 # --- 2.2 read_identity ---
@@ -57,33 +47,46 @@ def _identity(own, children):
     )
 
 
-def takes_the_last_of_each(document):
-    keys = {key.name: key.value for line in document.splitlines() if (key := read_key(line))}
+def _keys(document):
+    return [key for line in document.split("\n") if (key := read_key(line))]
+
+
+def takes_the_first_of_each(document):
+    keys = {}
+    for key in _keys(document):
+        keys.setdefault(key.name, key.value)
     return _identity(keys, keys)
 
 
-def takes_the_last_kind(document):
+def takes_the_last_of_each(document):
+    keys = {key.name: key.value for key in _keys(document)}
+    return _identity(keys, keys)
+
+
+def expects_two_spaces(document):
+    own, children, inside = {}, {}, ""
+    for key in _keys(document):
+        if key.column == 0:
+            own.setdefault(key.name, key.value)
+            inside = key.name
+        elif key.column == 2 and inside == "metadata":
+            children.setdefault(key.name, key.value)
+    return _identity(own, children)
+
+
+def never_leaves_metadata(document):
+    own, children, inside = {}, {}, False
+    for key in _keys(document):
+        inside = inside or key.name == "metadata"
+        names = children if inside and key.column else own
+        names.setdefault(key.name, key.value)
+    return _identity(own, children)
+
+
+def takes_any_metadata(document):
+    found = re.search(r"metadata:\n +name: (.+)", document)
     who = read_identity(document)
-    kinds = [key.value for line in document.splitlines() if (key := read_key(line))
-             and key.name == "kind"]  # fmt: skip
-    return who._replace(kind=kinds[-1] if kinds else None)
-
-
-def takes_the_last_version(document):
-    who = read_identity(document)
-    found = re.findall(r"^ *apiVersion: *(.+?)\r?$", document, re.MULTILINE)
-    return who._replace(api_version=found[-1] if found else None)
-
-
-last_of_two = edited(
-    read_identity,
-    "last_of_two",
-    "own.setdefault(key.name, key.value) -> own[key.name] = key.value",
-)
-
-
-def takes_the_keys_of_items(document):
-    return last_of_two(document.replace("- ", "", 1))
+    return who._replace(name=found[1]) if found else who
 
 
 def keeps_quotes_and_comments(document):
@@ -96,12 +99,6 @@ def wants_metadata_alone_on_its_line(document):
     who = read_identity(document)
     alone = re.search(r"^metadata:\r?$", document, re.M)
     return who if alone else who._replace(name=None, namespace=None)
-
-
-def takes_any_metadata(document):
-    found = re.search(r"metadata:\n +name: (.+)", document)
-    who = read_identity(document)
-    return who._replace(name=found[1]) if found else who
 
 
 def says_empty_for_what_is_missing(document):
@@ -120,39 +117,55 @@ def asks_a_parser(document):
     return _identity(own, own.get("metadata") or {})
 
 
+def joins_its_names_with_dots(document):
+    path, values = [], {}
+    for key in _keys(document):
+        path = [*(one for one in path if one.column < key.column), key]
+        values.setdefault(".".join(one.name for one in path), key.value)
+    return Identity(*(values.get(".".join(path)) for path in IDENTITY_PATHS))
+
+
+def pops_once(document):
+    path, values = [], {}
+    for key in _keys(document):
+        if path and path[-1].column >= key.column:
+            path.pop()
+        path.append(key)
+        values.setdefault(tuple(one.name for one in path), key.value)
+    return Identity(*map(values.get, IDENTITY_PATHS))
+
+
 # --- 2.3 next_cut ---
 
 
-def _reach(lines, at, limit):
-    return [i for i in range(at + 1, len(lines)) if lines[i].start <= limit]
-
-
 def gives_up_where_nothing_is_in_reach(lines, at, limit):
-    return next_cut(lines, at, limit) if _reach(lines, at, limit) else len(lines) - 1
+    in_reach = [i for i in range(at + 1, len(lines)) if lines[i].start <= limit]
+    return next_cut(lines, at, limit) if in_reach else len(lines) - 1
 
 
-# --- found by playing learners ---
+# --- 2.4 cut_document ---
 
 
-def counts_what_stands_beside_the_dashes(text):
-    full = split_stream(text)
-    return [s for s in _stretches(text) if s in full or s.start and s.text.split("\n")[0].strip()]
+def forgets_the_last_piece(*args):
+    return list(cut_document(*args))[:-1]
 
 
-def tidies_names_and_paths_only(resource, source_path="", where="", most=350):
-    name = resource.name and " ".join(resource.name.split())
-    parts = (resource.api_version, resource.kind, name)
-    first = " ".join(filter(None, parts))
-    if resource.namespace:
-        first = f"{first} in namespace {resource.namespace}".strip()
-    if resource.kind in KIND_WORDS:
-        first += f": {KIND_WORDS[resource.kind]}"
-    for path in (source_path, source_path.rsplit("/", 1)[-1]):
-        second = " ".join(filter(None, (" ".join(path.split()), where and f"at {where}")))
-        header = "".join(f"# {line}\n" for line in (first, second) if line)
-        if len(header) <= most:
-            return header
-    return header[: most - 1] + "\n"
+def joins_what_is_left_over(*args):
+    *pieces, last = cut_document(*args)
+    if len(pieces) > 1 and len(last.text) < 110:
+        start = pieces[-1].start
+        text = pieces[-1].header + args[0][start : last.end]
+        pieces[-1] = replace(pieces[-1], text=text, end=last.end)
+        return pieces
+    return [*pieces, last]
+
+
+def returns_texts(*args):
+    return [piece.text for piece in cut_document(*args)]
+
+
+def returns_nothing(*args):
+    list(cut_document(*args))
 
 
 MUTANTS = {
@@ -177,41 +190,25 @@ MUTANTS = {
         ),
         sees_unix_lines_only=(r"^---(?=\s|\Z) -> ^---(?=[ \t\n]|\Z)", "lines may end with CRLF"),
         knows_no_tab=(r"^---(?=\s|\Z) -> ^---(?=[ \r\n]|\Z)", "a tab is white space"),
-        keeps_what_is_empty=(
-            'any(line and not line.startswith("#") for line in lines) -> True',
-            "there is nothing before it",
-        ),
-        keeps_comments_alone=('line and not line.startswith("#") -> line', "holds only a comment"),
-        overlooks_indented_comments=(
-            "line.strip() for line in -> line for line in",
-            "any(line and -> any(line.strip() and",
-            "a comment may be indented",
-        ),
+        keeps_what_is_empty=("if not is_empty(span.text) -> ", "there is nothing before it"),
+        keeps_comments_alone=("not is_empty(span.text) -> span.text.strip()", "only a comment"),
         drops_what_begins_with_a_comment=(
-            'any(line and not line.startswith("#") for line in lines)'
-            ' -> (own := text[begin:end].strip()) and own[0] != "#"',
+            'not is_empty(span.text) -> (own := span.text.strip()) and own[0] != "#"',
             "above and below",
         ),
-        strips_its_documents=(
-            "Span(begin, end, text[begin:end]) -> Span(begin, end, text[begin:end].strip())",
-            "to its last line end",
-        ),
-        ends_comments_at_other_characters=(
-            '.split("\\n") -> .splitlines()',
-            "all of it is a comment",
-        ),
+        strips_its_documents=("text[begin:end]) -> text[begin:end].strip())", "its last line end"),
         ends_documents_at_dots=(
             r"^---(?=\s|\Z) -> ^(?:---|\.\.\.)(?=\s|\Z)",
             "only `---` is a separator",
         ),
-        takes_a_line_with_a_hash_for_a_comment=(
-            'not line.startswith("#") -> "#" not in line',
-            "only if it begins with",
+        sees_the_first_line_only=(", re.MULTILINE -> ", "directly after the three dashes"),
+        begins_at_the_dashes=("(_, begin), (end, _) -> (begin, _), (end, _)", "after the three"),
+        forgets_the_first_document=("(0, 0), *marks -> *marks", "a stream without a separator"),
+        forgets_the_last_document=(
+            ", (len(text), len(text))] -> ]",
+            "a stream without a separator",
         ),
-        knows_only_spaces_before_a_comment=(
-            '[line.strip() for -> [line.strip() and line.strip(" ") for',
-            "a tab before a comment",
-        ),
+        returns_texts=("[span for span -> [span.text for span", "a stream without a separator"),
     )
     | {
         knows_other_line_ends: "U+2028 does not",
@@ -220,122 +217,103 @@ MUTANTS = {
     },
     "2.2": edits(
         read_identity,
-        takes_nested_keys=(
-            "if key.column == column: -> if True:",
-            "deeper than the children of `metadata`",
+        takes_neighbours_for_owners=(
+            "above.column < key.column -> above.column <= key.column",
+            "an Identity has",
         ),
-        never_leaves_metadata=(
-            'inside, column = key.name, 0 -> inside = inside if inside == "metadata" else key.name',
-            "`metadata` ends with the next key in column 0",
+        forgets_what_ended=(
+            "(above for above in path if above.column < key.column) -> path",
+            "an Identity has",
         ),
-        takes_the_first_indented_column=(
-            "inside, column = key.name, 0 -> inside = key.name",
-            'elif inside == "metadata":\n            column = column or key.column'
-            " -> else:\n            column = column or key.column",
-            'if key.column == column: -> if inside == "metadata" and key.column == column:',
-            "have a column of their own",
-        ),
-        takes_any_namespace_below_metadata=(
-            'if key.column == column: -> if key.column == column or key.name == "namespace":',
-            "y is the `namespace` of `labels`",
-        ),
-        says_none_for_an_empty_kind=(
-            'own.get("kind") -> own.get("kind") or None',
-            'own.get("apiVersion") -> own.get("apiVersion") or None',
-            "gives an empty value for each",
-        ),
-        expects_two_spaces=(
-            "column = column or key.column -> column = 2",
-            "may be indented by four spaces",
-        ),
-        takes_the_namespace_of_column_0=(
-            'children.get("namespace") -> children.get("namespace", own.get("namespace"))',
-            "this `namespace` is in column 0",
-        ),
-        wants_metadata_last=(
-            "            own.setdefault"
-            ' ->             if "metadata" not in own:\n                own.setdefault',
-            "`metadata` may come before `kind`",
-        ),
-        puts_the_version_first=(
-            '(own.get("kind"), *names, own.get("apiVersion"))'
-            ' -> (own.get("apiVersion"), own.get("kind"), *names)',
-            "in this order",
-        ),
-        returns_a_plain_tuple=("return Identity( -> return (", "an Identity has"),
         takes_the_last_of_two=(
-            ".setdefault(key.name, key.value) -> [key.name] = key.value",
+            "values.setdefault(tuple(one.name for one in path), key.value)"
+            " -> values[tuple(one.name for one in path)] = key.value",
             "the first one counts",
         ),
-        keeps_the_first_column=(
-            "inside, column = key.name, 0 -> inside = key.name",
-            "have a column of their own",
-        ),
         prefers_a_key_with_a_value=(
-            "own.setdefault(key.name, key.value) -> own[key.name] = own.get(key.name) or key.value",
-            "children.setdefault(key.name, key.value)"
-            " -> children[key.name] = children.get(key.name) or key.value",
+            "values.setdefault(tuple(one.name for one in path), key.value)"
+            " -> place = tuple(one.name for one in path)\n"
+            "        values[place] = values.get(place) or key.value",
             "also if its value is empty",
         ),
-        takes_names_that_are_generated=(
-            "children.setdefault(key.name,"
-            ' -> children.setdefault(key.name.replace("generateName", "name"),',
-            "another key than `name`",
+        looks_at_the_last_two_names=("in path), key -> in path[-2:]), key", "metadata, name"),
+        looks_at_the_first_and_last_name=(
+            "tuple(one.name for one in path) -> tuple(dict.fromkeys((path[0].name, key.name)))",
+            "the path of x is metadata, labels, name",
         ),
-        takes_children_further_left=(
-            "key.column == column -> key.column <= column",
-            "in the column of the first: this",
+        returns_a_plain_tuple=("return Identity(*map -> return tuple(map", "an Identity has"),
+        puts_the_version_first=(
+            "Identity(*map(values.get, IDENTITY_PATHS))"
+            " -> Identity(*map(values.get, IDENTITY_PATHS[::-1]))",
+            "in this order",
+        ),
+        says_none_for_an_empty_kind=(
+            "Identity(*map(values.get, IDENTITY_PATHS))"
+            " -> Identity(*(values.get(one) or None for one in IDENTITY_PATHS))",
+            "its value is empty",
+        ),
+        takes_the_namespace_without_an_owner=(
+            "return Identity(*map(values.get, IDENTITY_PATHS))"
+            " -> who = Identity(*map(values.get, IDENTITY_PATHS))\n"
+            '    return who._replace(namespace=who.namespace or values.get(("namespace",)))',
+            "this `namespace` has no owner",
+        ),
+        stops_at_a_line_without_a_key=(
+            'filter(None, map(read_key, document.split("\\n")))'
+            ' -> __import__("itertools").takewhile(bool, map(read_key, document.split("\\n")))',
+            "blank lines and comments change nothing",
+        ),
+        takes_the_keys_of_items=(
+            'document.split("\\n") -> document.replace("- ", "  ").split("\\n")',
+            "`read_key` gives None",
+        ),
+        takes_names_that_are_generated=(
+            "one.name for one -> one.name.replace('generateName', 'name') for one",
+            "another key than `name`",
         ),
     )
     | {
-        takes_the_last_of_each: "deeper than the children of `metadata`",
-        takes_the_last_kind: "it belongs to `roleRef`",
-        takes_the_last_version: "the second `apiVersion`",
-        takes_the_keys_of_items: "its keys are the item's",
-        takes_any_metadata: "this `metadata` is not in column 0",
+        takes_the_first_of_each: "the path of x is metadata, labels, name",
+        takes_the_last_of_each: "the path of y is metadata, labels, name",
+        expects_two_spaces: "may be indented by four spaces",
+        never_leaves_metadata: "the path of x is metadata, labels, name",
+        takes_any_metadata: "the path of y is spec, metadata, name",
         keeps_quotes_and_comments: "have no quotes and comments",
         wants_metadata_alone_on_its_line: "have no quotes and comments",
         says_empty_for_what_is_missing: "what is not there is None",
         says_none_for_what_is_empty: "its value is empty",
         asks_a_parser: "not a number",
+        joins_its_names_with_dots: "a key may hold a dot",
+        pops_once: "the path of x is metadata, labels, name",
     },
     "2.3": edits(
         next_cut,
-        never_ends_with_the_block=(
-            "if lines[i].depth < lines[at].depth -> if False",
-            "the block is over",
-        ),
+        never_ends_with_the_block=("leaving[0] if leaving else -> ", "the block is over"),
         ends_where_any_line_is_shallower_than_the_one_above=(
-            "lines[i].depth < lines[at].depth"
-            " -> lines[i - 1].depth > lines[i].depth <= lines[at].depth",
+            "if lines[i].depth < lines[at].depth]"
+            " -> if lines[i - 1].depth > lines[i].depth <= lines[at].depth]",
             "so rule 2 decides",
         ),
-        takes_the_first_of_equals=("reversed(boundaries) -> boundaries", "4 and 5 are equal"),
-        parts_a_block_from_its_first_line=("if not lines[i].first -> if True", "next_cut("),
-        takes_the_last_in_reach=(
-            "min(reversed(boundaries), key=lambda i: lines[i].depth, default"
-            " -> max(boundaries, default",
-            "next_cut(",
-        ),
-        stops_short_of_the_limit=("start > limit -> start >= limit", "next_cut("),
-        looks_beyond_the_limit=(
-            "if lines[i].start > limit:\n            break\n        if lines"
-            " -> if lines[i].start <= limit and lines",
-            "next_cut(",
-        ),
-        counts_the_limit_from_the_piece=("> limit -> > lines[at].start + limit", "next_cut("),
+        takes_the_first_of_equals=("depth, -i) -> depth, i)", "4 and 5 are equal"),
+        parts_a_block_from_its_first_line=(" if not lines[i].first -> ", "next_cut("),
+        takes_the_last_in_reach=("key=lambda i: (lines[i].depth, -i) -> key=lambda i: -i", "_cut("),
+        takes_the_deepest=("(lines[i].depth, -i) -> (-lines[i].depth, -i)", "next_cut("),
+        stops_short_of_the_limit=("start <= limit -> start < limit", "next_cut("),
+        looks_beyond_the_limit=("lines[i].start <= limit -> True", "next_cut("),
+        counts_the_limit_from_the_piece=("<= limit -> <= lines[at].start + limit", "next_cut("),
         forgets_the_end=("len(lines)) -> len(lines) - 1)", "the end has depth -1"),
         raises_where_nothing_is_in_reach=(", default=at + 1 -> ", "ValueError"),
         takes_the_last_where_all_are_firsts=(
-            "boundaries = [] -> boundaries, last = [], at + 1",
-            "        if not lines ->         last = i\n        if not lines",
-            "default=at + 1 -> default=last",
+            "reach = takewhile(lambda i: lines[i].start <= limit, range(at + 1, len(lines)))"
+            " -> reach = [i for i in range(at + 1, len(lines)) if lines[i].start <= limit]",
+            "default=at + 1 -> default=max(reach, default=at + 1)",
             "every line in reach is a first",
         ),
+        takes_the_last_line_that_leaves=("leaving[0] -> leaving[-1]", "the block is over"),
+        leaves_with_a_neighbour=("depth < lines[at].depth -> depth <= lines[at].depth", "_cut("),
         returns_the_offset=(
-            "return i\n -> return lines[i].start\n",
-            "return min( -> return lines[min(",
-            "at + 1)\n -> at + 1)].start\n",
+            "return leaving[0] if leaving else strongest"
+            " -> return lines[leaving[0] if leaving else strongest].start",
             "the number of a line, not its offset",
         ),
     )
@@ -343,74 +321,76 @@ MUTANTS = {
         gives_up_where_nothing_is_in_reach: "so cut before the next line",
     },
     "2.4": edits(
-        make_header,
-        writes_what_is_none=(
-            '" ".join(filter(None, (resource.api_version, resource.kind, resource.name)))'
-            ' -> f"{resource.api_version} {resource.kind} {resource.name}"',
-            "if resource.namespace -> if True",
-            "a resource may have no namespace",
+        cut_document,
+        counts_the_content_alone=(
+            "len(piece.text) <= most and fits(piece.text)"
+            " -> end - start <= most and fits(text[start:end])",
+            "the header counts",
         ),
-        forgets_the_namespace=("if resource.namespace -> if False", "in namespace shop"),
-        forgets_the_words_of_the_kind=("if words -> if False", "passwords, keys"),
-        wants_words_for_every_kind=(
-            'KIND_WORDS.get(resource.kind or "") -> KIND_WORDS[resource.kind]',
-            "no words for this kind",
+        asks_no_model=(" and fits(piece.text) -> ", "the model would not read them"),
+        asks_the_model_alone=("len(piece.text) <= most and fits -> fits", "the header counts"),
+        wants_less_than_most=("len(piece.text) <= most -> len(piece.text) < most", "has 154"),
+        ends_after_every_line=(
+            "after = next_cut(lines, at, limit) -> after = at + 1",
+            "so one piece holds all",
         ),
-        writes_a_colon_without_words=(
-            "if words: -> if who:",
-            ": {words} -> : {words or ''}",
-            "no words for this kind",
+        gives_up_after_one_try=(
+            "limit = end - 1\n -> pass\n",
+            "after == at + 1 or len(piece.text) <= most and fits(piece.text) -> True",
+            "the header counts",
         ),
-        forgets_where_inside=("if where else -> if False else", "at data"),
-        always_says_at=(" if where else path -> ", "so there is no `at`"),
-        is_no_comment=("# {line} -> {line}", "each is a comment"),
-        writes_empty_lines=("in lines if line -> in lines", "an empty line is left out"),
-        ends_without_a_line_end=(
-            'return header\n -> return header.rstrip("\\n")\n',
-            "ends with a line feed",
+        takes_one_line_where_the_best_does_not_fit=(
+            "limit = end - 1 -> limit = start",
+            "the header counts",
         ),
-        leaves_tabs=(
-            '" ".join(line.split()) -> line.replace("\\n", " ").replace("  ", " ")',
-            "white space characters in a row",
+        never_ends=("limit = end - 1 -> pass", "did not come to an end"),
+        shares_the_path_of_the_next_line=(
+            "lines[at:after]) -> lines[at : after + 1])",
+            "the path that all lines of the piece share",
         ),
-        keeps_line_breaks=(
-            '" ".join(line.split()) for -> line for',
-            "white space characters in a row",
+        takes_the_path_of_the_first_line=(
+            "shared_path(lines[at:after]) -> lines[at].path",
+            "the path that all lines of the piece share",
         ),
-        puts_the_kind_first=(
-            "resource.api_version, resource.kind -> resource.kind, resource.api_version",
-            "there are two lines",
+        takes_the_path_of_the_last_line=(
+            "shared_path(lines[at:after]) -> lines[after - 1].path",
+            "the path that all lines of the piece share",
         ),
-        cuts_and_keeps_the_folders=(
-            "posixpath.basename(source_path) -> source_path",
-            "so it loses its folders",
+        forgets_the_path=("source_path, path, most // 2 -> source_path, '', most // 2", "header="),
+        forgets_the_file=(
+            "resource.identity, source_path, path -> resource.identity, '', path",
+            "its file `source_path`",
         ),
-        drops_one_folder=(
-            'posixpath.basename(source_path) -> source_path.partition("/")[2] or source_path',
-            "so it loses its folders, and only these",
+        gives_a_header_all_the_room=("path, most // 2) -> path, most)", "at most half"),
+        gives_a_header_the_usual_room=("path, most // 2) -> path)", "at most half"),
+        writes_no_header=("header + text[start:end] -> text[start:end]", "header and content"),
+        loses_a_line_that_is_too_long=(
+            "yield piece -> if len(piece.text) <= most:\n                yield piece",
+            "a piece of its own",
         ),
-        drops_the_file_with_its_folders=('posixpath.basename(source_path) -> ""', "and only these"),
-        never_keeps_the_folders=(
-            "(source_path, posixpath -> (posixpath.basename(source_path), posixpath",
-            "there are two lines",
+        begins_with_the_resource=(
+            "start, end, path = lines[at].start, -> start, end, path = resource.start if not at"
+            " else lines[at].start,",
+            "only these lines are cut",
         ),
-        counts_no_line_end=(
-            "<= most -> <= most + 1",
-            "most - 1] -> most]",
-            "one character too long",
+        ends_with_the_resource=(
+            "lines[after].start, shared"
+            " -> lines[after].start if after < len(lines) - 1 else resource.end, shared",
+            "only these lines are cut",
         ),
-        drops_what_is_just_short_enough=("<= most -> < most", "as many as it may have"),
-        cuts_without_a_line_end=(
-            'header[: most - 1] + "\\n" -> header[:most]',
-            "its line feed counts",
+        counts_from_the_resource=(
+            "header, start, end, -> header, start - resource.start, end - resource.start,",
+            "offsets are those of the whole file",
         ),
-        cuts_and_adds_a_line_end=("most - 1] -> most]", "its line feed counts"),
-        drops_a_line_that_is_too_long=(
-            'header[: most - 1] + "\\n" -> header.split("\\n")[0] + "\\n"',
-            "still too long",
+        returns_the_first_piece=(
+            "            yield piece ->             return [piece]",
+            "pieces from and to",
         ),
     )
     | {
-        tidies_names_and_paths_only: "also in kind, namespace and place",
+        forgets_the_last_piece: "so one piece holds all",
+        joins_what_is_left_over: "pieces from and to",
+        returns_texts: "ResourcePiece",
+        returns_nothing: "ResourcePiece",
     },
 }

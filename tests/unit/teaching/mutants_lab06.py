@@ -45,6 +45,12 @@ def deletes_after_the_transaction(conn, document, rows):
     return written, _delete(conn, document, rows)
 
 
+def closes_the_connection(conn, document, rows):
+    with conn:
+        written = _write(conn, rows)
+        return written, _delete(conn, document, rows)
+
+
 def has_a_transaction_a_row(conn, document, rows):
     written = 0
     for row in rows:
@@ -116,6 +122,10 @@ MUTANTS = {
         ),
         wants_positive_numbers=(
             "vector_norm(embedding) > 0 -> embedding > '[0,0,0]'", "it has a direction",
+        ),
+        knows_only_three_dimensions=(
+            "vector_norm(embedding) > 0 -> embedding <> '[0,0,0]'",
+            "another model has vectors of another length",
         ),
         forgets_the_default=(f"{DEFAULT} -> ", "a chunk of partition 'my own'"),
         forgets_the_notebooks=(
@@ -259,6 +269,7 @@ MUTANTS = {
         returns_none=("return cursor.rowcount, deleted -> return None", "both rows are new"),
     )
     | {
+        closes_the_connection: "leaves it open",
         deletes_after_the_transaction: "PostgreSQL refuses the DELETE: what was done",
         has_a_transaction_a_row: "the second vector was refused",
         swallows_the_error: "the caller has to get the exception",

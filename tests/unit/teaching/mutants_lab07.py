@@ -2,176 +2,216 @@
 
 from types import FunctionType
 
-from course_lib.retriever.query import conditions, nearest_sql, search_filtered
+from course_lib.retriever.query import find_nearest, search_filtered
+from course_lib.retriever.statements import NEAREST
 from tests.unit.teaching.edits import edited, edits
 
-# --- 7.3 search_filtered ---
+GIVEN = NEAREST[: NEAREST.index("       1 - (embedding")]
+STUBS = {"7.1": f"{GIVEN}-- YOUR SQL HERE\n"}
 
-leaves_ties_to_chance = edited(nearest_sql, "nearest_sql", ", document_name, chunk_index -> ")
-calls_a_wrong_nearest_sql = FunctionType(
-    search_filtered.__code__,
-    {**search_filtered.__globals__, "__name__": "edited", "nearest_sql": leaves_ties_to_chance},
-    "calls_a_wrong_nearest_sql",
-    search_filtered.__defaults__,
+KIND = "(%(kind)s::text IS NULL OR kind = %(kind)s)"
+PARTITION = "(%(partition)s::text[] IS NULL OR partition = ANY (%(partition)s))"
+SIMILARITY = "1 - (embedding <=> %(query)s) AS similarity_score"
+
+
+def with_another(function, name, earlier, wrong):
+    """Return a function that uses a wrong version of an earlier answer."""
+    return FunctionType(
+        function.__code__,
+        {**function.__globals__, "__name__": "edited", earlier: wrong},
+        name,
+        function.__defaults__,
+    )
+
+
+leaves_ties_to_chance = edited(NEAREST, "leaves_ties", ", document_name, chunk_index\n -> \n")
+uses_a_wrong_statement = with_another(
+    find_nearest, "uses_a_wrong_statement", "NEAREST", leaves_ties_to_chance
+)
+SET = 'cursor.execute("SET LOCAL hnsw.iterative_scan = strict_order")'
+walks_once = edited(find_nearest, "walks_once", f"{SET} -> pass")
+calls_a_wrong_find_nearest = with_another(
+    search_filtered, "calls_a_wrong_find_nearest", "find_nearest", lambda *_: walks_once(*_)[:2]
 )
 
 
+# --- 7.3 search_filtered ---
+
+
+def repairs_an_empty_walk_only(conn, values, threshold=0.0, distance=""):
+    from course_lib.retriever.statements import BY_VECTOR, EXACT
+
+    rows = find_nearest(conn, values, distance or BY_VECTOR) or find_nearest(conn, values, EXACT)
+    return [row for row in rows if row.similarity_score >= threshold]
+
+
+def adds_what_the_exact_way_finds(conn, values, threshold=0.0, distance=""):
+    from course_lib.retriever.statements import BY_VECTOR, EXACT
+
+    rows = find_nearest(conn, values, distance or BY_VECTOR)
+    if len(rows) < values["top_k"] and distance != EXACT:
+        rows = rows + find_nearest(conn, values, EXACT)
+    return [row for row in rows if row.similarity_score >= threshold]
+
+
+LAST = "return [row for row in rows if row.similarity_score >= threshold]"
+FIRST = "rows = find_nearest(conn, values, distance)"
+
 MUTANTS = {
     "7.1": edits(
-        nearest_sql,
+        NEAREST,
         sorts_by_similarity=(
             "BY {distance} -> BY similarity_score DESC",
-            "expected  a plan that uses the HNSW index",
+            "that above all numbers, and the row last by distance",
         ),
         keeps_the_index_away=(
             "BY {distance} -> BY ({distance}) + 0",
-            "expected  a plan that uses the HNSW index",
+            "a plan that uses the HNSW index",
+        ),
+        writes_the_order_itself=(
+            "BY {distance} -> BY embedding <=> %(query)s",
+            "ORDER BY begins with what is filled in",
         ),
         returns_the_distance=(
-            "1 - (embedding <=> %(query)s) -> {distance}",
+            SIMILARITY + " -> embedding <=> %(query)s AS similarity_score",
             "how long a vector is does not count",
         ),
-        rounds_the_similarity=(
-            "1 - (embedding <=> %(query)s)"
-            " -> round((1 - (embedding <=> %(query)s))::numeric, 2)::float8",
-            "how long a vector is does not count",
+        computes_the_similarity_from_the_gap=(
+            SIMILARITY + " -> 1 - ({distance}) AS similarity_score",
+            "the similarity stays the cosine",
         ),
         measures_euclidean_distance=("<=> -> <->", "how long a vector is does not count"),
-        sorts_by_inner_product=(
-            "BY {distance} -> BY embedding <#> %(query)s",
-            "how long a vector is does not count",
-        ),
-        sorts_by_euclidean_distance=(
-            "BY {distance} -> BY embedding <-> %(query)s",
-            "how long a vector is does not count",
-        ),
-        searches_one_partition=(
-            "WHERE {condition} -> WHERE partition = 'documentation' AND {condition}",
-            "how long a vector is does not count",
-        ),
         sorts_the_far_first=(
             "{distance}, -> {distance} DESC,",
             "how long a vector is does not count",
         ),
         leaves_ties_to_chance=(
-            ", document_name, chunk_index -> ",
+            ", document_name, chunk_index\n -> \n",
             "equals come by document name, then by chunk index",
         ),
         settles_ties_by_name_alone=(
-            ", chunk_index -> ",
+            ", document_name, chunk_index\n -> , document_name\n",
             "equals come by document name, then by chunk index",
         ),
-        sorts_after_the_limit=(
-            "SELECT {columns} -> SELECT * FROM (SELECT {columns}",
-            ", document_name, chunk_index -> ",
-            "LIMIT %(top_k)s"
-            " -> LIMIT %(top_k)s) AS nearest\n"
-            "        ORDER BY similarity_score DESC, document_name, chunk_index",
-            "equals come by document name, then by chunk index",
+        settles_ties_by_digits=(
+            ", document_name, chunk_index\n -> , document_name, chunk_index::text\n",
+            "chunk 9 comes before chunk 10",
         ),
         fixes_the_limit=("%(top_k)s -> 5", "one row was asked for"),
         names_it_otherwise=("similarity_score -> similarity", "expected  the columns"),
-        counts_its_placeholders=("%(query)s -> %s", "%(top_k)s -> %s", "values are passed by name"),
-        returns_the_text=("distance=distance) -> distance=distance).as_string()", "Composed"),
-        ignores_the_condition=(
-            "condition=condition -> condition=EVERY_ROW",
-            "only these pass the condition",
+        counts_its_placeholders=("%(query)s -> %s", "values are passed by name"),
+        takes_none_for_a_value=(
+            KIND + " -> kind = %(kind)s",
+            "how long a vector is does not count",
         ),
-        ignores_the_distance=(
-            "distance=distance -> distance=WALK",
-            "ORDER BY begins with `distance`",
+        takes_an_empty_text_for_none=(
+            KIND + " -> (coalesce(%(kind)s::text, '') = '' OR kind = %(kind)s)",
+            "only None means any",
         ),
-        computes_the_similarity_from_the_distance=(
-            "(embedding <=> %(query)s) -> ({distance})",
-            "the similarity stays the cosine",
+        takes_an_empty_branch_for_none=(
+            "(%(branch)s::text IS NULL OR -> (nullif(%(branch)s::text, '') IS NULL OR",
+            "only None means any",
         ),
-        settles_ties_by_digits=(
-            "chunk_index -> chunk_index::text",
-            "chunk 9 comes before chunk 10",
+        takes_an_empty_list_for_none=(
+            PARTITION + " -> (coalesce(cardinality(%(partition)s::text[]), 0) = 0"
+            " OR partition = ANY (%(partition)s))",
+            "nothing is an element of an empty list",
         ),
+        compares_a_column_with_itself=(
+            "(%(namespace)s::text IS NULL OR namespace = %(namespace)s)"
+            " -> namespace = coalesce(%(namespace)s, namespace)",
+            "expected  ",
+        ),
+        compares_with_a_list=(
+            PARTITION
+            + " -> (%(partition)s::text[] IS NULL OR partition = (%(partition)s::text[])[1])",
+            "three are in one of these",
+        ),
+        leaves_a_filter_out=(
+            "  AND (%(document_name)s::text IS NULL OR document_name = %(document_name)s)\n -> ",
+            "two rows are of this document",
+        ),
+        joins_with_or=("\n  AND  -> \n  OR ", "expected  "),
+        compares_patterns=("kind = %(kind)s) -> kind LIKE %(kind)s)", "% and _ are characters"),
+        compares_in_any_case=(
+            "kind = %(kind)s) -> lower(kind) = lower(%(kind)s))",
+            "a value is compared whole",
+        ),
+        compares_the_wrong_column=(
+            "OR tenant_id = -> OR repo_slug =",
+            "two rows are of this tenant",
+        ),
+        has_a_gap_of_its_own=("= %(kind)s) -> = {kind})", "a text whose only gap is {distance}"),
     ),
     "7.2": edits(
-        conditions,
-        writes_values_into_the_statement=(
-            "sql.Placeholder(name)"
-            " -> sql.Placeholder(name) if isinstance(value, list) else sql.SQL(f\"'{value}'\")",
-            "a value must never be read as SQL",
+        find_nearest,
+        forgets_the_iterative_scan=(SET + " -> pass", "hnsw.iterative_scan"),
+        relaxes_the_order=("strict_order -> relaxed_order", "hnsw.iterative_scan = strict_order"),
+        sets_it_outside_a_transaction=(
+            "conn.transaction(),  -> ",
+            "outside a transaction SET LOCAL has no effect",
         ),
-        writes_names_into_the_statement=(
-            "sql.Identifier(name) -> sql.SQL(name)",
-            "a column's name must never be read as SQL",
+        leaves_the_setting_behind=(
+            'SET LOCAL hnsw.iterative_scan = strict_order")'
+            ' -> SET hnsw.iterative_scan = strict_order")',
+            "settings are only for this search",
         ),
-        drops_what_is_false=(
-            "if value is not None -> if value",
-            "nothing is an element of an empty list",
+        switches_it_off_afterwards=(
+            "conn.transaction(),  -> ",
+            'SET LOCAL hnsw.iterative_scan = strict_order")'
+            ' -> SET hnsw.iterative_scan = strict_order")',
+            "return cursor -> rows = cursor",
+            ".fetchall()"
+            " -> .fetchall(); cursor.execute('SET hnsw.iterative_scan = off'); return rows",
+            "after a search they are as before",
         ),
-        drops_zero=(
-            "if value is not None -> if value is not None and value != 0",
-            "0 is a value like any other",
+        prepares_the_statement=(", prepare=False -> ", "a plan for any value does not know"),
+        prepares_it_at_once=("prepare=False -> prepare=True", "a plan for any value does not know"),
+        ignores_the_distance=("distance=distance -> distance=BY_VECTOR", "`distance` is EXACT"),
+        always_looks_at_all=(
+            "distance=distance -> distance='(embedding <=> %(query)s) + 0'",
+            "the walk alone",
         ),
-        drops_empty_lists=(
-            "if value is not None -> if value is not None and value != []",
-            "nothing is an element of an empty list",
+        forbids_the_index=(
+            SET + " -> cursor.execute('SET LOCAL enable_indexscan = off')",
+            "the walk alone",
         ),
-        compares_with_none=(" if value is not None -> ", "None means any value"),
-        compares_in_any_case=('"{} = {}" -> "{}::text ILIKE {}::text"', "'note' is not 'NOTE'"),
-        compares_without_blanks=(
-            '"{} = {}" -> "trim({}::text) = trim({}::text)"',
-            "a blank is a character like any other",
+        returns_plain_tuples=("row_factory=namedtuple_row -> ", "the names of NEAREST's columns"),
+        returns_the_cursor=(".fetchall() -> ", "expected  "),
+        returns_one_row=(".fetchall() -> .fetchmany(1)", "five rows"),
+        widens_the_list_only=(
+            SET + " -> cursor.execute('SET LOCAL hnsw.ef_search = 100')",
+            "hnsw.iterative_scan",
         ),
-        compares_patterns=(
-            '"{} = {}" -> "{}::text LIKE {}::text"',
-            "% and _ are characters like any other",
+        drops_the_threshold_too=(
+            ".fetchall() -> .fetchall()[:3]",
+            "five rows",
         ),
-        knows_no_lists=(
-            "isinstance(value, list) -> False",
-            "a row passes a list if the list holds its value",
-        ),
-        joins_with_or=(" AND  ->  OR ", "a row has to pass both filters"),
-        returns_nothing_without_filters=(" if parts else EVERY_ROW -> ", "there is no filter"),
-        returns_a_string=(
-            '(sql.SQL(" AND ").join(parts) if parts else EVERY_ROW)'
-            ' -> " AND ".join(f"{name} = %({name})s" for name in values) or "true"',
-            "a condition made with psycopg's sql",
-        ),
-        counts_placeholders=(
-            "sql.Placeholder(name) -> sql.Placeholder()",
-            "a value must never be read as SQL",
-        ),
-        takes_false_for_none=(
-            "if value is not None -> if value is not None and value is not False",
-            "False is a value like any other",
-        ),
-    ),
+    )
+    | {uses_a_wrong_statement: "repair 7.1 first"},
     "7.3": edits(
         search_filtered,
-        walks_only=(
-            "in ways -> in ways[:1]",
-            "cursor.execute(ITERATIVE) -> pass",
-            "three rows of 2,200 pass",
+        trusts_the_walk=('if len(rows) < values["top_k"] and -> if False and', "60 rows"),
+        never_walks=(
+            FIRST + " -> rows = find_nearest(conn, values, EXACT)",
+            "one that walks the HNSW index",
         ),
-        never_walks=("in ways -> in ways[-1:]", "one that walks the HNSW index"),
-        always_goes_both_ways=("if len(rows) < top_k -> if True", "so the next way is not taken"),
-        knows_two_ways_only=("in ways -> in (WALK, LOOK_AT_ALL)", "it is LOOK_AT_ALL"),
-        looks_at_all_in_any_case=("in ways -> in (*ways, LOOK_AT_ALL)", "it is WALK"),
-        leaves_equals_to_chance=(
-            "nearest_sql(condition, way)"
-            ' -> sql.SQL(nearest_sql(condition, way).as_string().replace(", document_name, '
-            'chunk_index\\n", "\\n"))',
-            "equals come by chunk index",
+        always_goes_both_ways=(
+            'len(rows) < values["top_k"] and distance -> distance',
+            "the walk found five rows",
         ),
-        puts_the_threshold_inside_without_nan=(
-            'top_k} -> top_k, "threshold": threshold}',
-            "nearest_sql(condition, way)"
-            ' -> nearest_sql(sql.SQL("{} AND vector_norm(embedding) > 0 AND 1 - (embedding '
-            '<=> %(query)s) >= %(threshold)s").format(condition), way)',
-            "return [row for row in rows if row.similarity_score >= threshold] -> return rows",
-            "the threshold is not part of the statement",
+        goes_twice_where_it_is_exact=(" and distance != EXACT -> ", "one look at all rows"),
+        walks_twice=(
+            "(conn, values, EXACT) -> (conn, values, distance)",
+            "60 rows",
+        ),
+        is_content_with_five=(
+            'values["top_k"] -> min(5, values["top_k"])',
+            "came back with fewer than 300",
         ),
         drops_before_it_counts=(
-            ".fetchall()"
-            " -> .fetchall()\n"
-            "                rows = [row for row in rows if row.similarity_score >= threshold]",
+            FIRST + " -> rows = [r for r in find_nearest(conn, values, distance)"
+            " if r.similarity_score >= threshold]",
             "the threshold is not part of the statement",
         ),
         wants_more_than_the_threshold=(">= threshold -> > threshold", "one row is 0.5 similar"),
@@ -179,83 +219,34 @@ MUTANTS = {
             "row.similarity_score >= -> round(row.similarity_score, 2) >=",
             "one row is 0.5 similar",
         ),
-        relaxes_the_order=(
-            "cursor.execute(ITERATIVE)"
-            ' -> cursor.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")',
-            "hnsw.iterative_scan = strict_order",
-        ),
-        trusts_the_iterative_scan=("in ways -> in ways[:1]", "the walk stopped after 60 rows"),
-        forgets_the_iterative_scan=(
-            "cursor.execute(ITERATIVE) -> pass",
-            "that is what hnsw.iterative_scan is for",
-        ),
-        sets_it_outside_a_transaction=(
-            "conn.transaction(),  -> ",
-            "outside a transaction SET LOCAL has no effect",
-        ),
-        looks_at_all_after_an_empty_walk=(
-            "if len(rows) < top_k -> if not rows",
-            "and returned two",
-        ),
-        prepares_the_statement=(
-            ", prepare=False -> ",
-            "a plan for any value does not know how many rows pass",
-        ),
-        resets_the_setting=(
-            "conn.transaction(),  -> ",
-            'cursor.execute(ITERATIVE) -> cursor.execute("SET hnsw.iterative_scan = strict_order")',
-            '    return [ ->     conn.execute("RESET hnsw.iterative_scan")\n    return [',
-            "after a search they are as before",
-        ),
-        switches_it_off_in_a_transaction=(
-            'cursor.execute(ITERATIVE) -> cursor.execute("SET hnsw.iterative_scan = strict_order")',
-            '    return [ ->     conn.execute("SET hnsw.iterative_scan = off")\n    return [',
-            "after a search they are as before",
-        ),
-        restores_it_where_nothing_fails=(
-            "conn.transaction(),  -> ",
-            "    rows:"
-            ' ->     now = conn.execute("SHOW hnsw.iterative_scan").fetchone()[0]\n'
-            "    rows:",
-            'cursor.execute(ITERATIVE) -> cursor.execute("SET hnsw.iterative_scan = strict_order")',
-            '    return [ ->     conn.execute(f"SET hnsw.iterative_scan = {now}")\n    return [',
-            "after a search that failed they are as before",
-        ),
-        leaves_the_setting_behind=(
-            "conn.transaction(),  -> ",
-            'cursor.execute(ITERATIVE) -> cursor.execute("SET hnsw.iterative_scan = strict_order")',
-            "settings are only for this search",
-        ),
-        puts_the_threshold_inside=(
-            'top_k} -> top_k, "threshold": threshold}',
-            "nearest_sql(condition, way)"
-            ' -> nearest_sql(sql.SQL("{} AND 1 - (embedding <=> %(query)s) >= '
-            '%(threshold)s").format(condition), way)',
-            "return [row for row in rows if row.similarity_score >= threshold] -> return rows",
+        forgets_the_threshold=(
+            LAST + " -> return rows",
             "a vector of zeros, whose similarity is NaN",
         ),
-        forgets_the_threshold=(
-            "return [row for row in rows if row.similarity_score >= threshold] -> return rows",
+        keeps_nan=(
+            "row.similarity_score >= threshold -> not row.similarity_score < threshold",
             "a vector of zeros, whose similarity is NaN",
         ),
         has_another_default=(
             "threshold: float = 0.0 -> threshold: float = 0.3",
             "without a threshold it is 0.0",
         ),
-        drops_the_threshold_itself=(
-            "return [row for -> return [(row.document_name, row.chunk_index) for",
-            "rows with the names of nearest_sql's columns",
+        returns_pairs=(
+            "return [row for -> return [(row.document_name, row.similarity_score) for",
+            "the names of NEAREST's columns",
         ),
-        ignores_top_k=('"top_k": top_k -> "top_k": 5', "the nearest two of three"),
-        ignores_the_filters=("conditions(filters) -> conditions({})", "three rows of 2,200 pass"),
-        is_content_with_five=("< top_k -> < min(top_k, 5)", "came back with fewer than 300"),
-        goes_two_ways_at_most=("in ways -> in ways[:2]", "the third of the ways"),
-        takes_the_values_for_its_own=(
-            '    rows: ->     filters["top_k"] = top_k\n    rows:',
+        changes_the_values=(
+            FIRST + ' -> rows = find_nearest(conn, values, distance); values["top_k"] += 1',
             "its caller still needs it",
+        ),
+        ignores_the_distance=(
+            "(conn, values, distance) -> (conn, values)",
+            "one look at all rows",
         ),
     )
     | {
-        calls_a_wrong_nearest_sql: "repair 7.1 first",
+        repairs_an_empty_walk_only: "and returned two",
+        adds_what_the_exact_way_finds: "expected  ",
+        calls_a_wrong_find_nearest: "repair 7.2 first",
     },
 }

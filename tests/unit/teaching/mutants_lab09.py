@@ -1,12 +1,11 @@
 """Wrong answers to lab 09 that a learner would plausibly write; see `mutants_lab01.py`."""
 
 import asyncio
-from dataclasses import asdict
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
-from course_lib.service.models import Filter, search_response
+from course_lib.service.models import Filter
 from course_lib.service.probes import readiness
 from course_lib.service.problems import validation_problem
 from tests.unit.teaching.edits import edits
@@ -123,50 +122,7 @@ def loses_what_was_sent():
     return _model(top_k=5, base=_ReturnsNothing)
 
 
-# --- 9.2 search_response ---
-
-
-def _result(one):
-    return {
-        "chunk_id": one.chunk_id,
-        "document_name": one.document_name,
-        "content": one.content,
-        "similarity_score": float(one.similarity_score),
-        "metadata": {
-            **one.metadata,
-            "partition": one.partition,
-            "repo": one.repo_slug,
-            "branch": one.branch,
-            "kind": one.kind,
-            "name": one.name,
-            "namespace": one.namespace,
-            "chunk_index": one.chunk_index,
-            "score": float(one.score),
-        },
-        "citation_url": one.citation_url if _is_link(one.citation_url) else None,
-    }
-
-
-def _is_link(url):
-    return (url or "").lower().startswith(("https://", "http://"))
-
-
-def _response(query, results, embedding_seconds, search_seconds):
-    return {
-        "query": query,
-        "results": results,
-        "total_results": len(results),
-        "embedding_time_ms": round(embedding_seconds * 1000, 2),
-        "search_time_ms": round(search_seconds * 1000, 2),
-    }
-
-
-def hands_on_all_it_has(query, results, embedding_seconds, search_seconds):
-    results = [{**asdict(one), **_result(one)} for one in results]
-    return _response(query, results, embedding_seconds, search_seconds)
-
-
-# --- 9.4 readiness ---
+# --- 9.3 readiness ---
 
 
 def _verdict(states):
@@ -250,7 +206,7 @@ async def _stub(checks, timeout=0.5):
 
 
 _stub.__name__ = _stub.__qualname__ = "readiness"
-STUBS = {"9.4": _stub}
+STUBS = {"9.3": _stub}
 
 
 # --- found by playing learners ---
@@ -258,16 +214,6 @@ STUBS = {"9.4": _stub}
 
 def strips_before_it_counts():
     return _model(config=STRICT | ConfigDict(str_strip_whitespace=True))
-
-
-def strips_addresses(query, results, embedding_seconds, search_seconds):
-    def fair(url):
-        return url if url and url.strip().lower().startswith(("https://", "http://")) else None
-
-    answer = search_response(query, results, embedding_seconds, search_seconds)
-    for one, told in zip(results, answer["results"], strict=True):
-        told["citation_url"] = fair(one.citation_url)
-    return answer
 
 
 def removes_the_prefix_everywhere(errors):
@@ -313,35 +259,6 @@ def takes_names_of_any_length():
 
 def has_another_name():
     return create_model("Request", __base__=_model())
-
-
-def _with_metadata(query, results, embedding_seconds, search_seconds, of):
-    answer = search_response(query, results, embedding_seconds, search_seconds)
-    for one, told in zip(results, answer["results"], strict=True):
-        told["metadata"] = of(one, told["metadata"])
-    return answer
-
-
-def takes_the_senders_namespace(*given):
-    return _with_metadata(
-        *given,
-        of=lambda one, own: own | {"namespace": one.namespace or one.metadata.get("namespace")},
-    )
-
-
-def protects_repo_and_score_only(*given):
-    return _with_metadata(
-        *given,
-        of=lambda one, own: own | one.metadata | {name: own[name] for name in ("repo", "score")},
-    )
-
-
-def knows_two_spellings(query, results, embedding_seconds, search_seconds):
-    answer = search_response(query, results, embedding_seconds, search_seconds)
-    for one, told in zip(results, answer["results"], strict=True):
-        if not (one.citation_url or "").startswith(("https://", "http://", "HTTPS://", "HTTP://")):
-            told["citation_url"] = None
-    return answer
 
 
 async def names_them_as_they_answer(checks, timeout=0.5):
@@ -396,90 +313,18 @@ MUTANTS = {
         has_another_name: "shows this name",
     },
     "9.2": edits(
-        search_response,
-        lets_the_sender_say_where_it_came_from=(
-            "**one.metadata, -> ",
-            "float(one.score), -> float(one.score),\n                **one.metadata,",
-            "must not replace the result's own repo",
-        ),
-        takes_the_other_score=("float(one.similarity_score) -> one.score", "similarity_score"),
-        leaves_numpys_numbers=(
-            "float(one.similarity_score) -> one.similarity_score",
-            "import numpy as np; search_response('Why?'",
-        ),
-        returns_seconds=(" * 1000 -> ", "embedding_time_ms"),
-        sorts_the_results=(
-            "in results -> in sorted(results, key=lambda one: -one.similarity_score)",
-            "in the order of the search",
-        ),
-        leaves_out_what_is_none=(
-            '"results": found'
-            ' -> "results": [{k: v for k, v in one.items() if v is not None} for one in found]',
-            "citation_url",
-        ),
-        spreads_the_metadata=(
-            '"results": found -> "results": [{**one, **one.pop("metadata")} for one in found]',
-            "and no others",
-        ),
-        rounds_one_time_of_two=(
-            "round(search_seconds * 1000, 2) -> search_seconds * 1000",
-            "rounded to two decimals",
-        ),
-        rounds_the_similarity=(
-            "float(one.similarity_score) -> round(float(one.similarity_score), 4)",
-            "similarity_score",
-        ),
-        hands_on_every_address=(
-            '(url or "").lower().startswith(("https://", "http://")) -> True',
-            "a browser runs this address",
-        ),
-        minds_the_case_of_an_address=(".lower() -> ", "capital letters"),
-        finds_the_scheme_anywhere=(
-            '(url or "").lower().startswith(("https://", "http://"))'
-            ' -> "://" in (url or "") and "http" in url.lower()',
-            "not at its beginning",
-        ),
-        looks_at_four_letters=('("https://", "http://") -> "http"', "all of https://"),
-        knows_https_alone=('("https://", "http://") -> "https://"', "http is allowed"),
-        keeps_an_empty_address=('return (url or "") -> return not url or url', "an empty text"),
-        refuses_one_scheme=(
-            '(url or "").lower().startswith(("https://", "http://"))'
-            ' -> not (url or "").lower().startswith("javascript:")',
-            "all of https://",
-        ),
-        leaves_out_the_whole_result=(
-            "for one in results"
-            " -> for one in results\n"
-            "        if one.citation_url is None or is_link(one.citation_url)",
-            "a browser runs this address",
-        ),
-    )
-    | {
-        hands_on_all_it_has: "and no others",
-        strips_addresses: "it begins with a space",
-        takes_the_senders_namespace: "`namespace` stays None",
-        protects_repo_and_score_only: "forged all eight",
-        knows_two_spellings: "only the first letter",
-    },
-    "9.3": edits(
         validation_problem,
         repeats_what_was_sent=(
             'removeprefix("Value error, ")'
             ' -> removeprefix("Value error, ") + str(error.get("input", ""))',
             "only `loc` and `msg` are used",
         ),
-        names_the_body=(
-            'error["loc"][1:] or error["loc"][:1] -> error["loc"]',
-            "without its first part",
-        ),
-        takes_the_last_part=(
-            'error["loc"][1:] or error["loc"][:1] -> error["loc"][-1:]',
-            "are joined",
-        ),
-        takes_numbers_for_text=("str(part) for part in place -> place", "TypeError"),
-        forgets_a_bare_location=(' or error["loc"][:1] -> ', "this part is the field"),
+        names_the_body=('error["loc"][1:] or error["loc"] -> error["loc"]', "its first part"),
+        takes_the_last_part=('error["loc"][1:] or error["loc"] -> error["loc"][-1:]', "are joined"),
+        takes_numbers_for_text=("map(str, place) -> place", "TypeError"),
+        forgets_a_bare_location=(' or error["loc"] -> ', "this part is the field"),
         keeps_pydantics_prefix=('.removeprefix("Value error, ") -> ', "pydantic added"),
-        tells_the_first_only=("in errors: -> in errors[:1]:", "both are in the document"),
+        tells_the_first_only=("one_a_field(errors) -> errors[:1]", "both are in the document"),
         tells_all_in_the_detail=("fields[:3] -> fields", "the detail has three"),
         lists_three=('"errors": fields -> "errors": fields[:3]', "the detail has three"),
         strips_characters=("removeprefix -> lstrip", "pydantic added"),
@@ -487,36 +332,27 @@ MUTANTS = {
             'removeprefix("Value error, ") -> split(", ", 1)[-1]',
             "Input should be 1, 2 or 3",
         ),
-        forgets_place_zero=("for part in place -> for part in place if part", "partitions.0"),
+        forgets_place_zero=(
+            "map(str, place) -> (str(one) for one in place if one)",
+            "partitions.0",
+        ),
         knows_one_first_place=(
-            'error["loc"][1:] or error["loc"][:1]'
+            'error["loc"][1:] or error["loc"]'
             ' -> [part for part in error["loc"] if part != "body"] or ["body"]',
             "whatever it is",
         ),
-        tells_every_error=("furthest.values() -> errors", "the first is used"),
-        keeps_the_first_of_a_field=(
-            'len(error["loc"]) > len(known["loc"]) -> False',
-            "got furthest",
-        ),
-        keeps_the_last_of_a_field=(
-            'len(error["loc"]) > len(known["loc"]) -> True',
-            "the first is used",
-        ),
-        keeps_the_last_of_the_longest=(" > len(known ->  >= len(known", "the first is used"),
-        merges_only_equal_places=('error["loc"][:2] -> error["loc"]', "got furthest"),
-        merges_query_and_body=(
-            'error["loc"][:2] -> error["loc"][1:2]',
-            "in the query and one in the body",
-        ),
+        tells_every_error=("one_a_field(errors) -> errors", "the first is used"),
         sorts_by_length=(
-            'in errors: -> in sorted(errors, key=lambda one: -len(one["loc"])):',
+            'one_a_field(errors) -> sorted(one_a_field(errors), key=lambda one: -len(one["loc"]))',
             "the order of their first errors",
         ),
+        writes_the_status_as_text=('"status": 422 -> "status": \'422\'', "a number"),
+        forgets_the_kind=('"type": "about:blank",  -> ', "the document has type"),
     )
     | {
         removes_the_prefix_everywhere: "is left out only at the beginning",
     },
-    "9.4": edits(
+    "9.3": edits(
         readiness,
         asks_one_after_the_other=(
             "await asyncio.gather(*(state(check) for check in checks.values()))"

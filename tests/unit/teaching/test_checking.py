@@ -2,6 +2,7 @@ import sys
 
 import pytest
 
+from course_lib.errors import InputError
 from course_lib.teaching import CheckFailed, NotAttempted
 from course_lib.teaching.checks.probe import Probe, exercise
 from course_lib.teaching.lab.checking import run_check
@@ -12,6 +13,61 @@ def double(call: Probe) -> None:
     call(2).gives(4, because="two and two are four")
     call([1]).gives([1, 1])
     call(None).raises(TypeError, mentions="none")
+
+
+@exercise("9.4", "half", 3, time_limit=0.3)
+def half(call: Probe) -> None:
+    with call.part(2, "even numbers"):
+        call(4).gives(2)
+    with call.part(1, "odd numbers"):
+        call(3).gives(1, because="halves are rounded down")
+        call(5).gives(2)
+
+
+def failed_half(given: object) -> CheckFailed:
+    with pytest.raises(CheckFailed) as failed:
+        run_check(half, given)
+    return failed.value
+
+
+def test_a_small_condition_costs_the_points_of_its_part_and_the_message_names_them():
+    run_check(half, lambda x: x // 2)
+    failed = failed_half(lambda x: x / 2 if x % 2 else x // 2)
+    assert failed.earned == 2
+    assert str(failed).splitlines() == [
+        "9.4 half is not right yet: 2 of 3 points",
+        "  called    half(3)",
+        "  got       1.5 (float)",
+        "  expected  1 (int)",
+        "  because   halves are rounded down",
+        "  parts     ✓ 2 points: even numbers",
+        "            ✗ 1 point: odd numbers",
+    ]
+
+
+def test_without_its_first_part_an_exercise_has_no_points():
+    failed = failed_half(lambda x: 1 if x == 3 else 2 if x == 5 else 0)
+    assert failed.earned == 0 and failed.called == "half(4)"
+    assert "points" not in str(failed)
+
+
+def test_a_loop_without_an_end_costs_the_points_of_its_part():
+    def wrong(x):
+        while x % 2:
+            pass
+        return x // 2
+
+    failed = failed_half(wrong)
+    assert "no result after" in failed.got and failed.earned == 2
+
+
+def test_parts_that_do_not_make_up_the_exercises_points_are_an_error():
+    def check(call: Probe) -> None:
+        with call.part(2, "all of it"):
+            call(4).gives(2)
+
+    with pytest.raises(InputError, match=r"the parts of 9\.5 count 2 points, and not 3"):
+        run_check(exercise("9.5", "half", 3)(check), lambda x: x // 2)
 
 
 def message(given: object) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader.recursive import split_text
+from course_lib.loader.resource_chunks import chunk_resources
 from course_lib.loader.yaml_lines import lines_of
 from course_lib.records import Span
 from course_lib.teaching.lab import figures
@@ -38,7 +39,6 @@ ALL = {
     "cuts of strings": lambda: figures.cuts(EVIL, [EVIL[:5], EVIL[5:]]),
     "cuts of spans": lambda: figures.cuts(EVIL, split_text(EVIL, 20, 0)),
     "spans": lambda: figures.spans(EVIL, split_text(EVIL, 20, 5)),
-    "slider": lambda: figures.spans_slider(EVIL * 9, split_text).static,
     "pipeline": lambda: figures.pipeline(here="chunks"),
     "bars": lambda: figures.bars({"<a>": 1.5, "b": 2}, "<T>", "ms"),
     "histogram": lambda: figures.histogram([1, 2, 2, 3, 9], "Sizes", "characters", limit=5),
@@ -49,13 +49,9 @@ ALL = {
     ),
     "heat map": lambda: figures.heat_map(np.eye(6), NAMES, title="Similarity"),
     "map": lambda: figures.map_2d(VECTORS, ["x", "<f>"] * 3, VECTORS[0], title="Documents"),
-    "recall and latency": lambda: figures.recall_latency(
-        {"HNSW": [(1.0, 0.9, "ef 40"), (2.0, 0.99, "ef 80")], "IVFFlat": [(1.5, 0.8, "probes 1")]}
-    ),
     "plan": lambda: figures.plan(EXPLAINED),
-    "pieces": lambda: figures.pieces(
-        EVIL, split_text(EVIL, 20, 0), ["<a>"] * 2, groups=["x"] * 2, mark="quotes"
-    ),
+    "pieces": lambda: figures.pieces(EVIL, split_text(EVIL, 20, 0), ["<a>"] * 2, mark="quotes"),
+    "tree": lambda: figures.tree("<f>", f"kind: {EVIL}", chunk_resources(f"kind: {EVIL}")),
     "outline": lambda: figures.outline(f"a: {EVIL}\n", lines_of(f"a: {EVIL}\n", 0, 5), [2]),
     "timeline": lambda: figures.timeline([Seen(0.0, 0.1, EVIL, 200)], [(0.1, EVIL)], EVIL),
     "ranking": lambda: figures.ranking([RESULT], "What <is> it?", mark="quotes"),

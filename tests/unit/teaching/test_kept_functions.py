@@ -67,10 +67,10 @@ def wrong(text, start, limit, floor=0, separators=SEPARATORS):
     return limit
 
 
-def next_start(text, end, chunk_overlap, *, snap_to_words=False):
+def split_text(text, *sizes, **options):
     find_cut("", 0, 0)
-    from course_lib.loader.recursive import next_start
-    return next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
+    from course_lib.loader.recursive import split_text
+    return split_text(text, *sizes, **options)
 '''
 
 
@@ -103,45 +103,45 @@ def test_what_explains_the_exercise_is_shown_once_its_check_has_passed(
     monkeypatch.setattr(explaining, "notebook_shell", lambda: object())
     monkeypatch.setattr("IPython.display.display", shown.append)
     with pytest.raises(CheckFailed):
-        notebook["lab"].check("1.1", notebook["wrong"])
+        notebook["lab"].check("1.2", notebook["wrong"])
     assert shown == []
-    notebook["lab"].check("1.1", notebook["find_cut"])
+    notebook["lab"].check("1.2", notebook["find_cut"])
     (text,) = [one.data for one in shown]
-    assert text == explaining.explanation("1.1") and "the order of the separators" in text.lower()
+    assert text == explaining.explanation("1.2") and "mistake to remember" in text
 
 
 def test_a_passed_function_is_kept_with_all_that_it_needs_and_runs_by_itself(
     mine: Path, notebook: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     lab = notebook["lab"]
-    lab.check("1.1", notebook["find_cut"])
-    assert "kept in my/system/loader.py: 1 of 46 functions are yours" in capsys.readouterr().out
-    lab.check("1.2", notebook["next_start"])
-    assert "kept in my/system/loader.py: 2 of 46" in capsys.readouterr().out
+    lab.check("1.2", notebook["find_cut"])
+    assert "kept in my/system/loader.py: 1 of 45 functions are yours" in capsys.readouterr().out
+    lab.check("1.3", notebook["split_text"])
+    assert "kept in my/system/loader.py: 2 of 45" in capsys.readouterr().out
     first, second = read_sections(mine / "system")
-    assert (first.name, first.exercise, second.name) == ("find_cut", "1.1", "next_start")
+    assert (first.name, first.exercise, second.name) == ("find_cut", "1.2", "split_text")
     assert first.load()("ab cd. ef gh", 0, 8) == 7
     assert "with_open_file" not in first.text and "ONE = 1\n" in first.text
     # A name that another exercise defines is the library's, which `course mine` replaces.
     assert "from course_lib.loader.recursive import find_cut\n" in second.text
     assert (mine / "system" / "loader.py").read_text(encoding="utf-8").count("def find_cut") == 1
-    assert rooms(mine / "system")["loader"][0] == ["find_cut", "next_start"]
+    assert rooms(mine / "system")["loader"][0] == ["find_cut", "split_text"]
 
 
 def test_what_fails_or_cannot_be_written_down_leaves_what_is_kept(
     mine: Path, notebook: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     lab = notebook["lab"]
-    lab.check("1.1", notebook["find_cut"])
+    lab.check("1.2", notebook["find_cut"])
     kept = (mine / "system" / "loader.py").read_bytes()
     with pytest.raises(CheckFailed):
-        lab.check("1.1", notebook["wrong"])
+        lab.check("1.2", notebook["wrong"])
     capsys.readouterr()
     for name, reason in {
         "with_open_file": "it uses OPEN",
         "with_lab": "it uses lab, which is there in a notebook only",
     }.items():
-        lab.check("1.1", notebook[name])
+        lab.check("1.2", notebook[name])
         assert f"not kept in my/system: {reason}" in capsys.readouterr().out
     assert (mine / "system" / "loader.py").read_bytes() == kept
 
@@ -150,12 +150,12 @@ def test_nothing_is_kept_outside_of_the_learners_folder(
     mine: Path, notebook: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(mine.parent)
-    notebook["lab"].check("1.1", notebook["find_cut"])
+    notebook["lab"].check("1.2", notebook["find_cut"])
     assert not (mine / "system").exists()
 
 
 OWN = """
-# %% 1.1 find_cut · lab 01 · 2026-11-25
+# %% 1.2 find_cut · lab 01 · 2026-11-25
 # in the place of course_lib.loader.recursive.find_cut
 
 from course_lib.loader.recursive import next_start, split_text
@@ -185,9 +185,9 @@ def test_the_copy_is_made_again_where_the_library_or_the_list_of_functions_diffe
     first = copies()
     assert len(first) == 1 and copies() == first
     kept = system / "loader.py"
-    kept.write_text(OWN + OWN.replace("1.1 find_cut", "1.2 next_start"), encoding="utf-8")
+    kept.write_text(OWN + OWN.replace("1.2 find_cut", "1.3 split_text"), encoding="utf-8")
     assert copies() == first, "the second section's heading contradicts itself"
-    kept.write_text(OWN + OWN.replace("1.1", "1.2").replace("find_cut", "next_start"), "utf-8")
+    kept.write_text(OWN + OWN.replace("1.2", "1.3").replace("find_cut", "split_text"), "utf-8")
     second = copies() - first
     assert len(second) == 1
     library = tmp_path / "course_lib"

@@ -1,11 +1,13 @@
-"""What lab 02 stands on: lines with depths, keys, the parser as a referee, and its two figures."""
+"""What lab 02 stands on: lines with depths, keys, the parser as a referee, and its figures."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader.kubernetes import split_resources, split_stream
+from course_lib.loader.resource_chunks import ResourcePiece
 from course_lib.loader.yaml_lines import Line, lines_of, shared_path
 from course_lib.records import Span
 from course_lib.settings import project_root
@@ -67,11 +69,27 @@ def test_the_pieces_that_hold_the_phrase_are_open_and_named():
     assert "'four' is in none of them" in figures.pieces(text, spans, ["a", "b"], mark="four").alt
 
 
-def test_pieces_of_one_group_have_one_colour():
+def test_pieces_of_one_label_have_one_colour():
     spans = [Span(i, i + 1, "abc"[i]) for i in range(3)]
-    html = figures.pieces("abc", spans, ["x", "y", "z"], groups=["A", "B", "A"]).html
+    html = figures.pieces("abc", spans, ["A", "B", "A"]).html
     x, y, z = re.findall(r"border-left: 5px solid (#\w+)", html)
     assert x == z != y
+
+
+def test_a_tree_has_the_resources_of_a_file_and_below_each_its_pieces():
+    text = "kind: Role\nmetadata:\n  name: <a>\n---\n" + ITEMS
+    role, other = split_resources(text)
+    found = [ResourcePiece("", "", role.start, role.end, "", role)]
+    for line, after in pairwise(lines_of(text, other.start, other.end)[2:]):
+        start, end = line.start, after.start
+        found.append(ResourcePiece(text[start:end], "", start, end, line.path, other))
+    figure = figures.tree("a.yaml", text, found, mark="name: d")
+    labels = re.findall(r"<b[^>]*>([^<]*)</b>", figure.html)
+    assert labels[:4] == ["a.yaml", "Role &lt;a&gt;", "all of it", ""]
+    assert labels[4:] == ["spec.list[0].name", "spec.list[0].b", "spec.list[1].name"]
+    assert figure.html.count("<details open") == 1
+    assert figure.alt.startswith("a.yaml with 4 pieces: Role <a> (1)")
+    assert "'name: d' at spec.list[1].name" in figure.alt
 
 
 def test_pieces_without_a_label_each_are_refused():

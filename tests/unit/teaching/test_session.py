@@ -61,22 +61,22 @@ def test_use_gives_the_course_s_version_until_the_learners_passes(
     lab = Lab("01")
     assert lab.use("find_cut") is find_cut
     with pytest.raises(NotAttempted):
-        lab.check("1.1", stub)
+        lab.check("1.2", stub)
     assert lab.use("find_cut") is find_cut
-    lab.check("1.1", mine)
+    lab.check("1.2", mine)
     assert lab.use("find_cut") is mine
     with pytest.raises(CheckFailed):
-        lab.check("1.1", wrong)
+        lab.check("1.2", wrong)
     assert lab.use("find_cut") is find_cut
-    course = "find_cut: the course's version, until 1.1 passes with yours"
-    passed = "✓ 1.1 passed (3 points)"
+    course = "find_cut: the course's version, until 1.2 passes with yours"
+    passed = "✓ 1.2 passed (3 points)"
     assert capsys.readouterr().out.splitlines() == [
         course, course, passed, "find_cut: yours", course
     ]  # fmt: skip
 
 
 def test_use_names_what_there_is_when_the_name_is_wrong():
-    with pytest.raises(InputError, match="find_cut, next_start, split_text, lossless"):
+    with pytest.raises(InputError, match="split_recursively, find_cut, split_text"):
         Lab("01").use("split")
 
 

@@ -78,9 +78,22 @@ def test_a_file_that_requirements_include_is_named_where_it_is_not_read() -> Non
     assert files.packages("python") == {"x": "1", "y": "2"}
 
 
-@pytest.mark.parametrize("name", [r"\u0000", r"\ud800", "a" * 501])
-def test_names_that_no_table_can_hold_are_a_broken_file(name: str) -> None:
-    packages = f'{{"node_modules/{name}": {{"version": "1"}}}}'
-    lock = f'{{"lockfileVersion": 3, "packages": {packages}}}'
-    with pytest.raises(InputError, match=r"package-lock.json is not a .* that can be read"):
-        LockFiles({"package-lock.json": lock}).packages("javascript")
+NPM = '{"lockfileVersion": 3, "packages": {"node_modules/%s": {"version": "%s"}}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("package-lock.json", NPM % (r"\u0000", "1")),
+        ("package-lock.json", NPM % (r"\ud800", "1")),
+        ("package-lock.json", NPM % ("a" * 501, "1")),
+        ("package-lock.json", NPM % ("a", r"\u0000")),
+        ("Cargo.lock", '[[package]]\nname = "a\\u0000"\nversion = "1"\nsource = "registry+x"\n'),
+        ("requirements.txt", "a" * 9000 + "==1.0\n"),
+    ],
+)
+def test_names_that_no_table_can_hold_are_a_broken_file(name: str, text: str) -> None:
+    files = LockFiles({name: text})
+    (language,) = files.languages()
+    with pytest.raises(InputError, match=f"{name} is not a .* that can be read"):
+        files.packages(language)

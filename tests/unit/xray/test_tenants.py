@@ -106,11 +106,11 @@ def test_the_reader_suggests_and_writes_nothing(conn: Conn, reader: Conn, client
         == ()
     )
     with pytest.raises(DatabaseError, match="refused the work"):
-        sync_packages_explained(reader)
-
-
-def sync_packages_explained(reader: Conn) -> None:
-    sync_project(reader, "new", LockFiles({"requirements.txt": "rich==1"}), tenant="ours")
+        sync_project(reader, "new", LockFiles({"requirements.txt": "rich==1"}), tenant="ours")
+    assert reader.execute("SELECT count(*) FROM xray_report_packages").fetchone() == (0,)
+    for statement in (b"DELETE FROM xray_packages", b"SELECT * FROM xray_used"):
+        with pytest.raises(InsufficientPrivilege):
+            reader.execute(statement)
 
 
 def test_a_role_without_rights_is_told_who_makes_the_tables(conn: Conn, writer: Conn) -> None:

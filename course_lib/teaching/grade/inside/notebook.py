@@ -10,6 +10,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 import nbval.plugin
 import pytest
 
+from course_lib.teaching.checks.outcomes import CheckFailed
 from course_lib.teaching.grade.inside.channel import Channel
 
 PRINTED = 1_000_000
@@ -27,6 +29,9 @@ PRINTED = 1_000_000
 
 TOLD = 20_000
 """Characters of an error's message, and of a cell's output, that are sent."""
+
+_TIMES = re.compile(r"(?<!\S)-[nr]\s*\d+")
+"""Options of `%timeit` that say how often."""
 
 UNUSED = (
     "cacheprovider", "debugging", "doctest", "faulthandler", "logging", "monkeypatch", "pastebin",
@@ -70,7 +75,22 @@ def make_shell() -> Any:
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
     config.InteractiveShell.autoindent = False
-    return Shell.instance(config=config)
+    shell = Shell.instance(config=config)
+    _measure_once(shell)
+    return shell
+
+
+def _measure_once(shell: Any) -> None:
+    """Have `%timeit` run its statement once: it would use up the time that the cell has."""
+    from IPython.core.magic import no_var_expand
+
+    measure = shell.find_magic("timeit")
+
+    @no_var_expand  # type: ignore[untyped-decorator]
+    def timeit(line: str, cell: str | None = None) -> Any:
+        return measure(f"-n1 -r1 {_TIMES.sub('', line)}", cell)
+
+    shell.register_magic_function(timeit, "line_cell", "timeit")
 
 
 def run_notebook(text: str, shell: Any, channel: Channel) -> tuple[str, dict[int, dict[str, Any]]]:
@@ -153,6 +173,8 @@ class _Kernel:
         if error is not None:
             name, said = type(error).__name__[:200], told(error)
             self.told |= {"ename": name, "evalue": said}
+            if isinstance(error, CheckFailed):
+                self.told["value"] = str(error.earned)[:80]
             content = {"ename": name, "evalue": said, "traceback": said.splitlines()}
             outputs.append({"msg_type": "error", "content": content})
         idle = {"msg_type": "status", "content": {"execution_state": "idle"}}

@@ -11,12 +11,11 @@ from course_lib.teaching.lab.figures.curves import lines
 from course_lib.teaching.lab.figures.dags import attempts, dag
 from course_lib.teaching.lab.figures.definitions import torn
 from course_lib.teaching.lab.figures.intervals import intervals
-from course_lib.teaching.lab.figures.manifests import outline, pieces
+from course_lib.teaching.lab.figures.manifests import outline, pieces, tree
 from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
-from course_lib.teaching.lab.figures.search import ranking, recall_latency
+from course_lib.teaching.lab.figures.search import ranking
 from course_lib.teaching.lab.figures.serving import timeline
-from course_lib.teaching.lab.figures.sliders import spans_slider
 from course_lib.teaching.lab.figures.text import cuts, spans
 from course_lib.teaching.lab.figures.vectors import arrows, heat_map, map_2d
 
@@ -39,9 +38,8 @@ __all__ = [
     "pipeline",
     "plan",
     "ranking",
-    "recall_latency",
     "spans",
-    "spans_slider",
     "timeline",
     "torn",
+    "tree",
 ]

@@ -1,10 +1,10 @@
-"""Figures of manifests: a file cut into pieces that bear labels, and the depths of its lines."""
+"""Figures of manifests: pieces under their labels, a file as a tree, and the depths of lines."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from html import escape
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from course_lib.errors import InputError
 from course_lib.loader.kubernetes import ResourceSpan
@@ -24,14 +24,7 @@ CUT = "color: #a03c00; font-weight: bold"
 Placed = Span | ResourcePiece | ResourceSpan
 
 
-def pieces(
-    text: str,
-    spans: Sequence[Placed],
-    labels: Sequence[str],
-    *,
-    groups: Sequence[str] = (),
-    mark: str = "",
-) -> Figure:
+def pieces(text: str, spans: Sequence[Placed], labels: Sequence[str], *, mark: str = "") -> Figure:
     """Show the pieces of a text under their labels, folded, those with a marked phrase open.
 
     Parameters
@@ -41,37 +34,70 @@ def pieces(
     spans
         Its pieces.
     labels
-        A label for each piece.
-    groups
-        What each belongs to, such as its resource: each has a colour of its own. The labels without
-        it.
+        A label for each piece; pieces with the same label have the same colour.
     mark
         A phrase. The pieces that hold it are open, and it is marked in them.
     """
-    if len(spans) != len(labels) or (groups and len(groups) != len(spans)):
-        raise InputError(f"{len(spans)} pieces need as many labels (and groups, where given)")
-    colours = {group: colour(index) for index, group in enumerate(dict.fromkeys(groups or labels))}
+    if len(spans) != len(labels):
+        raise InputError(f"{len(spans)} pieces need as many labels")
+    colours = {label: colour(index) for index, label in enumerate(dict.fromkeys(labels))}
     parts, opened = [], []
-    for span, label, group in zip(spans, labels, groups or labels, strict=True):
+    for span, label in zip(spans, labels, strict=True):
         content = text[span.start : span.end]
-        found = bool(mark) and mark in content
-        if found:
+        if mark and mark in content:
             opened.append(label)
-        shown = escape(content.strip("\n"))
-        if found:
-            shown = shown.replace(escape(mark), f'<span style="{MARK}">{escape(mark)}</span>')
-        ink = colours[group]
-        parts.append(
-            f'<details{" open" if found else ""} style="border-left: 5px solid {ink}; '
-            f'padding-left: 8px; margin: 3px 0px"><summary style="color: {INK}; font-size: 12px">'
-            f"<b>{escape(label)}</b> "
-            f"{len(content):,} characters</summary>"
-            f'<pre style="{PRE}">{shown}</pre></details>'
-        )
+        parts.append(_folded(content, label, colours[label], mark))
     told = f"{len(spans)} pieces: {', '.join(labels)}"
     if mark:
         told += f". {mark!r} is in {', '.join(opened) or 'none of them'}"
     return boxed("".join(parts), f"{told}.", caption="Click a label to unfold its piece.")
+
+
+def tree(name: str, text: str, found: Sequence[ResourcePiece], *, mark: str = "") -> Figure:
+    """Show a manifest as a tree: the file, its resources, and their pieces, folded, with paths.
+
+    Parameters
+    ----------
+    name, text
+        The file.
+    found
+        Its pieces, in order.
+    mark
+        A phrase. The pieces that hold it are open, and it is marked in them.
+    """
+    parts, told = [], []
+    for index, (resource, group) in enumerate(groupby(found, key=lambda piece: piece.resource)):
+        own, ink = list(group), colour(index)
+        who = " ".join(filter(None, (resource.identity.kind, resource.identity.name)))
+        parts.append(
+            f'<div style="margin: 6px 0px 0px 14px; color: {INK}; font-size: 13px">'
+            f'└ <b style="border-bottom: 3px solid {ink}">{escape(who)}</b></div>'
+            '<div style="margin-left: 40px">'
+        )
+        parts += [
+            _folded(text[piece.start : piece.end], piece.path or "all of it", ink, mark)
+            for piece in own
+        ]
+        parts.append("</div>")
+        told.append(f"{who} ({len(own)})")
+        told += [f"{mark!r} at {one.path}" for one in own if mark and mark in one.text]
+    head = f'<div style="color: {INK}; font-size: 13px"><b>{escape(name)}</b></div>'
+    alt = f"{name} with {len(found)} pieces: {', '.join(told)}."
+    return boxed(head + "".join(parts), alt, caption="Click a path to unfold its piece.")
+
+
+def _folded(content: str, label: str, ink: str, mark: str) -> str:
+    """Return a piece below its label, open where it holds the mark."""
+    found = bool(mark) and mark in content
+    shown = escape(content.strip("\n"))
+    if found:
+        shown = shown.replace(escape(mark), f'<span style="{MARK}">{escape(mark)}</span>')
+    return (
+        f'<details{" open" if found else ""} style="border-left: 5px solid {ink}; '
+        f'padding-left: 8px; margin: 3px 0px"><summary style="color: {INK}; font-size: 12px">'
+        f"<b>{escape(label)}</b> {len(content):,} characters</summary>"
+        f'<pre style="{PRE}">{shown}</pre></details>'
+    )
 
 
 def outline(text: str, lines: Sequence[Line], cuts: Collection[int] = ()) -> Figure:

@@ -1,14 +1,13 @@
-"""Figures of searching: one question's results, and what indexes trade between recall and time."""
+"""The results of a search as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from course_lib.retriever.excerpts import Shown, excerpt
 from course_lib.teaching.lab.figures.base import INK, Figure, boxed, table
-from course_lib.teaching.lab.figures.curves import lines
 
 if TYPE_CHECKING:
     from course_lib.records import SearchResult
@@ -48,22 +47,6 @@ def ranking(
         asked + shown,
         f"{len(results)} results{f' for {question!r}' if question else ''}{first}.",
     )
-
-
-def recall_latency(
-    points: Mapping[str, Sequence[tuple[float, float, str]]], title: str = ""
-) -> Figure:
-    """Draw recall against latency, one line a kind of index; up and to the left is better.
-
-    Parameters
-    ----------
-    points
-        Series → (milliseconds, recall, label) of each setting, as in ``(1.2, 0.97, "ef 40")``. The
-        line joins them in this order.
-    title
-        Above the chart.
-    """
-    return lines(points, title, across="milliseconds a search", up="recall", log=True, by_x=False)
 
 
 def _snippet(result: Shown, question: str, most: int, mark: str) -> str:

@@ -1,0 +1,51 @@
+"""What learners were given, to tell a hand-in from a notebook in which nobody has written."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from course_lib.teaching.grade.submissions import SentCell, read_cells
+
+
+class Given:
+    """An assignment's released notebook.
+
+    Parameters
+    ----------
+    path
+        Where it is; if it is not there, everything has been written in.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def is_untouched(self, notebook: Path) -> bool:
+        """Tell whether all code and all answers in a notebook are as they were given."""
+        given = [_written(one) for one in self._cells if _counts(one)]
+        cells = [_written(one) for one in _cells(notebook) if _counts(one)]
+        return bool(given) and cells == given
+
+    def is_of_it(self, notebook: Path) -> bool:
+        """Tell whether a notebook has a cell of the assignment's."""
+        known = {one.grade_id for one in self._cells} - {""}
+        return any(one.grade_id in known for one in _cells(notebook))
+
+    @cached_property
+    def _cells(self) -> list[SentCell]:
+        return _cells(self.path)
+
+
+def _cells(path: Path) -> list[SentCell]:
+    try:
+        return read_cells(path)
+    except (OSError, ValueError):
+        return []
+
+
+def _counts(cell: SentCell) -> bool:
+    return bool(cell.grade_id or (cell.kind == "code" and cell.source.strip()))
+
+
+def _written(cell: SentCell) -> str:
+    return "\n".join(line.rstrip() for line in cell.source.strip().splitlines())

@@ -1,0 +1,47 @@
+"""How files are named that are handed in: by an LMS, by browsers, by a pattern of one's own."""
+
+from __future__ import annotations
+
+import re
+
+from course_lib.errors import InputError
+
+LMS_NAMES = [
+    re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        # Canvas, a file: doejane_LATE_1234_56789_01_recursive_splitter-1.ipynb
+        r"(?P<name>.+?)_(?:(?P<late>late)_)?(?P<canvas>\d+)_(?:question_\d+_)?\d+_(?P<file>.+)",
+        # Moodle, a folder or the start of a file's name: Jane Doe_1234_assignsubmission_file_
+        r"(?P<name>.+?)_\d+_assignsubmission_file(?:_(?P<file>.*))?",
+    )
+]
+"""What an LMS makes of names; each matches a whole folder's or file's."""
+
+
+def is_named(name: str, assignment: str) -> bool:
+    """Tell whether a notebook bears an assignment's name."""
+    # Canvas and browsers number what was handed in again.
+    named = rf"{re.escape(assignment)}(?:[-_ ]?\(?\d+\)?)?\.ipynb"
+    return re.fullmatch(named, name, re.IGNORECASE) is not None
+
+
+def compiled(pattern: str) -> re.Pattern[str] | None:
+    """Return a pattern that has the group `student_id`; None where there is none.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or has no such group.
+    """
+    if not pattern:
+        return None
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise InputError(f"the pattern {pattern!r} cannot be read: {error}") from error
+    if "student_id" not in compiled.groupindex:
+        raise InputError(
+            f"the pattern {pattern!r} has no group (?P<student_id>…)",
+            hint="It is the part of a path that is a login.",
+        )
+    return compiled
