@@ -24,10 +24,7 @@ from course_lib.settings import project_root
 from course_lib.teaching.notebooks.project import Project
 
 TWICE = "build/twice"
-NBVAL = (
-    *("--nbval", "--nbval-cell-timeout", "600", "-p", "tests.kernels"),
-    *("-p", "course_lib.teaching.claims.in_nbval"),
-)
+NBVAL = ("--nbval", "--nbval-cell-timeout", "600", "-p", "tests.kernels")
 SMALLEST = {
     "ONEDNN_MAX_CPU_ISA": "AVX2",
     "ATEN_CPU_CAPABILITY": "default",

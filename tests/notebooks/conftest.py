@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from course_lib.teaching.claims import Claims
 from course_lib.teaching.notebooks.project import Project
 from infra.course.build import build_labs
 
@@ -199,11 +198,9 @@ class Course:
             "01": {name: Exercise() for name in ("1.1", "1.2", "1.3")},
             "02": {"2.1": Exercise()},
         }
-        self.claims: dict[str, Claims] = {}
         self.project = Project(
             root=root,
             checks=self._checks,
-            claims=lambda lab: self.claims.get(lab, {}),
             checks_file="checks{lab}.py",
         )
 

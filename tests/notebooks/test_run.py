@@ -18,7 +18,6 @@ from course_lib.teaching.run import run_labs, summary
 from course_lib.teaching.run.one_lab import LabRun, to_html
 from course_lib.teaching.run.report import index_page
 from course_lib.teaching.run.runner import database_in_use
-from infra.course.build import build_labs
 
 SOLUTION_01 = "solutions/01_doubling.ipynb"
 SCORE = (
@@ -65,23 +64,15 @@ def test_each_lab_gets_a_status_a_page_and_its_scorecard_and_one_failure_stops_n
     assert "    ValueError: last line" in told
 
 
-def test_a_lab_that_breaks_its_word_and_one_whose_kernel_dies_are_failed_runs(built) -> None:
-    built.claims["01"] = {"double(21)": {"they stay doubled": "43.0"}}
+def test_a_lab_whose_kernel_dies_is_a_failed_run(built) -> None:
     built.change(
         "solutions/02_counting.ipynb",
         'lab.check(\\"2.1\\", count, 1)',
         "import os; os._exit(1)",
     )
     first, second = run_labs(project=built.project)
-    assert (first.status, second.status) == ("failed", "failed")
-    assert first.error["line"] == "1 claims of course_lib/teaching/claims/lab01.py do not hold"
-    assert "they stay doubled" in first.error["message"] and "42.0" in first.error["message"]
+    assert (first.status, second.status) == ("passed", "failed")
     assert "DeadKernelError" in second.error["message"]
-    with pytest.raises(
-        BuildError, match=r"01_doubling.py does not show what \S+/lab01.py says of it"
-    ):
-        built.change("solutions/01_doubling.py", "double(21)", "double(21) + 0")
-        build_labs(["01"], project=built.project)
 
 
 def test_a_claim_that_does_not_hold_is_a_failed_run_unless_other_data_are_given(

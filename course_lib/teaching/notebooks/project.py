@@ -17,7 +17,6 @@ from typing import Any
 from course_lib.errors import CourseError, InputError
 from course_lib.settings import make_folder, project_root
 from course_lib.teaching.checks import load
-from course_lib.teaching.claims import Claims, claims_of
 
 _SOURCE_NAME = re.compile(r"(\d\d)_[a-z0-9_]+\.py")
 
@@ -53,15 +52,12 @@ class Project:
         The folder.
     checks
         Gives the exercises of a lab, by id; the course's own by default.
-    claims
-        Gives what the prose of a lab says about its outputs; the course's own by default.
     checks_file
         Where the checks of a lab are, relative to the root; ``{lab}`` is replaced.
     """
 
     root: Path = field(default_factory=project_root)
     checks: Callable[[str], Mapping[str, Any]] = load
-    claims: Callable[[str], Claims] = claims_of
     checks_file: str = "course_lib/teaching/checks/lab{lab}.py"
 
     @property
