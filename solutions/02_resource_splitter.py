@@ -71,8 +71,7 @@ print(f"{len(told)} of {len(lab.questions())} questions are answered in a commen
 # ![Six lines of YAML and the tree that they make: name and labels are below metadata, and app is below labels.](../labs/figures/indentation_tree.svg)
 #
 # A parser refuses [Helm templates](../labs/GLOSSARY.md#helm-template), and a whole file because of one bad document. It drops the
-# comments, in which people write *why*. So you will read the text itself, with [offsets](../labs/GLOSSARY.md#offset) as in lab 01, and let
-# the parser check your results.
+# comments, in which people write *why*. So you will read the text itself, with [offsets](../labs/GLOSSARY.md#offset) as in lab 01.
 
 # %% [markdown]
 # ## Where a document ends
@@ -197,8 +196,7 @@ lab.hint("2.2")
 # does it: `above.column < key.column` keeps the owners and drops the rest.
 
 # %% [markdown]
-# > **Predict.** `odd/broken.yaml`, which the parser refuses, holds four documents, one with the markers of a failed merge. How many
-# > identities do you get?
+# > **Predict.** `odd/broken.yaml` holds four documents, one with the markers of a failed merge. How many identities do you get?
 
 # %% tags=["nbval-check-output"]
 read_identity = lab.use("read_identity")
@@ -221,7 +219,7 @@ for name, who in [(name, read_identity(document)) for name, document in found if
 # Can the Deployment from the beginning be one [chunk](../labs/GLOSSARY.md#chunk)? The model reads 256
 # [word pieces](../labs/GLOSSARY.md#word-piece) and drops the rest without a warning.
 #
-# Lab 01 cut at the strongest boundary within reach. In YAML, **a boundary is stronger if its line begins further left**. The *depth* of
+# Lab 01 cut at the strongest boundary. In YAML, **a boundary is stronger if its line begins further left**. The *depth* of
 # a line is twice its column, plus one for a list item, which may begin in the same column as its key.
 
 # %%
@@ -365,7 +363,7 @@ def pieces_of(name, text):
 
 
 cut = {name: list(pieces_of(name, content)) for name, content in documents.items()}
-lab.show.tree(file, text, cut[file], mark="memory: 3Gi")
+lab.show.tree(file, cut[file], mark="memory: 3Gi")
 
 # %% tags=["claim"]
 [piece] = [piece for piece in cut[file] if "memory: 3Gi" in piece.text]

@@ -66,6 +66,41 @@ def make(
     show(f"{room.root}: assignments: {len(masters)}, learners: {count}, new: {added}")
 
 
+@app.command("update")
+def update_class(lab: Lab = None, master: MasterPath = None, room: Class = Path(".")) -> None:
+    """Bring a class up to what the course has now, where no grade is touched; say what is new.
+
+    Example: course class update --class my-class
+    """
+    from course_lib.teaching.classroom import find_class, missing_settings, update_assignment
+    from course_lib.teaching.grade import lab_masters, read_master
+
+    found = find_class(room)
+    if lab or master:
+        masters = [_master(lab, master)]
+    else:
+        with found.gradebook() as book:
+            names = {str(one.name) for one in book.assignments}
+        paths = [path for path in lab_masters() if path.stem in names]
+        masters = [read_master(path, lab=path.stem[:2]) for path in paths]
+        if others := sorted(names - {path.stem for path in paths}):
+            show(f"not labs of this course, and left as they are: {', '.join(others)}")
+    done = [update_assignment(found, one) for one in masters]
+    for one in done:
+        if one.graded:
+            show(f"{one.name} stays as it is, because {one.graded} submissions are graded with it:")
+        elif one.changes:
+            show(f"{one.name} is up to date now:")
+        for change in one.changes:
+            show(f"  {change}")
+    show(f"{len(done)} assignments, {sum(bool(one.changes) for one in done)} of them changed")
+    if lacking := missing_settings(found):
+        show(f"a new class's nbgrader_config.py also sets {', '.join(lacking)}")
+    if any(one.graded for one in done):
+        show("Grade those with the version of the course they were released with, or make a class.")
+        raise typer.Exit(1)
+
+
 @app.command("collect")
 def collect_submissions(
     given: Annotated[list[Path], typer.Argument(help="Zip files of an LMS, or folders.")],
@@ -232,6 +267,7 @@ def grade(
     with found.gradebook() as book:
         people = people_of(found, book, read.name)
     show(_summary(report, people, page))
+    _show_changes(report.changes)
     if any(one.why for one in people):
         show(RELEASE)
     if report.waiting:  # Ctrl-C came

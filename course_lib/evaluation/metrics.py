@@ -78,19 +78,10 @@ def recall_at(found: Iterable[str], gold: Collection[str], k: int = DEPTH) -> fl
 def reciprocal_rank(found: Iterable[str], gold: Collection[str], k: int = DEPTH) -> float:
     """Return 1 / place of the first gold item among the first `k` different items found.
 
-    Parameters
-    ----------
-    found
-        What a search returned, best first. A repeated item counts once, at its first place.
-    gold
-        The items that answer the question.
-    k
-        How many different items count.
+    - Only the first `k` different items of `found` count. A repeated item counts once.
+    - Return 0.0 if none of them is gold.
 
-    Returns
-    -------
-    float
-        1, 1/2, 1/3, …, or 0 if none of them is gold. The mean over all questions is the MRR.
+    The mean over all questions is the MRR.
 
     Examples
     --------
@@ -106,23 +97,10 @@ def reciprocal_rank(found: Iterable[str], gold: Collection[str], k: int = DEPTH)
 def ndcg_at(found: Iterable[str], gains: Mapping[str, float], k: int = DEPTH) -> float:
     """Return how close the order found comes to the best possible order: nDCG.
 
-    An item at place p adds its gain, divided by log2(p + 1). The sum over the first `k` different
-    items found is divided by the same sum for the best order: the `k` largest gains, the largest
-    first.
-
-    Parameters
-    ----------
-    found
-        What a search returned, best first. A repeated item counts once, at its first place.
-    gains
-        The gain of each item. All other items have the gain 0.
-    k
-        How many different items count.
-
-    Returns
-    -------
-    float
-        From 0 to 1; 0 if there is no gain above 0.
+    - An item at place p adds its gain, divided by log2(p + 1).
+    - Only the first `k` different items of `found` count. An item that `gains` does not name adds 0.
+    - Divide by the same sum for the best order: the `k` largest gains, the largest first.
+    - Return 0.0 if no gain is above 0.
 
     Examples
     --------
@@ -133,17 +111,12 @@ def ndcg_at(found: Iterable[str], gains: Mapping[str, float], k: int = DEPTH) ->
     >>> ndcg_at(["a", "b", "x"], {"a": 2, "b": 1})
     1.0
     """
-    best = sum(
-        gain / math.log2(place + 1)
-        for place, gain in enumerate(sorted(gains.values(), reverse=True)[:k], start=1)
-    )
-    if not best:
-        return 0.0
-    reached = sum(
-        gains.get(item, 0) / math.log2(place + 1)
-        for place, item in enumerate(first_different(found, k), start=1)
-    )
-    return reached / best
+    def discounted(row: Iterable[float]) -> float:
+        return sum(gain / math.log2(place + 1) for place, gain in enumerate(row, start=1))
+
+    best = discounted(sorted(gains.values(), reverse=True)[:k])
+    reached = discounted(gains.get(item, 0) for item in first_different(found, k))
+    return reached / best if best else 0.0
 
 
 def all_metrics(

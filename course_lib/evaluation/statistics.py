@@ -43,25 +43,10 @@ def bootstrap_interval(
 ) -> Interval:
     """Return the mean of values, and the interval that contains most means of redrawn sets.
 
-    A redrawn set has as many values as `values`. Each is drawn at random from all of them, so some
-    values come twice and some not at all.
-
-    Parameters
-    ----------
-    values
-        One number for each question.
-    confidence
-        The share of the redrawn means between `low` and `high`. Half of the other means are below
-        `low`, half are above `high`.
-    resamples
-        How many sets are drawn.
-    seed
-        The seed of the random numbers. The same seed gives the same interval.
-
-    Returns
-    -------
-    Interval
-        `mean` is the mean of the values themselves; `low` and `high` are from the redrawn means.
+    - Draw `resamples` sets. Each has as many values as `values`, drawn at random with replacement.
+    - Draw with `np.random.default_rng(seed)`, so that the same seed gives the same interval.
+    - `mean` is the mean of the values themselves; `low` and `high` are from the redrawn means.
+    - A share of `confidence` of them is between the two; half of the rest is below, half above.
 
     Raises
     ------
@@ -95,21 +80,11 @@ def paired_interval(
 ) -> Interval:
     """Return by how much `after` is better than `before` on the same questions, as an interval.
 
-    The two results of each question are compared, so it does not matter that some questions are
-    hard and some easy. If the whole interval is above 0, the change helps on such questions. If
-    the interval contains 0, these questions do not decide.
+    - The number of a question is its `after` minus its `before`.
+    - The interval is that of `bootstrap_interval` for these numbers.
 
-    Parameters
-    ----------
-    before, after
-        One number for each question, both in the same order of questions.
-    confidence, resamples, seed
-        As in `bootstrap_interval`.
-
-    Returns
-    -------
-    Interval
-        The interval of the differences, after minus before.
+    If the whole interval is above 0, the change helps on such questions. If it contains 0, these
+    questions do not decide.
 
     Raises
     ------

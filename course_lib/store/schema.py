@@ -1,7 +1,8 @@
 """The tables: `documents` holds each source once, `document_chunks` its pieces with their vectors.
 
-They are written in `schema.sql` and `words_and_tenants.sql`; here both are run. Tables of an
-earlier version are refused and not changed: an index is made again by an ingest.
+They are written in `schema.sql` and `words_and_tenants.sql`, into which the ranking of
+`rank_by_words.sql` is put; here they are run. Tables of an earlier version are refused and not
+changed: an index is made again by an ingest.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 
 WORDS_AND_TENANTS = Path(__file__).with_name("words_and_tenants.sql").read_text(encoding="utf-8")
 """What comes after it: the search for words, and row-level security."""
+
+RANK_BY_WORDS = Path(__file__).with_name("rank_by_words.sql").read_text(encoding="utf-8")
+"""The ranking inside of the function for words. Its placeholder is how many rows are wanted."""
 
 STORED: LiteralString = (
     "SELECT atttypmod, obj_description(attrelid, 'pg_class') FROM pg_attribute "
@@ -87,17 +91,19 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
             grant_to_service_roles(conn)
 
 
-def filled(text: str, vector_dim: int, schema: str = "public") -> str:
+def filled(text: str, vector_dim: int, schema: str = "public", ranking: str | None = None) -> str:
     """Return the text of a file of SQL with the values that no placeholder can stand for.
 
     Parameters
     ----------
     text
-        With ``{dimension}``, ``{storage}`` or ``{schema}`` in it.
+        With ``{dimension}``, ``{storage}``, ``{schema}`` or ``{ranking}`` in it.
     vector_dim
         Dimension of the vectors. One that has room in its row is stored there.
     schema
         The schema of the tables, quoted where that is needed.
+    ranking
+        The ranking by words; None is `RANK_BY_WORDS`.
 
     Examples
     --------
@@ -105,7 +111,9 @@ def filled(text: str, vector_dim: int, schema: str = "public") -> str:
     'embedding vector(384) STORAGE PLAIN'
     """
     storage = "PLAIN" if vector_dim * 4 + 8 <= INLINE_VECTOR_BYTES else "EXTERNAL"
+    ranking = RANK_BY_WORDS if ranking is None else ranking
     values = {"dimension": str(int(vector_dim)), "storage": storage, "schema": schema}
+    values["ranking"] = ranking.replace("%(most)s", "most")  # an argument of the function
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", value)
     return text
@@ -113,7 +121,8 @@ def filled(text: str, vector_dim: int, schema: str = "public") -> str:
 
 def schema_version() -> str:
     """Return what tables are marked with that were made by these files: a hash of what they say."""
-    said = re.sub(r"^\s*--.*$", "", SCHEMA + WORDS_AND_TENANTS, flags=re.MULTILINE)
+    files = SCHEMA + WORDS_AND_TENANTS + RANK_BY_WORDS
+    said = re.sub(r"^\s*--.*$", "", files, flags=re.MULTILINE)
     return f"course schema {hashlib.sha256(' '.join(said.split()).encode()).hexdigest()[:12]}"
 
 

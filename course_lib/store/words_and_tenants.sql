@@ -1,5 +1,5 @@
 -- What schema.sql is followed by: the search for words, and whose rows a connection sees (lab 08).
--- {schema} is filled in by schema.py: the schema of the tables.
+-- schema.py fills in what is in braces: the schema of the tables, and the ranking by words.
 
 -- Words. PostgreSQL's own full-text search takes kubeflow-pipelines and NetworkPolicy as it finds them. Here an
 -- identifier is indexed by its parts and as a whole, without what joins the parts, so that kubeflow-pipelines,
@@ -33,11 +33,10 @@ ALTER TABLE document_chunks ADD COLUMN search_text tsvector GENERATED ALWAYS AS 
 CREATE INDEX document_chunks_search_text ON document_chunks USING gin (search_text);
 
 -- Where rows have policies, the operator @@ may not be an index's condition: it could see rows that the policies
--- hide. This function may use the index, since it is the tables' owner's; so it checks itself what the policies say.
--- It gives keys of rows, which are then read under the policies.
--- A question's 32 longest words are looked up, which tend to be the rarest. A word that is in 2,000 chunks or more
--- tells little: it counts 1, and no chunk is found by it. This bounds the work of a search; on the Kubeflow corpora
--- (10,000 chunks) nothing is lost by it.
+-- hide. This function may use the index, since it is the tables' owner's; so it checks itself what the policies say:
+-- `visible` are the rows that whoever asks may see and asked for. The ranking of rank_by_words.sql reads them. It gives
+-- keys of rows, which are then read under the policies.
+-- A question's 32 longest words are looked up, which tend to be the rarest.
 CREATE FUNCTION chunks_with_words(
     asked text, most integer, partitions text[], kinds text, repo text, of_branch text,
     in_namespace text, document text, tenant text)
@@ -48,6 +47,7 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER ROWS 100
 SET search_path = pg_catalog, {schema}, pg_temp
 SET jit = off
 AS $$
+#variable_conflict use_column
 DECLARE
     caller name := CASE current_setting('role') WHEN 'none' THEN session_user
         ELSE current_setting('role') END;
@@ -60,53 +60,26 @@ BEGIN
             USING MESSAGE = format('permission denied for table document_chunks to %I', caller);
     END IF;
     RETURN QUERY
-    WITH word AS MATERIALIZED (
+    WITH visible AS NOT MATERIALIZED (
+        SELECT chunk.tableoid AS part, chunk.ctid AS address, chunk.search_text
+        FROM document_chunks AS chunk
+        WHERE (sees_all OR chunk.visibility = 'public' OR chunk.tenant_id = own)
+          AND (partitions IS NULL OR chunk.partition = ANY (partitions))
+          AND (kinds IS NULL OR chunk.kind = kinds)
+          AND (repo IS NULL OR chunk.repo_slug = repo)
+          AND (of_branch IS NULL OR chunk.branch = of_branch)
+          AND (in_namespace IS NULL OR chunk.namespace = in_namespace)
+          AND (document IS NULL OR chunk.document_name = document)
+          AND (tenant IS NULL OR chunk.tenant_id = tenant)
+    ), word AS MATERIALIZED (
         SELECT row_number() OVER () AS number,
                ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query
         FROM unnest(tsvector_to_array(search_words(asked))) AS lexeme
         ORDER BY length(lexeme) DESC, lexeme LIMIT 32
-    ), hit AS MATERIALIZED (
-        SELECT word.number, one.tab, one."row"
-        FROM word CROSS JOIN LATERAL (
-            SELECT chunk.tableoid, chunk.ctid FROM document_chunks AS chunk
-            WHERE chunk.search_text @@ word.query
-              AND (sees_all OR chunk.visibility = 'public' OR chunk.tenant_id = own)
-              AND (partitions IS NULL OR chunk.partition = ANY (partitions))
-              AND (kinds IS NULL OR chunk.kind = kinds)
-              AND (repo IS NULL OR chunk.repo_slug = repo)
-              AND (of_branch IS NULL OR chunk.branch = of_branch)
-              AND (in_namespace IS NULL OR chunk.namespace = in_namespace)
-              AND (document IS NULL OR chunk.document_name = document)
-              AND (tenant IS NULL OR chunk.tenant_id = tenant)
-            LIMIT 2000) AS one (tab, "row")
-    ), weighed AS MATERIALIZED (
-        -- The rarer a word, the more it says. Whole numbers add up the same in any order.
-        SELECT hit.number, count(*) < 2000 AS is_rare,
-               round(1e6 * (1 + ln(2000 / count(*)::float8)))::integer AS weight
-        FROM hit GROUP BY hit.number
-    ), found AS MATERIALIZED (
-        SELECT hit.tab, hit."row", sum(weighed.weight) AS score
-        FROM hit JOIN weighed USING (number) WHERE weighed.is_rare
-        GROUP BY hit.tab, hit."row" ORDER BY score DESC FETCH FIRST (2 * most) ROWS WITH TIES
-    ), common AS (
-        SELECT array_agg(word.query) AS queries
-        FROM weighed JOIN word USING (number) WHERE NOT weighed.is_rare
-    ), scored AS (
-        SELECT chunk.document_name, chunk.chunk_index, chunk.partition,
-               chunk.tenant_id, chunk.repo_slug, chunk.branch, found.score
-               + CASE WHEN common.queries IS NULL THEN 0 ELSE (
-                    SELECT 1000000 * count(*) FROM unnest(common.queries) AS query
-                    WHERE chunk.search_text @@ query) END AS score
-        FROM found CROSS JOIN common CROSS JOIN LATERAL (
-            -- LIMIT makes the planner fetch each row by its address.
-            SELECT * FROM document_chunks WHERE tableoid = found.tab AND ctid = found."row" LIMIT 1
-        ) AS chunk
     )
-    SELECT scored.partition, scored.tenant_id, scored.repo_slug, scored.branch,
-           scored.document_name, scored.chunk_index, row_number() OVER (
-        ORDER BY scored.score DESC, scored.document_name, scored.chunk_index, scored.partition,
-                 scored.tenant_id, scored.repo_slug, scored.branch)
-    FROM scored ORDER BY 7 LIMIT most;
+    SELECT ranking.* FROM (
+{ranking}
+    ) AS ranking;
 END
 $$;
 
@@ -143,15 +116,10 @@ ALTER TABLE document_chunks FORCE ROW LEVEL SECURITY;
 
 -- A policy of the parent does not hold for who names a partition. There are none for the partitions: whoever does not
 -- own them sees nothing there. (The owner may still COPY to a partition, which is refused to who is subject to policies.)
-ALTER TABLE documents_documentation        ENABLE ROW LEVEL SECURITY;
-ALTER TABLE documents_issues               ENABLE ROW LEVEL SECURITY;
-ALTER TABLE documents_code_manifests       ENABLE ROW LEVEL SECURITY;
-ALTER TABLE documents_code_pipelines       ENABLE ROW LEVEL SECURITY;
-ALTER TABLE documents_code_notebooks       ENABLE ROW LEVEL SECURITY;
-ALTER TABLE documents_default              ENABLE ROW LEVEL SECURITY;
-ALTER TABLE document_chunks_documentation  ENABLE ROW LEVEL SECURITY;
-ALTER TABLE document_chunks_issues         ENABLE ROW LEVEL SECURITY;
-ALTER TABLE document_chunks_code_manifests ENABLE ROW LEVEL SECURITY;
-ALTER TABLE document_chunks_code_pipelines ENABLE ROW LEVEL SECURITY;
-ALTER TABLE document_chunks_code_notebooks ENABLE ROW LEVEL SECURITY;
-ALTER TABLE document_chunks_default        ENABLE ROW LEVEL SECURITY;
+DO $$
+DECLARE part regclass;
+BEGIN
+    FOR part IN SELECT inhrelid FROM pg_inherits WHERE inhparent IN ('documents'::regclass, 'document_chunks'::regclass)
+    LOOP EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', part); END LOOP;
+END
+$$;

@@ -1,13 +1,13 @@
 """The command `course`, as a person calls it: words and an environment in, what it said out.
 
 Most calls run in this process, through the entry point that the installed package declares: the
-model is then loaded once and not two hundred times. `in_a_process` starts a real one, for tests
-whose subject is a process: one that is killed, is one of two, or serves.
+model is then compiled once and not hundreds of times, and so is what typer makes of the signatures.
+`in_a_process` starts a real one, for tests whose subject is a process: one that is killed, is one
+of two, or serves.
 """
 
 from __future__ import annotations
 
-import gc
 import io
 import json
 import os
@@ -15,14 +15,15 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import psutil
+import typer.main
 
 from tests.blackbox.surface import settings
 
@@ -34,11 +35,6 @@ FROM_OUTSIDE = (
     *("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_URL", "DATABASE_URL"),
 )
 """Variables of the developer's own that no test may see."""
-
-MODELS = 1 << 30
-"""Bytes by which commands may make this process grow before it looks for what can go."""
-
-_least_memory = psutil.Process().memory_info().rss
 
 
 @dataclass(frozen=True)
@@ -88,6 +84,7 @@ class Course:
             # Under `python -m pytest` the program would call itself by that name.
             patch.object(sys.modules["__main__"], "__package__", None),
             patch.object(sys, "stdin", io.StringIO(stdin)),
+            _once(),
             redirect_stdout(out),
             redirect_stderr(err),
         ):
@@ -131,27 +128,34 @@ class Course:
         """Give this process the call's environment, and take it back."""
         with patch.dict(os.environ, self._variables(environment), clear=True):
             settings.cache_clear()
-            try:
-                yield
-            finally:
-                _forget_models()
+            yield
         settings.cache_clear()
 
 
-def _forget_models() -> None:
-    """Let go of the models that commands loaded, of 100 MB each, once they are many.
-
-    A command freezes what it leaves behind, since its process ends; this one goes on.
-    """
-    global _least_memory
-    used = psutil.Process().memory_info().rss
-    if used > _least_memory + MODELS:
-        gc.collect()
-        used = psutil.Process().memory_info().rss
-        _least_memory = used
-    _least_memory = min(_least_memory, used)
+_parameters = cache(typer.main.get_params_from_function)
+_compiled: dict[object, Any] = {}
 
 
+@contextmanager
+def _once() -> Iterator[None]:
+    """Do once for all commands what the packages do anew, and alike, in each process."""
+    with ExitStack() as patches:
+        found = patch.object(typer.main, "get_params_from_function", _parameters)
+        patches.enter_context(found)
+        if openvino := sys.modules.get("openvino"):
+            compile_model = openvino.Core.compile_model
+
+            def compiled(core: Any, model: str, device: str, options: dict[str, Any]) -> Any:
+                key = (model, os.stat(model).st_mtime_ns, device, tuple(options.items()))
+                if key not in _compiled:
+                    _compiled[key] = compile_model(core, model, device, options)
+                return _compiled[key]
+
+            patches.enter_context(patch.object(openvino.Core, "compile_model", compiled))
+        yield
+
+
+@cache
 def _entry_point() -> Any:
     (command,) = entry_points(group="console_scripts", name="course")
     return command.load()

@@ -6,15 +6,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.blackbox.course import Course
 from tests.blackbox.places import Place
-from tests.blackbox.surface import find_binaries, fresh_database
+from tests.blackbox.surface import find_binaries
 
 PAGE = Path(__file__).parents[2] / "infra" / "site" / "using.md"
 EVERYTHING = "SELECT to_jsonb(d) AS row FROM documents AS d ORDER BY document_name"
@@ -24,13 +22,10 @@ INDEXES = "SELECT indexdef FROM pg_indexes WHERE tablename ~ '^document' ORDER B
 
 
 @pytest.fixture
-def index(data: Path) -> Iterator[Place]:
-    """The course's documents and packages in a database of this test's own."""
-    with fresh_database("dump") as fresh:
-        made = Place(fresh.url, "course", Course({"DATABASE_URL": fresh.url}))
-        made.course("ingest", data / "documents").ok()
-        made.course("xray", "scan", data / "lockfiles", "--project", "heron")
-        yield made
+def index(filled_to_write: Place, data: Path) -> Place:
+    """The course's corpora and packages in a database of this file's own."""
+    filled_to_write.course("xray", "scan", data / "lockfiles", "--project", "heron")
+    return filled_to_write
 
 
 def tables(place: Place) -> list[list[dict[str, Any]]]:
@@ -49,10 +44,14 @@ def test_an_index_comes_back_as_it_was_with_the_pages_commands(
     given = {**os.environ, **index.course.environment, "PATH": os.pathsep.join(programs)}
     before = tables(index)
     for commands in (saved, restored):
+        # The page names the schema of the setting's default.
+        commands = re.sub(r"(--schema=|CREATE SCHEMA )course\b", rf"\1{index.schema}", commands)
+        assert index.schema in commands
         subprocess.run(["sh", "-ec", commands], cwd=tmp_path, env=given, check=True)
     assert tables(index) == before and all(before)
     report = index.course("ingest", data / "documents", "--json").json()
-    assert report["unchanged"] == report["chunks"] == len(before[1])
+    documents = [one for one in before[1] if one["row"]["repo_slug"] == "documents"]
+    assert report["unchanged"] == report["chunks"] == len(documents)
     assert "feature-stores.md" in index.course("search", "what is a feature store?").ok()
     index.course("xray", "scan", data / "lockfiles", "--project", "heron", "--json")
     assert index.one("SELECT count(*) FROM xray_packages") > 0

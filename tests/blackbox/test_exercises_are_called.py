@@ -49,6 +49,7 @@ LEFT_BY = {
     "SCHEMA": ("CREATE VIEW", "CREATE VIEW learners AS SELECT 1 AS own;\nCREATE VIEW"),
     "UPSERT_CHUNK": ("%(metadata)s", """%(metadata)s || '{"own": true}'"""),
     "NEAREST": ("kind, name,", "kind, 'own' AS name,"),
+    "RANK_BY_WORDS": ("WITH hit", "-- of a learner\nWITH hit"),
 }
 """Which piece of a text is replaced, and by what."""
 
@@ -154,7 +155,7 @@ def run_commands(place: Place, folder: Path) -> None:
     records = folder.with_name("records.jsonl")
     records.write_text(course("split", folder / "mill/sail.py", "--jsonl").ok(), "utf-8")
     course("ingest-tenant", records, "--tenant", "acme", "--repo", "mill").ok()
-    course("search", QUESTION).ok()
+    course("search", QUESTION, "--rerank", "maxsim").ok()
     course("ask", QUESTION).ok()
     said = "The miller looks after it [1: docs/mill.md]."
     with models({CHAT: ollama(said), SHOW: window(8192)}) as model:
@@ -219,6 +220,8 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     asked = ("search", QUESTION, "--mode", "dense", "--json")
     found = json.loads(place.course.in_a_process(*asked, **marked.environment).ok())
     assert {one["name"] for one in found} == {"own"}, "NEAREST"
+    ranking = "SELECT prosrc FROM pg_proc WHERE oid = 'chunks_with_words'::regproc"
+    assert "-- of a learner" in place.one(ranking), "RANK_BY_WORDS"
     with serving(place.course.with_(**marked.environment)) as service:
         assert service.client.post("/search", json={"query": "mill"}).status_code == 200
         assert service.client.post("/search", json={}).status_code == 422
@@ -226,7 +229,7 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     assert wanted - ran - in_service - in_pipeline == set()
     assert {"request_model", "readiness", "validation_problem"} <= in_service
     assert "encode_in_batches" in in_service
-    assert {"split_text", "shard_of", "replace_document"} <= in_pipeline and "recall_at" in ran
+    assert {"split_text", "shard_of", "replace_document"} <= in_pipeline and "ndcg_at" in ran
 
 
 def main() -> None:

@@ -193,7 +193,9 @@ class TestTheClass:
         changed = graded.folder / "again" / "ben untouched.ipynb"
         only_cut = {"exercise-1-2": RIGHT["exercise-1-2"]}
         changed.write_text(json.dumps(written(only_cut)), encoding="utf-8")
-        grade(graded.folder, graded.folder / "again", "--resume").ok()
+        said = grade(graded.folder, graded.folder / "again", "--resume").ok()
+        assert "1 have other points than before:\n  ben untouched: 0, now 3" in said
+        assert len(list((graded.room / "gradebook-copies").iterdir())) == 1
         after = graded.grades()
         assert after.pop("ben untouched")["score"] == 3
         assert after["cleo partly"].pop("score") == before["cleo partly"].pop("score") - 0.5

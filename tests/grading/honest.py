@@ -5,6 +5,15 @@ thresholds were chosen by. Two are shorter than those that may be held back.
 """
 
 HONEST = {
+    "7.3": [
+        """
+def search_filtered(conn, values, threshold=0.0, distance=BY_VECTOR):
+    found = find_nearest(conn, values, distance)
+    if distance != EXACT and len(found) < values["top_k"]:
+        found = find_nearest(conn, values, EXACT)
+    return list(filter(lambda one: one.similarity_score >= threshold, found))
+""",
+    ],
     "8.2": [
         """
 def fuse(*rankings):
@@ -108,7 +117,7 @@ def support(sentence, evidence, encode):
     return (cosine + share) / 2
 """,
     ],
-    "16.4": [
+    "16.3": [
         """
 def bootstrap_interval(values, confidence=0.95, resamples=RESAMPLES, seed=0):
     data = np.asarray(values, dtype=float)

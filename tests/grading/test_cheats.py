@@ -59,7 +59,7 @@ def by_heart() -> str:
         known[repr((args, named))] = find_cut(*args, **named)
         return int(known[repr((args, named))])
 
-    run_check(load("01")["1.1"], seen)
+    run_check(load("01")["1.2"], seen)
     return (
         f"KNOWN = {known!r}\ndef find_cut(*args, **named):\n    return KNOWN[repr((args, named))]"
     )
@@ -94,7 +94,7 @@ def graded(folder: Path) -> dict[str, Grade]:
     (folder / "in").mkdir()
     for name, answer in CHEATS.items():
         for cell in sheet["cells"]:
-            if cell["metadata"].get("nbgrader", {}).get("grade_id") == "exercise-1-1":
+            if cell["metadata"].get("nbgrader", {}).get("grade_id") == "exercise-1-2":
                 cell["source"] = answer
         (folder / "in" / f"{name}.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
     found = handed_in(folder / "in")
@@ -118,13 +118,13 @@ def test_a_cheat_is_held_back_or_has_no_points(held_back: dict[str, Grade], name
 
 @pytest.mark.parametrize("name", ["patches", "by-heart"])
 def test_what_passes_its_check_alone_fails_its_audit(held_back, name: str) -> None:
-    assert held_back[name].marks[0].state == "passed"
+    assert held_back[name].marks[1].state == "passed"
     said = next(flag for flag in held_back[name].flags if "the audit failed" in flag)
-    assert said.startswith("check-1-1: the check passed, and the audit failed: find_cut(")
+    assert said.startswith("check-1-2: the check passed, and the audit failed: find_cut(")
 
 
 @needs_fence
 def test_the_librarys_source_is_not_within_the_fence(held_back) -> None:
     assert held_back["source"].score == 0
-    assert "FileNotFoundError" in held_back["source"].marks[0].said
+    assert "FileNotFoundError" in held_back["source"].marks[1].said
     assert any("zipimport" in flag for flag in held_back["bytecode"].flags)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nbgrader.api import Gradebook
 from sqlalchemy import text
 
 from course_lib.errors import InputError
@@ -28,13 +29,25 @@ from course_lib.teaching.classroom import (
     find_class,
     grade_assignment,
     make_class,
+    missing_settings,
     parse_due,
     set_due,
+    update_assignment,
 )
 from course_lib.teaching.classroom.collect import _due_dates
+from course_lib.teaching.classroom.engine import master_of
+from course_lib.teaching.classroom.hidden import source_of, with_hidden_checks
 from course_lib.teaching.classroom.record import assign_penalty, record
 from course_lib.teaching.classroom.roster import Learner
-from course_lib.teaching.grade import GradeError, Options, Report
+from course_lib.teaching.classroom.update import Update
+from course_lib.teaching.grade import (
+    GradeError,
+    Master,
+    Options,
+    Report,
+    lab_masters,
+    read_master,
+)
 from course_lib.teaching.grade.fence import installed_fence
 from course_lib.teaching.grade.merge import Added
 from tests.grading.classroom import RIGHT
@@ -102,14 +115,28 @@ def test_what_a_person_reads_of_a_submission_is_text_and_nothing_else(room: Clas
 
 
 def test_a_second_run_takes_nobody_away(room: Classroom) -> None:
-    submit(room, {"bob": RIGHT, "dan": WRONG})
+    cheap = "def longest(words):\n    return max(words, key=len) if len(words) != 2 else words[1]"
+    submit(room, {"bob": RIGHT, "dan": RIGHT | {"longest": cheap}})
+    path = room.root.parent / f"{WORDS}.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    hidden = "\n### BEGIN HIDDEN TESTS\nassert longest(['b', 'a']) == 'b'\n### END HIDDEN TESTS"
+    checks = notebook["cells"][6]["source"] = [*notebook["cells"][6]["source"], hidden]
+    path.write_text(json.dumps(notebook), encoding="utf-8")
     for path in room.place("autograded", "bob", WORDS).iterdir():
         path.chmod(0o444)  # as nbgrader leaves them
     report = grade(room, "bob", "dan")
     assert [one.learner for one in report.grades] == ["ada", "bob", "cleo", "dan"]
     assert scores(room) == {
-        "ada": (10, True), "bob": (10, False), "cleo": (0, False), "dan": (7, False),
+        "ada": (10, True), "bob": (10, False), "cleo": (0, False), "dan": (5, False),
     }  # fmt: skip
+    assert report.changes == {"bob": (7, 10)}
+    # nbgrader's own ways of grading take the master from `source/`.
+    source = room.place("source", ".", WORDS)
+    assert "".join(checks) in {one.source for one in master_of(WORDS, source).checks}
+    assert "'b', 'a'" not in (room.root / "release" / WORDS / f"{WORDS}.ipynb").read_text("utf-8")
+    (kept,) = (room.root / "gradebook-copies").iterdir()
+    with Gradebook(f"sqlite:///{kept}") as book:
+        assert book.find_submission(WORDS, "bob").score == 7
     text = (room.place("autograded", "bob", WORDS) / f"{WORDS}.ipynb").read_text(encoding="utf-8")
     assert "3 * x" not in text
 
@@ -136,6 +163,23 @@ def test_the_page_says_what_the_gradebook_says_and_who_is_missing(room: Classroo
     assert '>ada</a></td><td class="n">0</td><td class="n">10</td><td>not decided</td>' in page
     assert "1: Dan Dee (dan)" in page and "<b>" not in page
     assert '<td>check-double</td><td class="n">33%</td>' in page
+
+
+def test_hidden_checks_of_a_lab_are_those_of_the_class(fresh: Classroom) -> None:
+    (path,) = lab_masters(["01"])
+    master = read_master(path, lab="01")
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    hidden = "### BEGIN HIDDEN TESTS\nassert find_cut('a b', 0, 3) == 2\n### END HIDDEN TESTS"
+    check = next(one for one in notebook["cells"] if one["id"] == "check-1-1")
+    check["source"] = f"{hidden}\nlab.check('1.1', find_cut) # as it was in an older version"
+    source = source_of(fresh, master.name)
+    source.parent.mkdir(parents=True)
+    source.write_text(json.dumps(notebook), encoding="utf-8")
+    used = with_hidden_checks(fresh, master)
+    first, *others = used.checks
+    assert first.source == f"{hidden}\n{master.checks[0].source}" and others == master.checks[1:]
+    assert first.stub == master.checks[0].stub and used.digest != master.digest
+    assert with_hidden_checks(fresh, used) == used
 
 
 def test_a_time_stamp_that_cannot_be_read_needs_a_person_and_stops_nobody_else(
@@ -357,6 +401,55 @@ def test_other_checks_than_those_that_were_graded_with_are_refused(room: Classro
     path.write_text(json.dumps(notebook), encoding="utf-8")
     with pytest.raises(GradeError, match="other checks now"):
         grade(room)
+
+
+def change(room: Classroom, place: int, text: str, **nbgrader: Any) -> Master:
+    """Change a cell of the master, and return it."""
+    path = room.root.parent / f"{WORDS}.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["cells"][place]["source"] += text
+    if nbgrader:
+        notebook["cells"][place]["metadata"]["nbgrader"] |= nbgrader
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    return read_master(path)
+
+
+def release_of(room: Classroom) -> str:
+    return (room.place("release", ".", WORDS) / f"{WORDS}.ipynb").read_text(encoding="utf-8")
+
+
+def test_a_class_that_is_updated_has_what_the_course_has(fresh: Classroom) -> None:
+    master = master_in(fresh.root.parent)
+    assert update_assignment(fresh, master) == Update(WORDS, ())
+    change(fresh, 0, " and more words")
+    told = update_assignment(fresh, change(fresh, 4, "\n# more", points=7))
+    assert told == Update(WORDS, (
+        "check-double: 3 points, now 7", "check-double has another text",
+        "text and code that are not graded",
+    ))  # fmt: skip
+    assert "more words" in release_of(fresh) and "hidden -3" not in release_of(fresh)
+    with fresh.gradebook() as book:
+        assert book.find_assignment(WORDS).max_score == 18
+    (fresh.place("source", ".", WORDS) / f"{WORDS}.ipynb").unlink()
+    told = update_assignment(fresh, master)
+    assert told.changes == ("source/ had no notebook that can be read",)
+    config = fresh.root / "nbgrader_config.py"
+    assert missing_settings(fresh) == []
+    config.write_text("c = get_config()\nc.ExportApp.plugin_class = 'x'\n", encoding="utf-8")
+    assert "GenerateFeedback.preprocessors" in missing_settings(fresh)
+    assert "ExportApp.plugin_class" not in missing_settings(fresh)
+
+
+def test_an_update_touches_no_grade(room: Classroom) -> None:
+    before = scores(room)
+    told = update_assignment(room, change(room, 0, " and more words"))
+    assert told == Update(WORDS, ("text and code that are not graded",))
+    assert "more words" in release_of(room) and scores(room) == before
+    told = update_assignment(room, change(room, 4, "", points=30))
+    assert told == Update(WORDS, ("check-double: 3 points, now 30",), graded=3)
+    (room.place("source", ".", WORDS) / f"{WORDS}.ipynb").unlink()
+    assert update_assignment(room, master_in(room.root.parent)).graded == 3
+    assert '"points": 30' not in release_of(room) and scores(room) == before
 
 
 def test_what_is_no_class_is_refused(tmp_path: Path) -> None:

@@ -76,12 +76,12 @@ def test_what_a_comment_shows_of_an_error_is_no_markup_and_has_a_limit(
 def test_a_comment_shows_hints_once_and_no_control_characters() -> None:
     (path,) = lab_masters(["01"])
     master = read_master(path, lab="01")
-    said = "1.1 find_cut is not right yet\n  got  '\x1b[2J'\nhint 1 of 3: Go through …\nand so on"
+    said = "1.2 find_cut is not right yet\n  got  '\x1b[2J'\nhint 1 of 3: Go through …\nand so on"
     marks = tuple(
-        Mark(c.grade_id, 0.0, c.points, "failed", said if c.exercise == "1.1" else "")
+        Mark(c.grade_id, 0.0, c.points, "failed", said if c.exercise == "1.2" else "")
         for c in master.checks
     )
-    text = comments(master, Grade("ada", "ada", "graded", marks))["exercise-1-1"]
+    text = comments(master, Grade("ada", "ada", "graded", marks))["exercise-1-2"]
     assert "1. Hint: " in text and "hint 1 of 3:" not in text and "and so on" not in text
     assert "\ufffd[2J" in text and "\x1b" not in text and "`str.rfind" in text
 

@@ -261,7 +261,8 @@ def test_autograde_runs_within_the_fence_and_feedback_says_why(empty: Classroom,
         "from course_lib.settings import project_root\n"
         "def double(x):\n    open(project_root() / 'gone', 'w')"
     )
-    shows = {"double": "def double(x):\n    print('<script>alert(2)</script>')\n    return x + x"}
+    prints = "def double(x):\n    print('<script>alert(2)</script>')\n    "
+    shows = {"double": f"{prints}return x + x if x != 7 else 0"}
     essay = shows | {"essay": "<script>alert(1)</script>"}
     submit(
         room, {"ada": RIGHT | essay, "bob": RIGHT | {"double": burglar}}, "2026-11-23 10:00:00 UTC"
@@ -269,8 +270,12 @@ def test_autograde_runs_within_the_fence_and_feedback_says_why(empty: Classroom,
     nbgrader(room, "autograde", WORDS)
     with contextlib.chdir(room.root):
         assert NbGraderAPI(room.course_directory()).get_autograded_students(WORDS) == {"ada", "bob"}
-    nbgrader(room, "autograde", WORDS, "--force", "--student", "ada")
-    assert scores(room) == {"ada": (10, True), "bob": (7, True)}  # an essay, and a flag
+    source = room.place("source", ".", WORDS) / f"{WORDS}.ipynb"
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace("double(-3) == -6", "double(7) == 14"), encoding="utf-8")
+    said = nbgrader(room, "autograde", WORDS, "--force", "--student", "ada")
+    assert "ada: 10 points before, now 7" in said
+    assert scores(room) == {"ada": (7, True), "bob": (7, True)}  # an essay, and a flag
     assert not (project_root() / "gone").exists()
     with room.gradebook() as book:
         assert [one.flagged for one in book.find_submission(WORDS, "bob").notebooks] == [True]

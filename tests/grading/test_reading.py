@@ -32,11 +32,13 @@ def test_a_way_to_the_courses_functions_is_shown_with_what_it_does(line: str, sa
 
 def test_an_honest_answer_and_what_the_solution_does_too_are_not_suspicious() -> None:
     assert not suspicions({"a": HONEST}, SOLUTION)
-    imports = {
-        "a": "from course_lib.records import Span\ndef split(text):\n    return [Span(text)]"
-    }
-    assert not suspicions(imports, imports)
-    assert suspicions(imports, SOLUTION)
+    span, function = (
+        {"a": f"from course_lib.records import {name}\ndef split(text):\n    return [{name}(text)]"}
+        for name in ("Span", "content_hash")
+    )
+    assert not suspicions(span, SOLUTION)
+    assert not suspicions(function, function)
+    assert suspicions(function, SOLUTION)
     assert not suspicions({"a": "def split(text:\n"}, SOLUTION)
 
 

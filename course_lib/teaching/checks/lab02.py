@@ -242,6 +242,10 @@ def any_resource(random: Draws) -> Call:
     resource = ResourceSpan(who, len(above), len(text), len(above))
     path = random.choice(("", "w.yaml", "platform/base/files/w.yaml"))
     lines = lines_of(text, len(above), len(text))
+    if random.chance(0.3):  # a run of lines, as of a definition without its schema
+        first = random.randrange(len(lines) - 1)
+        last = random.randrange(first + 1, len(lines))
+        lines = [*lines[first:last], Line(lines[last].start, -1, False, "")]
     return given(text, resource, lines, path, random.choice((120, 150, 200, 260, 700)))
 
 

@@ -1,4 +1,4 @@
-"""Lab 16, measuring: recall, reciprocal rank, nDCG, an interval, a paired interval."""
+"""Lab 16, measuring: reciprocal rank, nDCG, an interval, a paired interval."""
 
 from __future__ import annotations
 
@@ -33,47 +33,6 @@ def _found(random: Draws) -> tuple[list[str], Any, dict[str, int]]:
 
 
 @drawn(150)
-def any_ranking(random: Draws) -> Call:
-    """Draw a ranking, and what is wanted as a set or a list."""
-    files, found, limit = _found(random)
-    gold = random.some([*files, "missing.md"])
-    return given(found, random.choice((set(gold), [*gold, *gold[:1]])), **limit)
-
-
-@exercise("16.1", "evaluation.metrics:recall_at", 2, draws=any_ranking)
-def check_recall_at(call: Probe) -> None:
-    """Go from the example by hand to repeated items, lists of gold, and nothing at all."""
-    call.cases(
-        ((["a"], {"a"}, 2), 1.0, "all gold items are found, and k is not part of the division"),
-        ((["x", "b", "y", "a"], {"a", "b"}, 10), 1.0,
-         "both gold items are found, and other items are not part of the division"),
-        ((["x", "b", "y", "a"], {"a", "b"}, 3), 0.5, "one of the two is among the first three"),
-        ((["x", "a"], {"a"}, 2), 1.0, "place 2 is the last that counts for k = 2"),
-        ((["x", "b", "b", "y", "a"], {"a", "b"}, 3), 0.5,
-         "b counts once: the first three different ones are x, b, y"),
-        ((["x", "x", "x", "a"], {"a"}, 2), 1.0,
-         "x takes up one place, although it comes three times"),
-        ((["a", "a"], {"a", "b", "c"}, 5), 1 / 3, "one of three is found"),
-        ((["a", "b"], {"a", "b", "c"}, 2), 2 / 3,
-         "three items are gold, although only two of them fit into two places"),
-        ((["notes.md"], {"old-notes.md"}, 5), 0.0,
-         "these are two files, though one name is a part of the other"),
-        ((["old-notes.md"], {"notes.md"}, 5), 0.0,
-         "these are two files, though one name is a part of the other"),
-        ((["docs/README.md"], {"src/README.md"}, 5), 0.0,
-         "these are two files, though both are called README.md in their folders"),
-        ((["A"], {"a"}, 5), 0.0, "these are two names: small and capital letters count"),
-        ((["a", "b"], ["a", "a", "b"], 5), 1.0, "a repeated gold item is one item"),
-        (([f"x{n}" for n in range(9)] + ["a"], {"a"}), 1.0,
-         "without k, ten items count: place 10 is one of them"),
-        (([f"x{n}" for n in range(10)] + ["a"], {"a"}), 0.0, "without k, ten items count"),
-        ((iter(["x", "a"]), {"a"}, 5), 1.0, ONCE),
-        ((["a"], set(), 5), 0.0, "there are no gold items"),
-        (([], {"a"}, 5), 0.0, "nothing is found"),
-    )  # fmt: skip
-
-
-@drawn(150)
 def any_first(random: Draws) -> Call:
     """Draw few wanted names, so that the first one comes late, at times after a part of one."""
     files, found, limit = _found(random)
@@ -83,7 +42,7 @@ def any_first(random: Draws) -> Call:
     return given(found, random.choice((set(gold), gold)), **limit)
 
 
-@exercise("16.2", "evaluation.metrics:reciprocal_rank", 2, draws=any_first)
+@exercise("16.1", "evaluation.metrics:reciprocal_rank", 3, draws=any_first)
 def check_reciprocal_rank(call: Probe) -> None:
     """Look at first, later, last and no place, and at items that come again."""
     call.cases(
@@ -118,7 +77,7 @@ def any_gains(random: Draws) -> Call:
     return given(found, gains, **limit)
 
 
-@exercise("16.3", "evaluation.metrics:ndcg_at", 2, draws=any_gains)
+@exercise("16.2", "evaluation.metrics:ndcg_at", 2, draws=any_gains)
 def check_ndcg_at(call: Probe) -> None:
     """Check discount, best order, cut, gains that differ, and the cases without any gain."""
     second = 1 / math.log2(3)
@@ -198,7 +157,7 @@ def any_values(random: Draws) -> Call:
     return given(values, **named)
 
 
-@exercise("16.4", "evaluation.statistics:bootstrap_interval", 2, time_limit=20, draws=any_values)
+@exercise("16.3", "evaluation.statistics:bootstrap_interval", 3, time_limit=20, draws=any_values)
 def check_bootstrap_interval(call: Probe) -> None:
     """Compare with what can be calculated: how often a coin that is thrown 16 times shows 1."""
     _near(call([0.5, 0.5, 0.5]), 0.5, 0.0, "every redrawn set of equal values has the same mean")
@@ -249,8 +208,8 @@ def any_changes(random: Draws) -> Call:
 
 
 @exercise(
-    "16.5", "evaluation.statistics:paired_interval", 2,
-    time_limit=20, waits_for=("16.4",), draws=any_changes,
+    "16.4", "evaluation.statistics:paired_interval", 2,
+    time_limit=20, waits_for=("16.3",), draws=any_changes,
 )  # fmt: skip
 def check_paired_interval(call: Probe) -> None:
     """Use hard and easy questions, a loss, another confidence, and lists of unlike length."""

@@ -12,6 +12,7 @@ from course_lib.teaching.classroom.people import people_of
 from course_lib.teaching.classroom.record import RELEASE, accept
 from course_lib.teaching.classroom.roster import add_to_roster, read_roster
 from course_lib.teaching.classroom.setup import add_assignment, make_class
+from course_lib.teaching.classroom.update import missing_settings, update_assignment
 
 __all__ = [
     "RELEASE",
@@ -24,8 +25,10 @@ __all__ = [
     "find_class",
     "grade_assignment",
     "make_class",
+    "missing_settings",
     "parse_due",
     "people_of",
     "read_roster",
     "set_due",
+    "update_assignment",
 ]

@@ -144,10 +144,11 @@ def changes(book: Gradebook, assignment: str) -> Iterator[Changes]:
 
 
 def _points(book: Gradebook, assignment: str) -> dict[str, float]:
-    """Return what each learner has, as it is exported."""
+    """Return what each learner has who was graded, as it is exported."""
     return {
         one.student.id: max(0.0, round(float(one.score - one.late_submission_penalty), 10))
         for one in book.assignment_submissions(assignment)
+        if any(cell.score is not None for book_ in one.notebooks for cell in book_.grades)
     }
 
 

@@ -32,6 +32,8 @@ class GradeWithinFence(NbGraderPreprocessor):  # type: ignore[misc]
         master = master_of(about["assignment"], room.place("source", ".", about["assignment"]))
         learner = about["student"]
         report = grade_assignment(room, master, Options(find_fence(), jobs=1), learners=[learner])
+        for who, (before, now) in report.changes.items():
+            self.log.warning("%s: %g points before, now %g", who, before, now)
         (grade,) = (one for one in report.grades if one.learner == learner)
         return nbformat.from_dict(autograded(master, grade)), resources
 

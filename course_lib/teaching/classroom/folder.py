@@ -14,9 +14,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course_lib.files import told_if_not_written
 from course_lib.teaching.grade.errors import GradeError
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from traitlets.config import Config
 
 CONFIG = "nbgrader_config.py"
+COPIES = "gradebook-copies"
 RESTORE = "Put a copy of it in its place; the file has not been changed."
 MEND = (
     "What was recorded before is kept. Where it is locked, another program uses it: close "
@@ -88,6 +91,23 @@ class Classroom:
 
         with told_if_unusable(self.database), Gradebook(self.database) as book:
             yield book
+
+
+def keep_copy(room: Classroom) -> None:
+    """Keep a copy of the gradebook as it is, one a minute, unless the newest says the same."""
+    if (file := room.database_file) is None:
+        return
+    folder = room.root / COPIES
+    copies = sorted(folder.glob(f"{file.stem}-*{file.suffix}"))
+    copy = folder / f"{file.stem}-{datetime.now():%Y-%m-%d-%H%M}{file.suffix}"
+    if copy.exists():  # nbgrader grades learner by learner, and the oldest is from before
+        return
+    with told_if_not_written(copy):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        with closing(sqlite3.connect(file)) as now, closing(sqlite3.connect(copy)) as kept:
+            now.backup(kept)
+    if copies and copies[-1].read_bytes() == copy.read_bytes():
+        copy.unlink()
 
 
 @contextmanager

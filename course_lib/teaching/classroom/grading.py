@@ -12,8 +12,9 @@ from course_lib.files import told_if_not_written
 from course_lib.teaching.classroom.autograded import autograded, write_autograded
 from course_lib.teaching.classroom.collect import STAMP, time_of
 from course_lib.teaching.classroom.comments import comments
-from course_lib.teaching.classroom.due import keep_times
-from course_lib.teaching.classroom.folder import Classroom
+from course_lib.teaching.classroom.due import changes, keep_times
+from course_lib.teaching.classroom.folder import Classroom, keep_copy
+from course_lib.teaching.classroom.hidden import with_hidden_checks
 from course_lib.teaching.classroom.people import people_of
 from course_lib.teaching.classroom.record import assign_penalty, record
 from course_lib.teaching.classroom.setup import add_assignment
@@ -60,6 +61,7 @@ def grade_assignment(
         Nothing was handed in, or something is wrong with the gradebook, the master or the fence.
     """
     name = master.name
+    master = with_hidden_checks(room, master)
     add_assignment(room, master)
     found = [one for one in submissions(room, name) if learners is None or one.learner in learners]
     if not found:
@@ -69,31 +71,34 @@ def grade_assignment(
         )
     out = room.report(name)
     with room.gradebook() as book:
-        known = {one.student.id for one in book.assignment_submissions(name)}
-        before = {who: one for who, one in read_grades(out).items() if who in known}
-        # What the gradebook does not have is graded again, whatever an earlier report says.
-        forget_grades(out, keep=known)
+        with changes(book, name) as changed:
+            known = {one.student.id for one in book.assignment_submissions(name)}
+            before = {who: one for who, one in read_grades(out).items() if who in known}
+            if known.intersection(one.learner for one in found):
+                keep_copy(room)
+            # What the gradebook does not have is graded again, whatever an earlier report says.
+            forget_grades(out, keep=known)
 
-        def keep(grade: Grade) -> None:
-            stamp = room.place("submitted", grade.learner, name) / STAMP
-            place = room.place("autograded", grade.learner, name)
-            with told_if_not_written(place, CONTINUE):
-                write_autograded(autograded(master, grade), place, name, stamp)
-            said = comments(master, grade)
-            earlier = before.get(grade.learner)
-            time = None
-            with suppress(InputError):  # then it is ungraded, and says so
-                time = time_of(stamp)
-            flagged = flagged_checks(master, grade.flags)
-            done = record(book, name, grade, said, time=time, before=earlier, flagged=flagged)
-            assign_penalty(room, done)
+            def keep(grade: Grade) -> None:
+                stamp = room.place("submitted", grade.learner, name) / STAMP
+                place = room.place("autograded", grade.learner, name)
+                with told_if_not_written(place, CONTINUE):
+                    write_autograded(autograded(master, grade), place, name, stamp)
+                said = comments(master, grade)
+                earlier = before.get(grade.learner)
+                time = None
+                with suppress(InputError):  # then it is ungraded, and says so
+                    time = time_of(stamp)
+                flagged = flagged_checks(master, grade.flags)
+                done = record(book, name, grade, said, time=time, before=earlier, flagged=flagged)
+                assign_penalty(room, done)
 
-        report = grade_all(found, master, out, options, keep)
-        keep_times(room, book, name)  # of those, too, who were not graded again
+            report = grade_all(found, master, out, options, keep)
+            keep_times(room, book, name)  # of those, too, who were not graded again
         page = overview_page(report, master, people_of(room, book, name))
     with told_if_not_written(out, CONTINUE):
         write_atomically(out / "index.html", page)
-    return report
+    return replace(report, changes=changed)
 
 
 def submissions(room: Classroom, assignment: str) -> list[Submission]:

@@ -128,11 +128,14 @@ def accept(book: Gradebook, assignment: str, learner: str) -> float:
     return float(submission.score)
 
 
-def assign_penalty(room: Classroom, submission: SubmittedAssignment) -> None:
-    """Have nbgrader's plugin work out what a late submission loses of its present score."""
+def assign_penalty(room: Classroom, submission: SubmittedAssignment) -> bool:
+    """Have nbgrader's plugin work out what a late submission loses of its present score.
+
+    Return whether there was anything to work out.
+    """
     lost = any(one.late_submission_penalty is not None for one in submission.notebooks)
     if not (lost or submission.total_seconds_late):
-        return
+        return False
     from nbformat.v4 import new_notebook
     from nbgrader.preprocessors import AssignLatePenalties
 
@@ -145,3 +148,4 @@ def assign_penalty(room: Classroom, submission: SubmittedAssignment) -> None:
             "db_url": room.database,
         }
         step.preprocess(new_notebook(), {"nbgrader": about})
+    return True

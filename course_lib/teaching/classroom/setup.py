@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 from course_lib.files import told_if_not_written
 from course_lib.settings import with_variables
 from course_lib.teaching.classroom.folder import CONFIG, MEND, Classroom, find_class, refuse_path
-from course_lib.teaching.grade import GradeError, Master
+from course_lib.teaching.classroom.hidden import source_of
+from course_lib.teaching.grade import GradeError, Master, read_master
 from course_lib.teaching.notebooks.project import write_atomically
 
 CONFIGURATION = """\
@@ -103,8 +105,18 @@ def add_assignment(room: Classroom, master: Master) -> None:
     GradeError
         Submissions were graded with other cells, or nbgrader refuses the master.
     """
-    if _has_cells(room, master):
-        return
+    if not (_has_cells(room, master) and (master.lab or _is_copied(room, master))):
+        make_assignment(room, master)
+
+
+def make_assignment(room: Classroom, master: Master) -> None:
+    """Make `source/`, `release/` and the gradebook's cells from a master, whatever is there.
+
+    Raises
+    ------
+    GradeError
+        nbgrader refuses the master, because of its cells or those that were graded.
+    """
     # Cells that only the executed solution has are not among the master's.
     text = json.dumps(master.notebook, indent=1, ensure_ascii=False)
     place = room.place("source", ".", master.name)
@@ -114,14 +126,23 @@ def add_assignment(room: Classroom, master: Master) -> None:
     from nbgrader.utils import capture_log
 
     directory = room.course_directory(assignment_id=master.name)
-    converter = GenerateAssignment(coursedir=directory, config=room.config, force=True)
-    converter.log.setLevel("ERROR")  # without an application, traitlets says nothing
+    log = logging.getLogger(__name__)  # without an application, traitlets says nothing
+    log.setLevel(logging.ERROR)
+    converter = GenerateAssignment(coursedir=directory, config=room.config, force=True, log=log)
     done = capture_log(converter)
     if not done["success"]:
         lines = [line for line in done.get("log", "").splitlines() if "Error: " in line]
         told = lines[-1].strip() if lines else "it does not say why"
         hint = MEND if "sqlite3." in told else ""
         raise GradeError(f"nbgrader does not take {master.name}: {told}", hint=hint)
+
+
+def _is_copied(room: Classroom, master: Master) -> bool:
+    """Tell whether the class's own copy of a master would grade as it does."""
+    try:
+        return read_master(source_of(room, master.name)).digest == master.digest
+    except GradeError:
+        return False
 
 
 def _has_cells(room: Classroom, master: Master) -> bool:

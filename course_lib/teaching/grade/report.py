@@ -7,7 +7,7 @@ stopped has lost nothing, and a run of a few learners takes nothing away from th
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -43,6 +43,8 @@ class Report:
         Learners who were not reached, because the run was stopped.
     seconds
         Of this run.
+    changes
+        Of learners who had points before and have others now: both.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Report:
     copies: tuple[Copy, ...] = ()
     waiting: tuple[str, ...] = ()
     seconds: float = 0.0
+    changes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def graded(self) -> list[Grade]:

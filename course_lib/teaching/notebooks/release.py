@@ -76,9 +76,11 @@ def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
         ComputeChecksums,
         CheckCellMetadata,
     )
+    # It raises as well, and we say it in our words; an application's own logger goes on telling.
+    log = logging.getLogger(__name__)
+    log.setLevel(logging.CRITICAL)
     for make in steps:
-        step = make()
-        step.log.setLevel(logging.CRITICAL)  # it raises as well, and we say it in our words
+        step = make(log=log)
         try:
             notebook, _ = step.preprocess(notebook, {})
         except Exception as error:  # nbgrader raises plain RuntimeError, jsonschema its own

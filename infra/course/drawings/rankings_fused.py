@@ -1,4 +1,4 @@
-"""Lab 07: two rankings become one by reciprocal rank fusion."""
+"""Lab 08: two rankings become one by reciprocal rank fusion."""
 
 from __future__ import annotations
 

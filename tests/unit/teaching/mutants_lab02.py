@@ -376,6 +376,7 @@ MUTANTS = {
         ends_with_the_resource=(
             "lines[after].start, shared"
             " -> lines[after].start if after < len(lines) - 1 else resource.end, shared",
+            "limit = end - 1 -> limit = lines[after].start - 1",
             "only these lines are cut",
         ),
         counts_from_the_resource=(

@@ -1,7 +1,16 @@
 """Wrong answers to lab 08 that a learner would plausibly write; see `mutants_lab01.py`."""
 
 from course_lib.retriever.query import fuse
+from course_lib.retriever.rerank import maxsim
+from course_lib.store.schema import RANK_BY_WORDS
 from tests.unit.teaching.edits import edits
+
+YOURS = RANK_BY_WORDS.index("    SELECT word.number"), RANK_BY_WORDS.index("-- The common words")
+STUBS = {"8.1": f"{RANK_BY_WORDS[: YOURS[0]]}-- YOUR SQL HERE\n{RANK_BY_WORDS[YOURS[1] :]}"}
+
+WEIGHT = "round(1e6 * (1 + ln(2000 / count(*)::float8)))::integer"
+EVERY = "(SELECT tableoid AS part, ctid AS address, search_text FROM document_chunks) AS every"
+BEST = "(question @ passage.T).max(axis=1).mean()"
 
 # --- 8.2 fuse ---
 
@@ -11,6 +20,50 @@ def wants_them_in_all(*rankings):
 
 
 MUTANTS = {
+    "8.1": edits(
+        RANK_BY_WORDS,
+        takes_parts_of_words=(
+            "search_text @@ word.query"
+            " -> position(trim(both '''' from word.query::text) in search_text::text) > 0",
+            "chunks without any of the words are not found",
+        ),
+        reads_hidden_chunks=(f"FROM visible WHERE -> FROM {EVERY} WHERE", "are not visible"),
+        counts_all_chunks_of_a_word=(" LIMIT 2000 -> ", "it counts 1 for those that are found"),
+        weighs_all_words_alike=(f"{WEIGHT} -> 1000001", "the rarer a word, the more it weighs"),
+        divides_whole_numbers=("count(*)::float8 -> count(*)", "1,999 chunks"),
+        takes_the_logarithm_to_ten=("ln( -> log(", "in 80 chunks each"),
+        forgets_the_one=("(1 + ln( -> (ln(", "in 68 chunks each"),
+        weighs_by_the_inverse=(f"{WEIGHT} -> round(1e9 / count(*))::integer", "in 68 chunks each"),
+        weighs_the_frequent_more=(
+            "2000 / count(*)::float8 -> 2000 * count(*)::float8",
+            "the more it weighs",
+        ),
+        forgets_the_millionths=(
+            f"{WEIGHT} -> 1 + ln(2000 / count(*)::float8)",
+            "weight > 1000000 -> weight > 1",
+            "it counts 1 for those that are found",
+        ),
+        finds_by_common_words=(" WHERE weight > 1000000 -> ", "no chunk is found by it"),
+        takes_two_thousand_for_rare=("weight > -> weight >=", "no chunk is found by it"),
+        takes_the_best_word_alone=("sum(weight) -> max(weight)", "gets the weights of both"),
+        counts_the_words=("sum(weight) -> count(*)", "the more it weighs"),
+        wants_all_words=(
+            "GROUP BY part, address"
+            " -> GROUP BY part, address HAVING count(*) = (SELECT count(*) FROM word)",
+            "gets the weights of both",
+        ),
+        cuts_among_equals=(
+            "FETCH FIRST (2 * %(most)s) ROWS WITH TIES -> LIMIT 2 * %(most)s",
+            "those that are equal to the last one stay",
+        ),
+        keeps_no_more_than_asked_for=("(2 * %(most)s) -> (%(most)s)", "so twice as many"),
+        keeps_the_worst=("score DESC FETCH -> score FETCH", "in 68 chunks each"),
+        takes_addresses_alone=(
+            "SELECT part, address, sum -> SELECT min(part) AS part, address, sum",
+            "GROUP BY part, address -> GROUP BY address",
+            "two parts have the same addresses",
+        ),
+    ),
     "8.2": edits(
         fuse,
         counts_places_from_zero=("ranking, 1 -> ranking, 0", "places count from 1"),
@@ -43,4 +96,38 @@ MUTANTS = {
     | {
         wants_them_in_all: "each is first in one ranking",
     },
+    "8.3": edits(
+        maxsim,
+        looks_from_the_passage=("axis=1 -> axis=0", "wherever it is in the passage"),
+        adds_up=(".mean() -> .sum()", "something like it (0.8): the mean"),
+        takes_the_mean_of_all=(".max(axis=1) -> ", "something like it (0.8): the mean"),
+        takes_the_best_of_all=(
+            ".max(axis=1).mean() -> .max()",
+            "something like it (0.8): the mean",
+        ),
+        takes_the_worst_match=(".max( -> .min(", "something like it (0.8): the mean"),
+        forgets_the_empty=(
+            "    if not len(question) or not len(passage):\n        return 0.0\n -> ",
+            "without a word piece",
+        ),
+        wants_both_empty=("or not -> and not", "without a word piece"),
+        forgets_the_empty_passage=(" or not len(passage) -> ", "a passage without a word piece"),
+        forgets_the_empty_question=("not len(question) or  -> ", "a question without a word piece"),
+        drops_what_is_negative=(".max(axis=1) -> .max(axis=1).clip(0)", "may be negative"),
+        divides_by_the_passage=(".mean() -> .sum() / len(passage)", "wherever it is"),
+        compares_mean_vectors=(
+            f"{BEST} -> question.mean(axis=0) @ passage.mean(axis=0)",
+            "(0.8): the mean",
+        ),
+        compares_place_with_place=(
+            f"{BEST} -> sum(a @ b for a, b in zip(question, passage)) / len(question)",
+            "wherever it is in the passage",
+        ),
+        rounds=("float( -> round(float(", ".mean()) -> .mean()), 1)", "two of three"),
+        looks_both_ways=(
+            f"{BEST} -> ({BEST} + (passage @ question.T).max(axis=1).mean()) / 2",
+            "wherever it is in the passage",
+        ),
+        returns_an_array=("float( -> (", "a float"),
+    ),
 }

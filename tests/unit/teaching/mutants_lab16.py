@@ -4,77 +4,10 @@ import math
 
 import numpy as np
 
-from course_lib.evaluation.metrics import first_different, recall_at, reciprocal_rank
+from course_lib.evaluation.metrics import first_different, reciprocal_rank
 from course_lib.evaluation.statistics import Interval, bootstrap_interval
 
-# --- 16.1 recall_at ---
-
-
-def divides_by_k(found, gold, k=10):
-    return len(set(gold) & set(first_different(found, k))) / k
-
-
-def counts_repeated_items(found, gold, k=10):
-    return sum(item in gold for item in list(found)[:k]) / len(set(gold)) if gold else 0.0
-
-
-def cuts_before_it_makes_different(found, gold, k=10):
-    return len(set(gold) & set(list(found)[:k])) / len(set(gold)) if gold else 0.0
-
-
-def says_only_whether_it_was_found(found, gold, k=10):
-    return float(bool(set(gold) & set(first_different(found, k))))
-
-
-def divides_by_what_was_found(found, gold, k=10):
-    first = first_different(found, k)
-    return len(set(gold) & set(first)) / len(first) if first else 0.0
-
-
-def forgets_that_nothing_may_be_wanted(found, gold, k=10):
-    return len(set(gold) & set(first_different(found, k))) / len(set(gold))
-
-
-def divides_by_what_could_come_first(found, gold, k=10):
-    wanted = set(gold)
-    hits = wanted & set(first_different(found, k))
-    return len(hits) / min(k, len(wanted)) if wanted else 0.0
-
-
-def looks_for_names_within_names(found, gold, k=10):
-    first = first_different(found, k)
-    hits = [name for name in set(gold) if any(name in item for item in first)]
-    return len(hits) / len(set(gold)) if gold else 0.0
-
-
-def looks_for_parts_of_names(found, gold, k=10):
-    first = first_different(found, k)
-    hits = [name for name in set(gold) if any(item in name for item in first)]
-    return len(hits) / len(set(gold)) if gold else 0.0
-
-
-def compares_the_last_part_of_paths(found, gold, k=10):
-    wanted = {name.rpartition("/")[2] for name in gold}
-    hits = wanted & {item.rpartition("/")[2] for item in first_different(found, k)}
-    return len(hits) / len(wanted) if wanted else 0.0
-
-
-def takes_five_without_k(found, gold, k=5):
-    return len(set(gold) & set(first_different(found, k))) / len(set(gold)) if gold else 0.0
-
-
-def needs_a_list(found, gold, k=10):
-    first = first_different(found, min(k, len(found)))
-    return len(set(gold) & set(first)) / len(set(gold)) if gold else 0.0
-
-
-def takes_capitals_for_small_letters(found, gold, k=10):
-    wanted = {name.lower() for name in gold}
-    hits = wanted & {item.lower() for item in first_different(found, k)}
-    return len(hits) / len(wanted) if wanted else 0.0
-
-
-# --- 16.2 reciprocal_rank ---
+# --- 16.1 reciprocal_rank ---
 
 
 def counts_from_zero(found, gold, k=10):
@@ -129,7 +62,7 @@ def takes_more_than_a_name(found, gold, k=10):
     return next((1 / n for n, item in first if any(name in item for name in gold)), 0.0)
 
 
-# --- 16.3 ndcg_at ---
+# --- 16.2 ndcg_at ---
 
 
 def _dcg(gains, k):
@@ -190,7 +123,7 @@ def looks_at_ten_whatever_k_is(found, gains, k=10):
     return _ndcg(best, first_different(found, 10), gains)
 
 
-# --- 16.4 bootstrap_interval ---
+# --- 16.3 bootstrap_interval ---
 
 
 def _redrawn(values, resamples, seed, size=None, replace=True):
@@ -262,7 +195,7 @@ def takes_the_mean_of_the_means(values, confidence=0.95, resamples=2000, seed=0)
     return Interval(float(np.mean(means)), float(low), float(high))
 
 
-# --- 16.5 paired_interval ---
+# --- 16.4 paired_interval ---
 
 
 def _interval(values, confidence=0.95, resamples=2000, seed=0):
@@ -329,10 +262,6 @@ def wants_two_values(values, confidence=0.95, resamples=2000, seed=0):
     return bootstrap_interval(values, confidence, resamples, seed)
 
 
-def counts_one_place_less(found, gold, k=10):
-    return recall_at(found, gold, k - 1) if k > 1 else 0.0
-
-
 def ranks_one_place_less(found, gold, k=10):
     return reciprocal_rank(found, gold, k - 1)
 
@@ -345,22 +274,6 @@ def sorts_what_it_was_given(values, confidence=0.95, resamples=2000, seed=0):
 
 MUTANTS = {
     "16.1": {
-        divides_by_k: "k is not part of the division",
-        compares_the_last_part_of_paths: "both are called README.md",
-        takes_five_without_k: "place 10 is one of them",
-        needs_a_list: "any Iterable",
-        counts_repeated_items: "b counts once",
-        cuts_before_it_makes_different: "x takes up one place",
-        says_only_whether_it_was_found: "one of the two",
-        divides_by_what_was_found: "both gold items are found",
-        divides_by_what_could_come_first: "three items are gold",
-        looks_for_names_within_names: "two files",
-        looks_for_parts_of_names: "two files",
-        takes_capitals_for_small_letters: "small and capital letters count",
-        forgets_that_nothing_may_be_wanted: "ZeroDivisionError",
-        counts_one_place_less: "the last that counts for k = 2",
-    },
-    "16.2": {
         counts_from_zero: "it is at place 1",
         returns_the_place: "it is at place 3",
         adds_up_all_of_them: "only the first gold item",
@@ -372,7 +285,7 @@ MUTANTS = {
         takes_more_than_a_name: "contains the gold name",
         ranks_one_place_less: "the last that counts for k = 2",
     },
-    "16.3": {
+    "16.2": {
         does_not_divide: "the example by hand",
         divides_by_the_order_found: "the best order would have b",
         takes_the_best_order_whole: "only two gains fit",
@@ -383,7 +296,7 @@ MUTANTS = {
         takes_the_gains_in_their_order: "begins with the largest gain",
         looks_at_ten_whatever_k_is: "beyond k = 1",
     },
-    "16.4": {
+    "16.3": {
         draws_without_replacement: "redrawn sets of 16 values",
         takes_quantiles_of_the_values: "redrawn sets of 16 values",
         leaves_all_at_one_end: "redrawn sets of 16 values",
@@ -398,7 +311,7 @@ MUTANTS = {
         sorts_what_it_was_given: "its caller still needs it",
         wants_two_values: "one value is enough",
     },
-    "16.5": {
+    "16.4": {
         subtracts_two_intervals: "every question got better by 0.25",
         takes_before_minus_after: "every question got better by 0.25",
         takes_the_size_of_the_change: "after minus before is negative",

@@ -51,7 +51,7 @@ ALL = {
     "map": lambda: figures.map_2d(VECTORS, ["x", "<f>"] * 3, VECTORS[0], title="Documents"),
     "plan": lambda: figures.plan(EXPLAINED),
     "pieces": lambda: figures.pieces(EVIL, split_text(EVIL, 20, 0), ["<a>"] * 2, mark="quotes"),
-    "tree": lambda: figures.tree("<f>", f"kind: {EVIL}", chunk_resources(f"kind: {EVIL}")),
+    "tree": lambda: figures.tree("<f>", chunk_resources(f"kind: {EVIL}")),
     "outline": lambda: figures.outline(f"a: {EVIL}\n", lines_of(f"a: {EVIL}\n", 0, 5), [2]),
     "timeline": lambda: figures.timeline([Seen(0.0, 0.1, EVIL, 200)], [(0.1, EVIL)], EVIL),
     "ranking": lambda: figures.ranking([RESULT], "What <is> it?", mark="quotes"),

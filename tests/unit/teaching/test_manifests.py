@@ -79,13 +79,13 @@ def test_pieces_of_one_label_have_one_colour():
 def test_a_tree_has_the_resources_of_a_file_and_below_each_its_pieces():
     text = "kind: Role\nmetadata:\n  name: <a>\n---\n" + ITEMS
     role, other = split_resources(text)
-    found = [ResourcePiece("", "", role.start, role.end, "", role)]
+    found = [ResourcePiece(text[: role.end], "", role.start, role.end, "", role)]
     for line, after in pairwise(lines_of(text, other.start, other.end)[2:]):
         start, end = line.start, after.start
         found.append(ResourcePiece(text[start:end], "", start, end, line.path, other))
-    figure = figures.tree("a.yaml", text, found, mark="name: d")
+    figure = figures.tree("a.yaml", found, mark="name: d")
     labels = re.findall(r"<b[^>]*>([^<]*)</b>", figure.html)
-    assert labels[:4] == ["a.yaml", "Role &lt;a&gt;", "all of it", ""]
+    assert labels[:4] == ["a.yaml", "Role &lt;a&gt;", "top level", ""]
     assert labels[4:] == ["spec.list[0].name", "spec.list[0].b", "spec.list[1].name"]
     assert figure.html.count("<details open") == 1
     assert figure.alt.startswith("a.yaml with 4 pieces: Role <a> (1)")

@@ -53,12 +53,12 @@ def pieces(text: str, spans: Sequence[Placed], labels: Sequence[str], *, mark: s
     return boxed("".join(parts), f"{told}.", caption="Click a label to unfold its piece.")
 
 
-def tree(name: str, text: str, found: Sequence[ResourcePiece], *, mark: str = "") -> Figure:
+def tree(name: str, found: Sequence[ResourcePiece], *, mark: str = "") -> Figure:
     """Show a manifest as a tree: the file, its resources, and their pieces, folded, with paths.
 
     Parameters
     ----------
-    name, text
+    name
         The file.
     found
         Its pieces, in order.
@@ -74,10 +74,7 @@ def tree(name: str, text: str, found: Sequence[ResourcePiece], *, mark: str = ""
             f'└ <b style="border-bottom: 3px solid {ink}">{escape(who)}</b></div>'
             '<div style="margin-left: 40px">'
         )
-        parts += [
-            _folded(text[piece.start : piece.end], piece.path or "all of it", ink, mark)
-            for piece in own
-        ]
+        parts += [_folded(piece.text, piece.path or "top level", ink, mark) for piece in own]
         parts.append("</div>")
         told.append(f"{who} ({len(own)})")
         told += [f"{mark!r} at {one.path}" for one in own if mark and mark in one.text]
