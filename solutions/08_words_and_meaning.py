@@ -290,7 +290,7 @@ assert gained["pages"].low < 0 < gained["pages"].high, "For pages the interval c
 #
 # ## How much should words count?
 #
-# Words count from 0 times to 3 times as much as meaning.
+# With the control below, words count from 0 to 3 times as much as meaning.
 #
 # > **Predict.** Which weight is best for manifests, and which for pages? Then move the control.
 
