@@ -111,7 +111,6 @@ def ndcg_at(found: Iterable[str], gains: Mapping[str, float], k: int = DEPTH) ->
     >>> ndcg_at(["a", "b", "x"], {"a": 2, "b": 1})
     1.0
     """
-
     def discounted(row: Iterable[float]) -> float:
         return sum(gain / math.log2(place + 1) for place, gain in enumerate(row, start=1))
 
