@@ -16,8 +16,9 @@ from course_lib.indexing import ingest
 from course_lib.settings import project_root
 from course_lib.store import connect, fresh_database
 from tests.bench.measure import Row
+from tests.blackbox.course import Course
+from tests.blackbox.serving import serving
 from tests.service.crowd import Crowd, ask_all
-from tests.service.running import command
 
 CLIENTS, SECONDS, ROUNDS, CONNECTIONS = 50, 10.0, 3, 10
 _QUERY = (
@@ -35,12 +36,13 @@ def measure() -> list[Row]:
     with fresh_database("bench") as database:
         with connect(database.url, autocommit=True) as conn:
             ingest(data / "documents", conn=conn, embedder=embedder)
-        with command(database.url) as service, Plain(database.url, embedder) as plain:
-            rows = []
+        started = serving(Course({"DATABASE_URL": database.url}))
+        with started as service, Plain(database.url, embedder) as plain:
+            url, rows = str(service.client.base_url), []
             for clients in (1, CLIENTS):
                 ours, theirs = Crowd([], []), Crowd([], [])
                 for _ in range(ROUNDS):
-                    _add(ours, ask_all(service.url, questions, clients, SECONDS))
+                    _add(ours, ask_all(url, questions, clients, SECONDS))
                     _add(theirs, plain_crowd(plain.ask, questions, clients, SECONDS))
                 rows.append(_row(clients, ours, theirs))
     return rows

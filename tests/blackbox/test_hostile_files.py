@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg import sql
 
 from tests.blackbox.course import Course
 from tests.blackbox.language_models import COMPLETIONS, Reply, models
+from tests.blackbox.places import Place
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of the system, devices")
 
@@ -150,9 +153,15 @@ def test_a_state_folder_with_a_line_break_is_refused_and_not_waited_for(
     assert "holds a line break" in said and not state.exists()
 
 
-def test_a_schema_that_may_not_be_used_is_an_error_that_says_so(course: Course) -> None:
-    said = course("search", "anything", RAG_COLLECTION="pg_toast").error()
-    assert "the collection pg_toast cannot be used" in said
+def test_a_schema_that_may_not_be_used_is_an_error_that_says_so(place: Place) -> None:
+    said = place.course("search", "anything", RAG_COLLECTION="pg_toast").error()
+    assert "RAG_COLLECTION" in said and "it is PostgreSQL's own schema" in said
+    schema = sql.Identifier(place.schema)
+    with psycopg.connect(place.url, autocommit=True) as conn:
+        conn.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
+        conn.execute(sql.SQL("REVOKE ALL ON SCHEMA {} FROM CURRENT_USER").format(schema))
+    said = place.course("search", "anything").error()
+    assert f"the collection {place.schema} cannot be used" in said
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX")

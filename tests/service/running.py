@@ -1,9 +1,6 @@
-"""A service on a real socket, for tests: uvicorn in a thread, or the command in a process."""
+"""A service on a real socket, for tests: uvicorn in a thread of theirs."""
 
 import contextlib
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +13,6 @@ from fastapi import FastAPI
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.service.run import listen, make_server
-
-COMMAND = "from course_lib.cli import main; main()"
 
 
 @dataclass
@@ -66,41 +61,6 @@ def running(app: FastAPI, *, wait: bool = True, proxies: Sequence[str] = ()) -> 
             server.should_exit = True
             thread.join(30)
             assert not thread.is_alive()
-
-
-@dataclass
-class Command:
-    """`course serve` in a process of its own: its address, and the lines that it printed."""
-
-    url: str
-    process: subprocess.Popen[str]
-    lines: list[str]
-    reader: threading.Thread
-
-
-@contextlib.contextmanager
-def command(database_url: str, *options: str) -> Iterator[Command]:
-    """Run `course serve` on a free port until it is ready, and end it at last."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "serve", "--port", "0", *options],
-        env=os.environ | {"DATABASE_URL": database_url},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-    )
-    try:
-        assert process.stdout
-        url = process.stdout.readline().split()[2].rstrip("/")
-        lines: list[str] = []
-        # A full pipe would stop the service.
-        reader = threading.Thread(target=lines.extend, args=(process.stdout,), daemon=True)
-        reader.start()
-        until(lambda: httpx.get(f"{url}/ready", timeout=60).status_code == 200)
-        yield Command(url, process, lines, reader)
-    finally:
-        process.kill()
-        process.wait()
 
 
 def until(holds: Callable[[], bool], seconds: float = 60) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.blackbox.course import Course
 from tests.schemas import OwnSchema
-from tests.unit.command_line import Course
 
 
 @pytest.fixture

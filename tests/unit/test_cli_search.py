@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from course_lib.store import models
-from tests.unit.command_line import Course
+from tests.blackbox.course import Course
 
 
 def test_a_terminal_gets_bold_and_dim_and_a_pipe_neither(course: Course, folder: Path) -> None:
@@ -24,7 +24,7 @@ def test_a_terminal_gets_bold_and_dim_and_a_pipe_neither(course: Course, folder:
     assert shown.startswith(
         "\x1b[1m1. cats.md:1-3\x1b[0m  Cats  \x1b[2mscore 0.0328, similarity 0."
     )
-    assert "\x1b" not in course("search", "cat").stdout
+    assert "\x1b" not in course("search", "cat").ok()
 
 
 def test_a_database_that_goes_away_in_the_middle_is_named(
@@ -36,6 +36,8 @@ def test_a_database_that_goes_away_in_the_middle_is_named(
     course("ingest", folder / "cats.md")
     monkeypatch.setattr(models, "check_model", goes_away)
     for command in ("search", "ask"):
-        said = course.fails(command, "cat")
+        done = course(command, "cat")
+        said = done.error()
+        assert done.out == ""
         assert "broke off the work: terminating connection" in said and ":***@" in said
         assert "run the same command again" in said

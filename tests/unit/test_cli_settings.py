@@ -1,13 +1,12 @@
 """`course settings`: every setting with its value and where that came from; and `.env.example`."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from course_lib.cli.settings_list import example_text
 from course_lib.settings import Settings
-from tests.unit.command_line import Course
+from tests.blackbox.course import Course
 
 
 @pytest.fixture
@@ -17,9 +16,8 @@ def course(tmp_path: Path) -> Course:
 
 
 def listed(course: Course, **environment: str) -> dict[str, dict[str, str]]:
-    done = course("settings", "--json", **environment)
-    assert done.returncode == 0, done.stderr
-    return {row["name"]: row for row in json.loads(done.stdout)}
+    rows = course("settings", "--json", **environment).json()
+    return {row["name"]: row for row in rows}
 
 
 def test_the_example_says_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +44,7 @@ def test_a_token_under_its_second_name_is_hidden_and_no_repr_holds_a_secret(cour
 
 def test_a_narrow_terminal_breaks_no_value(course: Course) -> None:
     url = "postgresql://ada:hidden-one@a-long-name.of-a-host.example.org:5432/the-course"
-    lines = course("settings", DATABASE_URL=url, COLUMNS="40").stdout.splitlines()
+    lines = course("settings", DATABASE_URL=url, COLUMNS="40").ok().splitlines()
     shown = "postgresql://ada:***@a-long-name.of-a-host.example.org:5432/the-course"
     assert f"DATABASE_URL={shown}  (environment)" in lines
     assert "RAG_TOP_K=6" in lines and "GITHUB_TOKEN unset" in lines

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from course_lib.settings import state_dir
+from tests.blackbox.course import Course
 from tests.blackbox.language_models import model_that_says
-from tests.unit.command_line import Course
 
 HOSTILE = "\x1b]0;owned\x07 \x1b[2J \x9b2J \u202e\x7f\b\r"
 """A new title for the window, the screen cleared twice, text from right to left, and more."""
@@ -87,7 +87,7 @@ def test_a_models_edit_is_shown_harmlessly_and_written_as_it_is(
         for option in ([], ["--stdout"]):
             shown = on_a_terminal(course, *words, *option, **environment)
             assert "]0;owned" in shown and is_harmless(shown), shown
-        assert course(*words, "--stdout", **environment).stdout == said
+        assert course(*words, "--stdout", **environment).ok() == said
 
 
 def test_only_the_state_folders_own_files_can_go_elsewhere_with_course_state(
@@ -98,7 +98,9 @@ def test_only_the_state_folders_own_files_can_go_elsewhere_with_course_state(
 
     monkeypatch.setattr("course_lib.cli._run", refused)
     for place, is_state in ((state_dir() / "models" / "new", True), (Path("/mnt/run.json"), False)):
-        said = course.fails("settings")
+        done = course("settings")
+        said = done.error()
+        assert done.out == ""
         assert f"{place} cannot be written: Read-only file system" in said
         assert ("COURSE_STATE" in said, "Name another place" in said) == (is_state, not is_state)
 
@@ -107,5 +109,9 @@ def test_a_file_that_nobody_looked_at_before_is_named_and_no_traceback_comes(
     course: Course, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("course_lib.cli._run", (tmp_path / "gone").read_bytes)
-    said = course.fails("settings")
-    assert said == f"error: {tmp_path / 'gone'}: No such file or directory\nCheck the path.\n"
+    done = course("settings")
+    assert (
+        done.out == ""
+        and done.error()
+        == f"error: {tmp_path / 'gone'}: No such file or directory\nCheck the path.\n"
+    )
