@@ -13,7 +13,7 @@ OLD_FOR_NULL = "coalesce(excluded.namespace, old.namespace)"
 GIVEN = WHERE[WHERE.index("(excluded") :]
 SET_TO = UPSERT[UPSERT.index("= (excluded") : UPSERT.index(" WHERE")]
 
-YOURS = SCHEMA.index("    CHECK (vector"), SCHEMA.index("-- B-trees")
+YOURS = SCHEMA.index("    CHECK (vector"), SCHEMA.index("CREATE TABLE document_chunks_doc")
 STUBS = {
     "6.1": f"{SCHEMA[: YOURS[0]]}-- YOUR SQL HERE\n{SCHEMA[YOURS[1] :]}",
     "6.2": f"{UPSERT_CHUNK[: UPSERT_CHUNK.index('ON CONFLICT')]}-- YOUR SQL HERE\n",
