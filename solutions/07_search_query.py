@@ -71,7 +71,7 @@ assert 5 < (counts < 5).sum() < len(counts) / 2, "some lists are just shorter"
 # by default. These rows leave the index, and only then is the [filter](../labs/GLOSSARY.md#filter) applied. The index does not replace the rows
 # that the filter removes.
 #
-# ![A graph in three layers. The search begins in the top layer with few rows, goes to the neighbour that is nearest to the query until no neighbour is nearer, and continues from there in the layer below. In the lowest layer it keeps a list of candidates, the six rows nearest to the query.](../labs/figures/hnsw_walk.svg)
+# ![A graph in three layers. A search goes from neighbour to neighbour towards the query, layer by layer. In the lowest layer it keeps a list of candidates.](../labs/figures/hnsw_walk.svg)
 
 # %% [markdown]
 # ## By hand: 20 rows, 8 candidates
@@ -80,7 +80,7 @@ assert 5 < (counts < 5).sum() < len(counts) / 2, "some lists are just shorter"
 #
 # > **Predict.** How many of the five come back? How many rows must a search read to get all five?
 #
-# ![Rows from the nearest to the farthest; a mark shows which ones pass the filter. An index that gives its 8 nearest leaves 2 of 5 results. An iterative scan goes on until 5 have passed, after 19 rows.](../labs/figures/filter_starves.svg)
+# ![Rows from the nearest to the farthest, marked where they pass. An index that gives 8 leaves 2 of 5 results; an iterative scan finds 5 after 19 rows.](../labs/figures/filter_starves.svg)
 #
 # Two come back. An [iterative scan](../labs/GLOSSARY.md#iterative-scan) continues until five have passed, here after 19 rows. You will need it
 # soon. First comes the query itself.
@@ -142,7 +142,7 @@ print(first_in("forum", "What is the root password?")[0])
 print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 
 # %% [markdown]
-# The value closed the string, and the rest was read as SQL. AND is evaluated before OR, so rows of *issues* have to pass only the second half.
+# The value closed the string, and the rest was read as SQL.
 #
 # In a [parameterised query](../labs/GLOSSARY.md#parameterised-query), values are sent beside the statement and are never read as SQL. One
 # statement serves all filters. A filter that nobody asked for is `None`, in SQL NULL; `::text` says which type it has:
@@ -242,7 +242,7 @@ assert plans[1] > 0, "one plan for all values"
 # %% [markdown]
 # After five runs PostgreSQL considers a generic plan: one plan for all values. It takes it if it does not look dearer than the plans before it. This
 # one assumes an average repository and walks the graph, but only one row in a hundred is from our documents: the last search did not get its
-# five. Whether this happens depends on your data. With `prepare=False` it cannot happen: PostgreSQL plans each search for its own values.
+# five. With `prepare=False` it cannot happen: PostgreSQL plans each search for its own values.
 #
 # ## Exercise 7.2: a walk that continues
 #
@@ -334,7 +334,7 @@ assert old["expected to pass"]["with statistics"] < 50 and old.pages["with stati
 # For the archived sections the walk visits hundreds of times as many pages as the exact scan, which compares twelve rows. PostgreSQL chooses by its
 # [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass: it has statistics for each column alone, and
 # multiplied the two shares. But sections are rarely old, and comments often. `CREATE STATISTICS` has it count the combinations. With them, it fetches
-# the twelve rows by the B-trees. This is the best repair, for columns that you thought of, and while the statistics are new. (We dropped them.)
+# the twelve rows by the B-trees. This is the best repair, for columns that you thought of, and while the statistics are new.
 #
 # Without them, a walk has a limit: 20,000 rows by default (`hnsw.max_scan_tuples`), or its memory (`hnsw.scan_mem_multiplier`). Then rows are
 # missing again, and there is no message. But your program can count: if fewer rows come than it asked for, it can look at all rows that pass. If
@@ -475,8 +475,7 @@ lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, in a table of
 assert abs(mine.recall - in_memory) < 0.01, "The filter costs no quality"
 
 # %% [markdown]
-# The filter costs no quality: recall is that of a search in memory that knows nothing but our documents. What is still missing, the vectors miss. In
-# lab 08, words find some of it.
+# The filter costs no quality: recall is that of a search in memory that knows nothing but our documents. What is still missing, the vectors miss.
 #
 # ## Recap
 #
@@ -496,7 +495,7 @@ assert abs(mine.recall - in_memory) < 0.01, "The filter costs no quality"
 # <details><summary>Answers</summary>
 #
 # 1. The walk, because every second row passes. PostgreSQL decides this by its statistics about the filter's value.
-# 2. To the index, the threshold is a filter that no row passes. It walks on to its limit, and does not know that all farther rows are less similar.
+# 2. To the index, the threshold is a filter that no row passes.
 # 3. After five runs PostgreSQL may take a plan for any value: it walks for rare values, too.
 #
 # </details>
@@ -504,9 +503,9 @@ assert abs(mine.recall - in_memory) < 0.01, "The filter costs no quality"
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# Give one filter an index of its own, as many programs do: `CREATE INDEX … USING hnsw (…) WHERE kind = 'doc-section'`. Measure `walk` again. PostgreSQL
+# Try a partial index: `CREATE INDEX … USING hnsw (…) WHERE kind = 'doc-section'`. Measure `walk` again. PostgreSQL
 # takes such a partial index only if it knows at planning time that the condition holds: one more reason for `prepare=False`.
 #
-# Next is lab 08, words and meaning: there, a search for words finds what vectors miss, and two rankings become one.
+# Next is [lab 08](../labs/08_words_and_meaning.ipynb), words and meaning: there, a search for words finds what vectors miss, and two rankings become one.
 #
-# ![Two rankings of four documents each, by meaning and by words, and the fused one between them. The two documents that are in both rankings are first and second.](../labs/figures/rankings_fused.svg)
+# ![Two rankings, by meaning and by words, and the fused one between them.](../labs/figures/rankings_fused.svg)

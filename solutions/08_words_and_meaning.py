@@ -68,7 +68,7 @@ print(f"{office} The answer is number {place(questions['m35'], near)}.")
 assert place(questions["m35"], near) > 30, "Dozens of chunks come before it"
 
 # %% [markdown]
-# Dozens of chunks come before it. The first ones are about production or databases in general. Yet only the rule says *office* and *guests*.
+# Dozens of chunks come before it. Yet only the rule says *office* and *guests*.
 
 # %% [markdown]
 # ## By hand: what a word is
@@ -141,8 +141,8 @@ rare.assign(weight=(1 + np.log(2000 / rare.chunks)).round(1))
 #
 # ## Exercise 8.1: the ranking by words
 #
-# Write this ranking in SQL, in three named parts (`WITH`). The comment at its head says what each part has to hold. The end of the
-# statement is given: it adds 1 for each common word, and puts equal scores in a fixed order.
+# Write this ranking in SQL, in three named parts (`WITH`): `hit` has begun, `weighed` and `found` follow it. The comment at its head says what
+# each part has to hold. The end of the statement is given: it adds 1 for each common word, and puts equal scores in a fixed order.
 #
 # In the course, this statement is inside a function, `chunks_with_words` in `store/words_and_tenants.sql`. Under row security, PostgreSQL does
 # not use the index on words: the search might tell what is in rows that the caller may not see. The function may use it, and keeps tenants
@@ -204,8 +204,7 @@ assert list(places.words[:2]) == [1, 1] and pd.isna(places.words[2]), "By words,
 #
 # ## Two rankings, one list
 #
-# The two scores cannot be added: a similarity is at most 1, and a sum of weights may
-# be 40. But we can use the *places*. [Reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion) gives a chunk 1 / (60 + place)
+# The two scores cannot be added: a similarity is at most 1, and a sum of weights may be 40. But we can use the *places*. [Reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion) gives a chunk 1 / (60 + place)
 # from each ranking that it is in.
 #
 # ![Two rankings of four documents each, by meaning and by words, and the fused one between them. The two documents that are in both rankings are first and second.](../labs/figures/rankings_fused.svg)
@@ -290,7 +289,7 @@ assert gained["pages"].low < 0 < gained["pages"].high, "For pages the interval c
 #
 # ## How much should words count?
 #
-# Words count from 0 times to 3 times as much as meaning.
+# With the control below, words count from 0 to 3 times as much as meaning.
 #
 # > **Predict.** Which weight is best for manifests, and which for pages? Then move the control.
 
@@ -316,7 +315,7 @@ assert (curve.max() - curve.min()).max() < 0.08, "the differences are smaller th
 # %% [markdown]
 # For manifests the best weights are above 1, for pages below 1. From a quarter to twice, the differences are smaller than the intervals above.
 # So if you take the weight with the highest number, you have fitted it to these few questions. The course keeps 1: on 191 questions, most of
-# them about Kubeflow, half and twice the weight were both worse, by .02 (`tests/bench/README.md`).
+# them about Kubeflow and with MaxSim (below), half and twice the weight were both worse, by .02 (`tests/bench/README.md`).
 #
 # ## Word piece by word piece
 #

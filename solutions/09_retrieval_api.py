@@ -22,11 +22,12 @@ lab.show.pipeline("API")
 # %% [markdown]
 # ## An API in ten lines
 #
-# Other programs need an address to which they can send questions: a [REST API](../labs/GLOSSARY.md#rest-api). First we fill the
+# Other programs need an address for their questions: a [REST API](../labs/GLOSSARY.md#rest-api). First we fill the
 # [index](../labs/GLOSSARY.md#index). Then FastAPI makes a function available at an address. `lab.serve` starts a real web server for
 # it, and returns an HTTP client.
 
 # %%
+import psycopg
 from fastapi import FastAPI
 
 from course_lib.embedder import EmbeddingClient
@@ -55,7 +56,7 @@ answer = api.post("/search", json={"query": "How is drift measured?", "top_k": 3
 pd.DataFrame(answer.json())[["document_name", "name"]]
 
 # %% [markdown]
-# It works. Now four clients make mistakes.
+# Now four clients make mistakes.
 #
 # > **Predict.** The query is a number; there is no query; `top_k` is −1; `top_k` is misspelled. Which status does each request
 # > get? 4xx means that the client made a mistake, 5xx means that the server did.
@@ -68,7 +69,32 @@ for body in mistakes:
 
 # %% [markdown]
 # For three mistakes, the service reports an error of its own, without a reason. The typo is worse: the client wanted one result, got
-# five, and there was no error.
+# five, and there was no error. Many people catch every exception and return its text.
+#
+# > **Predict.** The database is down. What does a stranger learn then?
+
+# %%
+cured = FastAPI()
+
+
+@cured.post("/search")
+async def ask_cured(body: dict):
+    try:
+        psycopg.connect("postgresql://course@127.0.0.1:1/payroll")  # there is no database
+    except Exception as error:
+        return {"error": str(error)}
+
+
+with lab.serve(cured) as other:
+    answer = other.post("/search", json={"query": "drift"})
+print(answer.status_code, answer.json()["error"])
+
+# %% tags=["claim"]
+assert "127.0.0.1" in answer.json()["error"], "the address of the database"
+assert answer.status_code == 200, "with a status that programs understand as success"
+
+# %% [markdown]
+# A stranger learns the address of the database, with a status that programs understand as success.
 #
 # ## By hand: four requests
 #
@@ -108,7 +134,7 @@ async def two_connections(app):
 
 
 # %% [markdown]
-# > **Predict.** Which line of the table describes each of these three routes?
+# > **Predict.** Which line describes each of these routes?
 
 # %%
 napping = FastAPI(lifespan=two_connections)
@@ -162,7 +188,7 @@ assert naps.loc["/pool", "naps at the same time"] == 2, "at most two at a time h
 # ![Two time lines of three requests. Above, the first encodes on the event loop, and the others wait. Below, it encodes in a thread, and the loop answers the others at once.](../labs/figures/event_loop.svg)
 #
 # FastAPI runs a plain `def` in a thread, with a connection of its own. The pool's connections are open already, and never more than
-# you allow: at most two at a time here. Threads help with waiting, and with native code such as the model's. Threads of pure Python
+# you allow: at most two at a time here. Threads help with waiting, and with native code such as the model's; threads of pure Python
 # take turns (the *GIL*).
 
 # %% [markdown]
@@ -197,7 +223,7 @@ lab.hint("9.1")  # run again for the next hint
 # %% [markdown]
 # ## Two leaks
 #
-# The answer goes to strangers, and a part of it came from one: the sender of a chunk wrote its `metadata` and its address.
+# The answer goes to strangers, and a part of it came from one: who sent a chunk wrote its `metadata` and its address.
 
 # %% [markdown]
 # > **Predict.** A page shows `citation_url` as a link. Where are the two leaks in `leaky`?
@@ -224,13 +250,14 @@ assert told["citation_url"].startswith("javascript:"), "who clicks on the link r
 
 # %% [markdown]
 # The metadata comes last, so a stranger's chunk says that it is part of another repository. And who clicks on the link runs the
-# stranger's program. There is a third leak: `asdict` sends each column that somebody adds next year. The library's `search_response`
-# names each field, writes its own entries last, and passes on an address only if it begins with `https://` or `http://`.
-#
+# stranger's program. And `asdict` will send each column that somebody adds next year. The library's `search_response` names each
+# field, writes its own entries last, and passes on only addresses that begin with `https://` or `http://`.
+
+# %% [markdown]
 # ## The endpoint
 #
-# Encoding is computing, so `await` does not make it faster. A thread runs the model, and the loop stays free. After the encoding, the
-# function borrows a connection, and keeps it only while it searches.
+# Encoding is computing, so a thread runs the model, and the loop stays free. After it, the function borrows a connection, and keeps it only
+# while it searches.
 
 # %%
 import asyncio
@@ -313,7 +340,6 @@ lab.hint("9.2")  # run again for the next hint
 # Without a database, the answer is 503 with `Retry-After`. Any other error is a 500, with its reason in the log only.
 
 # %%
-import psycopg
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
@@ -345,7 +371,7 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
         print(refused.status_code, refused.json()["detail"])
 
 # %% [markdown]
-# Every refusal names a field and a reason, and none of them repeats the password.
+# Every refusal names a field and a reason. None repeats the password.
 
 # %% [markdown]
 # ## Is it ready?
@@ -355,22 +381,22 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # ```yaml
 # livenessProbe:                     # no answer, three times: restart the container
 #   httpGet: {path: /health, port: http}
-# readinessProbe:                    # no answer, or not 200: send it no requests for now
+# readinessProbe:                    # no answer, or an error: send it no requests for now
 #   httpGet: {path: /ready, port: http}
 # ```
 #
 # > **Predict.** Suppose that `/health` asks the database, and the database is away for a minute. What happens to all copies?
 #
 # The cluster restarts them, again and again, and each loads its model again. So `/health` checks only that the process answers.
-# [`/ready`](../labs/GLOSSARY.md#readiness) checks what a request needs. Once it says no, a cluster sends no requests: your helpful
-# 503 is read in the seconds before, or where there is no cluster.
+# [`/ready`](../labs/GLOSSARY.md#readiness) checks what a request needs. The two refusals have different readers: the cluster
+# reads `/ready`, and a client reads the 503 of `/search`, as long as the cluster still sends requests.
 
 # %% [markdown]
 # ## Exercise 9.3: say what is missing
 #
 # The difficult case is a part that does not answer at all. `await asyncio.wait_for(something, seconds)` cancels it after this time and
 # raises a `TimeoutError`. The cell imports parts to try yours with: `works` returns `"ready"`, `loads` another text, `raises` raises an
-# exception, `hangs` sleeps for a minute.
+# exception, `hangs` sleeps for a minute, and `meeting()` gives two that wait for each other.
 
 # %%
 from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works
@@ -385,11 +411,10 @@ lab.check("9.3", readiness)
 lab.hint("9.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: asking one part after the other. Three parts that hang take three timeouts then, perhaps longer than the
-# cluster waits. The text that a check *returns* was written for the people who ask. The text of an exception was not.
+# The mistake to remember: asking one part after the other. Three parts that hang take three timeouts then. The text that a check *returns* was written for the people who ask. The text of an exception was not.
 
 # %% [markdown]
-# The model's part looks at a flag, which is set when the model is loaded. You will see why.
+# The model's part looks at a flag. (Here the model is loaded already.) You will see why.
 
 # %%
 model_is_loaded = True
@@ -420,7 +445,7 @@ def add_probes(app, model_state=model_flag):
 # %% [markdown]
 # ## Pull the plug
 #
-# A second PostgreSQL is stopped, and started again a few seconds later. Meanwhile three requests are sent again and again.
+# A second PostgreSQL is stopped, and started again. Meanwhile three requests are sent again and again.
 #
 # > **Predict.** Where does the colour of each of the three rows change?
 
@@ -460,12 +485,12 @@ assert to_health[-1] == to_ready[-1] == to_search[-1] == 200, "all three answer 
 
 # %% [markdown]
 # `/health` answers 200 all the time. `/ready` says 503 while the database is stopped, and a refused search says when to try again.
-# Then the pool connects again, and all three answer 200 without a restart of the service.
+# Then all three answer 200 without a restart of the service.
 
 # %% [markdown]
 # ## Break it: ready, but busy
 #
-# A colleague wants a more honest check of the model: it encodes a word. Meanwhile somebody sends many texts to be encoded.
+# A colleague wants a more honest check of the model: it encodes a word. Then somebody sends many texts.
 #
 # > **Predict.** What do the two checks say while the model's only thread is busy?
 
@@ -483,15 +508,16 @@ for name, state in {"a flag": model_flag, "encodes a word": model_encodes}.items
         sleep(0.1)
         said[name] = other.get("/ready")
         work.result()
-pd.DataFrame({name: {"status": one.status_code, **one.json()} for name, one in said.items()}).T
+pd.DataFrame({name: {"code": one.status_code, **one.json()} for name, one in said.items()}).T
 
 # %% tags=["claim"]
 assert said["a flag"].status_code == 200, "the flag says 200"
 assert said["encodes a word"].status_code == 503, "the check that encodes says 503, although nothing is broken"
 
 # %% [markdown]
-# In the same moment, the flag says 200, and the check that encodes says 503, although nothing is broken. A cluster would take the
-# busy copy away, and then the others, which get its load. A readiness check must not wait in a queue.
+# Under the same load, the flag says 200, and the check that encodes says 503, although nothing is broken. A cluster would give
+# the busy copy's load to the others, until these are busy, too. A readiness check must not wait for the work. (Our check of
+# the database has this fault when the pool's connections are busy: give it one of its own.)
 #
 # Nor does `wait_for` alone answer in time. It cancels, and then *waits* until the function has ended. A thread is not ended at all.
 # And psycopg first asks the server to cancel a running statement, for seconds if the server is silent. So give the work limits of its
@@ -500,10 +526,10 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # %% [markdown]
 # ## Measure: sixteen clients
 #
-# Half of the answers are faster than [p50](../labs/GLOSSARY.md#p50-and-p95), 19 of 20 are faster than p95. Each client sends its next
-# question as soon as it has the last answer.
+# Each client sends its next question as soon as it has an answer. Half are faster than [p50](../labs/GLOSSARY.md#p50-and-p95), 19 of 20
+# faster than p95.
 #
-# > **Predict.** The model computes as long as before. What does your service save, compared with the ten lines?
+# > **Predict.** The model computes as long as before. What does your service save?
 
 # %%
 from course_lib.service import ServiceConfig, create_app
@@ -518,29 +544,29 @@ times = pd.DataFrame({name: crowd(service, bodies) for name, service in services
 times.quantile([0.5, 0.95]).set_axis(["p50, ms", "p95, ms"]).T.round()
 
 # %% [markdown]
-# Yours searches for one question while it encodes another, and opens no connections. The computing costs as much as before; on a
-# cluster, too. The library's service also encodes waiting questions in one [batch](../labs/GLOSSARY.md#batch).
+# Yours searches for one question while it encodes another, and opens no connections. It computes as much as before. The
+# library's service also encodes waiting questions in one [batch](../labs/GLOSSARY.md#batch). Does that help on your machine?
 
 # %% [markdown]
 # ## In the field
 #
-# `course serve` starts the library's service, which calls your three functions. It adds keys and tenants, and a
+# `course serve` starts the library's service, which calls your three functions. It adds keys, tenants and a
 # [rate limit](../labs/GLOSSARY.md#rate-limit). A proxy in front of it fights slow clients (nginx in `infra/k8s`).
 
 # %% [markdown]
 # ## Recap
 #
-# - Use `await` for waiting, and a thread for computing, so that nothing blocks the event loop.
-# - A pool shares a few connections, and connects again when the database is back.
+# - `await` is for waiting, a thread for computing, so that nothing blocks the event loop.
+# - A pool shares a few connections, and connects again.
 # - A refusal gives a field and a reason, and repeats nothing that the client sent.
-# - A readiness check asks all parts at once, names what is missing, and waits in no queue.
+# - A readiness check asks all parts at once, names what is missing, and does not wait for the work.
 
 # %% [markdown]
 # ## Three questions to test yourself
 #
 # 1. Would `validation_problem` be faster as an `async def`?
 # 2. Why does `/search` borrow its connection after the encoding?
-# 3. The database is away for ten minutes. What do `/health` and `/ready` answer, and what does the cluster do?
+# 3. The database is away. What do `/health` and `/ready` answer, and what does the cluster do?
 #
 # <details><summary>Answers</summary>
 #
@@ -553,9 +579,8 @@ times.quantile([0.5, 0.95]).set_axis(["p50, ms", "p95, ms"]).T.round()
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# - FastAPI made a [description](https://www.openapis.org) of the request model, at `/openapi.json`.
-#   [Schemathesis](https://schemathesis.io) tests a service by it. Which mistake of this lab would it not find?
-# - `course_lib/service/encoding.py` encodes waiting questions in one batch. Give your `encode` the same, and measure again.
+# - [Schemathesis](https://schemathesis.io) tests a service by its description, `/openapi.json`. Which mistake of this lab would it not find?
+# - Give your `encode` batches, as `course_lib/service/encoding.py` does, and measure again.
 #
 # Next is [lab 10](../labs/10_code_from_github.ipynb), where the documents come from GitHub. There you are the client, and the server
 # limits your requests.

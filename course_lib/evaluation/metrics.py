@@ -98,7 +98,7 @@ def ndcg_at(found: Iterable[str], gains: Mapping[str, float], k: int = DEPTH) ->
     """Return how close the order found comes to the best possible order: nDCG.
 
     - An item at place p adds its gain, divided by log2(p + 1).
-    - Only the first `k` different items of `found` count. An item that `gains` does not name adds 0.
+    - Only the first `k` different items of `found` count. What `gains` does not name adds 0.
     - Divide by the same sum for the best order: the `k` largest gains, the largest first.
     - Return 0.0 if no gain is above 0.
 
@@ -111,6 +111,7 @@ def ndcg_at(found: Iterable[str], gains: Mapping[str, float], k: int = DEPTH) ->
     >>> ndcg_at(["a", "b", "x"], {"a": 2, "b": 1})
     1.0
     """
+
     def discounted(row: Iterable[float]) -> float:
         return sum(gain / math.log2(place + 1) for place, gain in enumerate(row, start=1))
 

@@ -2,7 +2,7 @@
 
 A lightweight component is only the text of its function: it runs in another process, and on a
 cluster in another image, where nothing of this module exists. So each imports what it needs, and
-what it needs is baked into its image. A new one is wired in `tasks.py` and `pipelines.py`.
+what it needs is baked into its image. A new one is wired in `pipelines.py`.
 """
 
 # kfp reads the annotations when a decorator runs: they must not be postponed to texts.
@@ -107,11 +107,31 @@ def split_documents(
     chunk_size: int,
     chunk_overlap: int,
 ) -> None:
-    """Split what is in one shard: parsed-chunk-v1 records, and the rows of documents."""
-    from course_lib.pipeline.splitting import split_shard
+    """Split the documents of one shard: its chunks and its rows of documents, a file each.
 
-    counts = split_shard(documents.path, shard, chunks.path, rows.path, chunk_size, chunk_overlap)
-    chunks.metadata.update(counts, schema="parsed-chunk-v1", shard=shard)
+    Take the documents whose names the shard holds: `Shard.parse("0/2").holds("a.md")`.
+    Give them to `split_to_files`, with the origin whose `shard` is this one: it writes both files,
+    whole or not at all, also if there is no document, and returns the counts.
+    Put the counts and `shard` into the metadata of both artifacts.
+
+    Examples
+    --------
+    >>> split_documents(documents, chunks, rows, "0/2", 512, 64)
+    >>> chunks.metadata
+    {'documents': 3, 'chunks': 77, 'kept': 0, 'shard': '0/2'}
+    """
+    from dataclasses import replace
+
+    from course_lib.loader.splitting import IngestOptions
+    from course_lib.loader.staged import read_staged, split_to_files
+    from course_lib.pipeline.corpus import Shard
+    from course_lib.records import Document
+
+    options = IngestOptions(chunk_size=chunk_size, chunk_overlap=chunk_overlap, say=print)
+    origin, found = read_staged(documents.path, Document)
+    mine = [one for name, one in found.items() if Shard.parse(shard).holds(name)]
+    counts = split_to_files(replace(origin, shard=shard), mine, options, rows.path, chunks.path)
+    chunks.metadata.update(counts, shard=shard)
     rows.metadata.update(counts, shard=shard)
 
 
@@ -127,7 +147,7 @@ def embed_and_store(
     from course_lib.settings import settings
 
     with database() as conn:
-        return store_shard(
+        counts = store_shard(
             rows.path,
             chunks.path,
             conn=conn,
@@ -135,6 +155,7 @@ def embed_and_store(
             batch_size=batch_size,
             say=print,
         )
+    return {**counts, "split": int(chunks.metadata["chunks"])}
 
 
 @dsl.component(base_image=EMBEDDER, install_kfp_package=False)

@@ -1,14 +1,120 @@
-"""The pipelines: what is run on what, in which order, and what may go wrong on the way.
+"""The pipelines: what is run on what, in which order, and what each step needs.
 
 Every parameter has a type and a default. No parameter is a secret: the database's URL and the token
 of GitHub come from Kubernetes Secrets into the environment of the steps that need them.
+`docs_pipeline` has everything in it; what the other two share is in `load_code` and `store_shards`.
 """
 
-from kfp import dsl
+from kfp import dsl, kubernetes
+from kfp.dsl import PipelineTask as Task
 
-from course_lib.pipeline import components as steps
-from course_lib.pipeline import tasks
+from course_lib.pipeline.components import (
+    build_index,
+    download_github_code,
+    download_github_issues,
+    embed_and_store,
+    evaluate,
+    fingerprint_documents,
+    load_documents,
+    load_questions,
+    pin_commit,
+    report,
+    split_documents,
+)
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
+
+DATABASE_SECRET = "rag-database"
+GITHUB_SECRET = "rag-github"
+DOCUMENTS_CLAIM = "rag-documents"
+DATA_FOLDER = "/app/data"
+"""Where the claim is mounted: `data/` of the project, as a step's image sees the project."""
+
+PARALLELISM = 4
+"""Shards at once. It is part of a pipeline and no parameter of it."""
+
+
+def with_database(task: Task) -> Task:
+    """Give a step what it needs to work with the database, and return the step.
+
+    - Its result is rows, and no file: never take it from the cache.
+    - A database may be away while it moves to another node: try again up to 3 times, after
+      2 seconds, and then each time after 3 times as long.
+    - The model needs memory: request "512Mi", and set the limit to "2Gi".
+    - The address of the database is a secret: take `DATABASE_URL` out of the Secret
+      `DATABASE_SECRET`, and put it into the environment variable `DATABASE_URL`.
+
+    Examples
+    --------
+    >>> stored = with_database(embed_and_store(chunks=chunks, rows=rows))    # in a pipeline
+    """
+    task.set_caching_options(enable_caching=False)
+    task.set_retry(num_retries=3, backoff_duration="2s", backoff_factor=3)
+    task.set_memory_request("512Mi").set_memory_limit("2Gi")
+    return kubernetes.use_secret_as_env(task, DATABASE_SECRET, {"DATABASE_URL": "DATABASE_URL"})
+
+
+def with_token(task: Task) -> Task:
+    """Give a step the token of GitHub, where there is one."""
+    secret = {"GITHUB_TOKEN": "GITHUB_TOKEN"}
+    kubernetes.use_secret_as_env(task, GITHUB_SECRET, secret, optional=True)
+    # The download itself is patient; this is for a pod that was lost.
+    return task.set_retry(num_retries=1, backoff_duration="1s")
+
+
+def with_documents(task: Task, claim: str) -> Task:
+    """Mount the volume with documents where the step looks for `data/`; try it again once."""
+    kubernetes.mount_pvc(task, pvc_name=claim, mount_path=DATA_FOLDER)
+    return task.set_retry(num_retries=1, backoff_duration="1s")
+
+
+def load_code(
+    repo: str,
+    ref: str,
+    extensions: list[str],
+    paths: list[str],
+    tenant: str,
+    partition: str,
+    shards: int,
+) -> Task:
+    """Download one commit, unless an earlier run did."""
+    pinned = with_token(pin_commit(repo=repo, ref=ref))
+    pinned.set_caching_options(enable_caching=False)
+    loaded = download_github_code(
+        repo=repo,
+        ref=ref,
+        commit=pinned.output,
+        extensions=extensions,
+        paths=paths,
+        tenant=tenant,
+        partition=partition,
+        shards=shards,
+    )
+    return with_token(loaded)
+
+
+def store_shards(loaded: Task, size: int, overlap: int, batch_size: int) -> Task:
+    """Split and store all shards; return the step inside the fan-out."""
+    with dsl.ParallelFor(loaded.outputs["Output"], parallelism=PARALLELISM) as shard:
+        split = split_documents(
+            documents=loaded.outputs["documents"],
+            shard=shard,
+            chunk_size=size,
+            chunk_overlap=overlap,
+        )
+        return with_database(embed_and_store(**split.outputs, batch_size=batch_size))
+
+
+def ask_questions(built: Task, questions: str, claim: str, tenant: str, repo: str) -> Task:
+    """Measure how well the index answers questions, as soon as it is built."""
+    asked = with_documents(load_questions(file=questions), claim)
+    asked.set_caching_options(enable_caching=False)
+    measured = evaluate(
+        chunks=built.outputs["Output"],
+        questions=asked.outputs["questions"],
+        tenant=tenant,
+        repo=repo,
+    )
+    return with_database(measured)
 
 
 @dsl.pipeline(
@@ -17,7 +123,7 @@ from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 )
 def docs_pipeline(
     source: str = "data/documents",
-    documents_claim: str = tasks.DOCUMENTS_CLAIM,
+    documents_claim: str = DOCUMENTS_CLAIM,
     tenant: str = "local",
     repo: str = "documents",
     partition: str = "documentation",
@@ -29,15 +135,29 @@ def docs_pipeline(
 ) -> None:
     """Bring the index up to date with a folder of documents, and measure it.
 
-    `source` is a folder, relative to the project or absolute. On a cluster, `documents_claim` is
-    mounted as the project's data/.
+    1. `report` is the exit handler of all other steps.
+    2. `fingerprint_documents` is never taken from the cache. `load_documents` gets its output, and
+       may be. Both read the folder: `with_documents(task, documents_claim)` mounts it.
+    3. For each shard that `load_documents` returned, `PARALLELISM` at once: `split_documents`, and
+       then `embed_and_store` with both of its artifacts.
+    4. `build_index` gets the counts of all shards.
+    5. `ask_questions(built, questions, documents_claim, tenant, repo)` measures, after that.
+
+    Each step that uses the database goes through `with_database`: `report`, `embed_and_store`,
+    `build_index`. A parameter of a step gets the parameter of the pipeline that has its name.
     """
-    last = tasks.report(tenant, repo)
-    with dsl.ExitHandler(last):
-        loaded = tasks.load_documents(source, documents_claim, tenant, repo, partition, shards)
-        stored = tasks.store_shards(loaded, chunk_size, chunk_overlap, batch_size)
-        built = tasks.with_database(steps.build_index(stored=dsl.Collected(stored.output)))
-        tasks.evaluate(built, questions, documents_claim, tenant, repo)
+    with dsl.ExitHandler(with_database(report(tenant=tenant, repo=repo))):
+        seen = with_documents(fingerprint_documents(source=source), documents_claim)
+        seen.set_caching_options(enable_caching=False)
+        loaded = load_documents(source=source, fingerprint=seen.output, tenant=tenant, repo=repo,
+                                partition=partition, shards=shards)  # fmt: skip
+        with_documents(loaded, documents_claim)
+        with dsl.ParallelFor(loaded.outputs["Output"], parallelism=PARALLELISM) as shard:
+            split = split_documents(documents=loaded.outputs["documents"], shard=shard,
+                                    chunk_size=chunk_size, chunk_overlap=chunk_overlap)  # fmt: skip
+            stored = with_database(embed_and_store(**split.outputs, batch_size=batch_size))
+        built = with_database(build_index(stored=dsl.Collected(stored.output)))
+        ask_questions(built, questions, documents_claim, tenant, repo)
 
 
 @dsl.pipeline(
@@ -57,11 +177,10 @@ def code_pipeline(
     batch_size: int = 32,
 ) -> None:
     """Bring the index up to date with one revision of a repository, all of it in one partition."""
-    last = tasks.report(tenant, repo)
-    with dsl.ExitHandler(last):
-        loaded = tasks.download_code(repo, ref, extensions, paths, tenant, partition, shards)
-        stored = tasks.store_shards(loaded, chunk_size, chunk_overlap, batch_size)
-        tasks.with_database(steps.build_index(stored=dsl.Collected(stored.output)))
+    with dsl.ExitHandler(with_database(report(tenant=tenant, repo=repo))):
+        loaded = load_code(repo, ref, extensions, paths, tenant, partition, shards)
+        stored = store_shards(loaded, chunk_size, chunk_overlap, batch_size)
+        with_database(build_index(stored=dsl.Collected(stored.output)))
 
 
 @dsl.pipeline(
@@ -70,7 +189,7 @@ def code_pipeline(
 )
 def ingest_everything(
     source: str = "data/documents",
-    documents_claim: str = tasks.DOCUMENTS_CLAIM,
+    documents_claim: str = DOCUMENTS_CLAIM,
     documents_repo: str = "documents",
     repo: str = "kubeflow/manifests",
     ref: str = "v1.9-branch",
@@ -91,26 +210,18 @@ def ingest_everything(
     the issues that changed then or later, such as 2026-03-01; empty takes all.
     """
     sizes = (chunk_size, chunk_overlap, batch_size)
-    last = tasks.report(tenant, documents_repo, repo)
+    last = with_database(report(tenant=tenant, repo=documents_repo, second_repo=repo))
     with dsl.ExitHandler(last):
-        documents = tasks.load_documents(
-            source, documents_claim, tenant, documents_repo, "documentation", shards
-        )
-        issues = steps.download_github_issues(repo=repo, since=since, tenant=tenant, shards=shards)
-        tasks.with_token(issues)
+        seen = with_documents(fingerprint_documents(source=source), documents_claim)
+        seen.set_caching_options(enable_caching=False)
+        documents = load_documents(source=source, fingerprint=seen.output, tenant=tenant,
+                                   repo=documents_repo, shards=shards)  # fmt: skip
+        with_documents(documents, documents_claim)
+        issues = download_github_issues(repo=repo, since=since, tenant=tenant, shards=shards)
         # What an issue says now is known only by asking: an earlier answer may be out of date.
-        issues.set_caching_options(enable_caching=False)
-        code = tasks.download_code(repo, ref, extensions, paths, tenant, partition, shards)
-        stored = [
-            tasks.store_shards(documents, *sizes),
-            tasks.store_shards(issues, *sizes),
-            tasks.store_shards(code, *sizes),
-        ]
-        built = tasks.with_database(
-            steps.build_index(
-                stored=dsl.Collected(stored[0].output),
-                issues=dsl.Collected(stored[1].output),
-                code=dsl.Collected(stored[2].output),
-            )
-        )
-        tasks.evaluate(built, questions, documents_claim, tenant, documents_repo)
+        with_token(issues).set_caching_options(enable_caching=False)
+        code = load_code(repo, ref, extensions, paths, tenant, partition, shards)
+        stored = [store_shards(loaded, *sizes).output for loaded in (documents, issues, code)]
+        counts = dict(zip(("stored", "issues", "code"), map(dsl.Collected, stored), strict=True))
+        built = with_database(build_index(**counts))
+        ask_questions(built, questions, documents_claim, tenant, documents_repo)

@@ -7,7 +7,7 @@ is neither encoded nor written again. The vector indexes are built once, after a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import psycopg
@@ -67,7 +67,7 @@ def store_shard(
     Parameters
     ----------
     rows, chunks
-        The files that `split_shard` wrote.
+        The files that `split_to_files` wrote for it.
     conn
         A connection from `connect`; the tables are created if they are missing.
     embedder
@@ -127,15 +127,40 @@ def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]])
     conn
         A connection from `connect`.
     stored
-        The counts of each shard. Kubeflow makes floats of numbers in lists; they are whole.
+        The counts of each shard, as for `add_up`.
 
     Raises
     ------
     InputError
-        If there are no counts of any shard.
+        If there are no counts of any shard, or some chunks of one were lost or came twice.
     """
     shards = list(stored)
     if not shards:
         raise InputError("no shard was stored", hint="Run the pipeline again.")
+    total = add_up(shards)
     build_vector_indexes(conn)
-    return {name: int(sum(shard[name] for shard in shards)) for name in COUNTS}
+    return total
+
+
+def add_up(stored: Sequence[Mapping[str, float]]) -> dict[str, int]:
+    """Compare the counts of each shard, and return the sums of all shards.
+
+    A shard has a number for each name in `COUNTS`. Its `chunks` are those in the file that was
+    stored. It has one number more, `split`: the chunks that `split_documents` counted.
+    If both differ for any shard, raise an `InputError`.
+    Otherwise return the sum for each name in `COUNTS`. Numbers may come as floats. Sums are whole
+    numbers.
+
+    Examples
+    --------
+    >>> add_up([dict.fromkeys(COUNTS, 2.0) | {"split": 2.0}] * 3)["chunks"]
+    6
+    >>> add_up([dict.fromkeys(COUNTS, 2.0) | {"split": 3.0}])
+    Traceback (most recent call last):
+    course_lib.errors.InputError: 2 chunks are in a file, and 3 were split
+    """
+    for shard in stored:
+        there, split = shard["chunks"], shard["split"]
+        if there != split:
+            raise InputError(f"{there:.0f} chunks are in a file, and {split:.0f} were split")
+    return {name: int(sum(shard[name] for shard in stored)) for name in COUNTS}

@@ -108,7 +108,7 @@ def one_a_field(errors: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def validation_problem(errors: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the problem document for a request that does not validate.
 
-    - Tell one error of each field: `one_a_field(errors)` chooses them.
+    - `one_a_field(errors)` chooses one error of each field. Tell these.
     - Write each as `{"field": …, "message": …}`, and nothing else of it.
     - `field` is `loc` without its first part, joined by dots: `partitions.0`.
     - If `loc` has only one part, this part is the field.

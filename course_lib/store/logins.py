@@ -20,28 +20,17 @@ RECOVERY_SECONDS = 60.0
 """How long a server that starts, recovers from a crash or is about to stop is asked again."""
 
 _CAUSES = (
-    (
-        "password authentication failed|no password supplied",
-        "refuses the login",
-        "Check the user and the password in DATABASE_URL.",
-    ),
-    (
-        'database ".*" does not exist',
-        "does not exist",
-        "Create that database, or correct its name in DATABASE_URL.",
-    ),
-    (
-        "too many clients|remaining connection slots",
-        "has no free connection",
-        "Close notebooks that hold connections.",
-    ),
-    (
-        "",
-        "cannot be reached",
-        "Check host and port in DATABASE_URL and that the server runs; unset it to use the "
-        "embedded server.",
-    ),
-)
+    ("password authentication failed|no password supplied", "refuses the login",
+     "Check the user and the password in DATABASE_URL."),
+    ('database ".*" does not exist', "does not exist",
+     "Create that database, or correct its name in DATABASE_URL."),
+    ("too many clients|remaining connection slots", "has no free connection",
+     "Close notebooks that hold connections."),
+    ("", "cannot be reached",
+     "Check host and port in DATABASE_URL and that the server runs; unset it to use the embedded "
+     "server."),
+)  # fmt: skip
+"""What a server says, what that means, and what to do; the first that fits counts."""
 
 
 def open_connection(url: str, *, autocommit: bool = False) -> psycopg.Connection[Any]:

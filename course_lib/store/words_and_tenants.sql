@@ -116,15 +116,10 @@ ALTER TABLE document_chunks FORCE ROW LEVEL SECURITY;
 
 -- A policy of the parent does not hold for who names a partition. There are none for the partitions: whoever does not
 -- own them sees nothing there. (The owner may still COPY to a partition, which is refused to who is subject to policies.)
-ALTER TABLE documents_documentation        ENABLE ROW LEVEL SECURITY;
-ALTER TABLE documents_issues               ENABLE ROW LEVEL SECURITY;
-ALTER TABLE documents_code_manifests       ENABLE ROW LEVEL SECURITY;
-ALTER TABLE documents_code_pipelines       ENABLE ROW LEVEL SECURITY;
-ALTER TABLE documents_code_notebooks       ENABLE ROW LEVEL SECURITY;
-ALTER TABLE documents_default              ENABLE ROW LEVEL SECURITY;
-ALTER TABLE document_chunks_documentation  ENABLE ROW LEVEL SECURITY;
-ALTER TABLE document_chunks_issues         ENABLE ROW LEVEL SECURITY;
-ALTER TABLE document_chunks_code_manifests ENABLE ROW LEVEL SECURITY;
-ALTER TABLE document_chunks_code_pipelines ENABLE ROW LEVEL SECURITY;
-ALTER TABLE document_chunks_code_notebooks ENABLE ROW LEVEL SECURITY;
-ALTER TABLE document_chunks_default        ENABLE ROW LEVEL SECURITY;
+DO $$
+DECLARE part regclass;
+BEGIN
+    FOR part IN SELECT inhrelid FROM pg_inherits WHERE inhparent IN ('documents'::regclass, 'document_chunks'::regclass)
+    LOOP EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', part); END LOOP;
+END
+$$;

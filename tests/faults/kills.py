@@ -21,7 +21,6 @@ import psycopg
 from course_lib.indexing import ingest
 from course_lib.pipeline.corpus import shard_names, write_corpus
 from course_lib.pipeline.sources import read_folder
-from course_lib.pipeline.splitting import split_shard
 from course_lib.pipeline.storing import build_index, store_shard
 from course_lib.records import Scope
 from course_lib.store import connect, default_url, drop_schema, fresh_database
@@ -29,7 +28,7 @@ from course_lib.store.server import ensure_server
 from tests.faults.corpora import Folder
 from tests.faults.ground import Hashed, own_folder, own_place, server_processes
 from tests.faults.indexes import all_rows, found_otherwise, torn_documents
-from tests.faults.victim import PHASES, Aim, Victim
+from tests.faults.victim import PHASES, Aim, Victim, split_shard
 
 KINDS = {"ingest": 8, "shard": 6, "postmaster": 4, "whole server": 3, "server process": 3}
 """What is killed, and how often each among 24."""
@@ -208,7 +207,8 @@ class _Session:
         rows, chunks = self.place / "rows.jsonl", self.place / "chunks.jsonl"
         for name in shard_names(shards):
             split_shard(documents, name, chunks, rows)
-            counts.append(store_shard(rows, chunks, conn=conn, embedder=Hashed()))
+            done = store_shard(rows, chunks, conn=conn, embedder=Hashed())
+            counts.append({**done, "split": done["chunks"]})
         build_index(conn, counts)
 
     def _corpus(self) -> Path:

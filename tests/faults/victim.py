@@ -20,12 +20,16 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from kfp.dsl import Dataset
+
 import course_lib.embedder
 from course_lib.cli import commands
 from course_lib.cli import main as course
 from course_lib.indexing import update
 from course_lib.loader import Registry
-from course_lib.pipeline import splitting, storing
+from course_lib.pipeline import storing
+from course_lib.pipeline.components import split_documents
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 from tests.faults.ground import PATIENCE, Hashed, forks, set_environment
 
 BATCH_CHUNKS = 24
@@ -138,10 +142,16 @@ def live(
         course()
 
 
+def split_shard(documents: Path, shard: str, chunks: Path, rows: Path) -> None:
+    """Do what a pipeline's step does, which takes and gives artifacts."""
+    files = [Dataset(uri=str(one)) for one in (documents, chunks, rows)]
+    split_documents.python_func(*files, shard, CHUNK_SIZE, CHUNK_OVERLAP)
+
+
 def store(documents: str, shard: str, folder: str) -> None:
     """Do what the two steps of a pipeline do with one shard."""
     rows, chunks = Path(folder, "rows.jsonl"), Path(folder, "chunks.jsonl")
-    splitting.split_shard(documents, shard, chunks, rows)
+    split_shard(Path(documents), shard, chunks, rows)
     with storing.database() as conn:
         storing.store_shard(rows, chunks, conn=conn, embedder=Hashed())
 
@@ -163,7 +173,7 @@ def _watch_all(tell: Callable[[str], None]) -> None:
         setattr(place, name, watched)
 
     watch(import_module("course_lib.indexing.directory"), "read_source", "reading")
-    watch(splitting, "read_staged", "reading")
+    watch(import_module("course_lib.loader.staged"), "read_staged", "reading")
     watch(Registry, "parse", "splitting")
     watch(Hashed, "encode", "encoding")
     watch(update, "create_schema", "schema")

@@ -15,11 +15,10 @@ from course_lib.errors import InputError
 from course_lib.indexing import IngestOptions, ingest
 from course_lib.pipeline import sources
 from course_lib.pipeline.corpus import write_corpus
-from course_lib.pipeline.splitting import split_shard
 from course_lib.pipeline.storing import build_index, database, store_shard
 from course_lib.records import Scope
 from course_lib.store import connect
-from tests.pipeline.conftest import split, stored
+from tests.pipeline.conftest import split, split_shard, stored
 from tests.schemas import OwnSchema
 
 if TYPE_CHECKING:
@@ -31,8 +30,15 @@ def store_all(
 ) -> dict[str, int]:
     counts = [store_shard(*files, conn=conn, embedder=embedder) for files in shards]
     # As Kubeflow hands them over: numbers in lists are floats.
-    floats = [{name: float(value) for name, value in one.items()} for one in counts]
+    floats = [
+        {name: float(value) for name, value in one.items()} for one in map(with_split, counts)
+    ]
     return build_index(conn, floats)
+
+
+def with_split(counts: dict[str, int]) -> dict[str, int]:
+    """Add what the splitter has counted; nothing was lost on the way."""
+    return {**counts, "split": counts["chunks"]}
 
 
 def test_what_is_gone_leaves_the_index_and_what_cannot_be_read_stays(
@@ -55,7 +61,10 @@ def test_the_index_is_built_once_after_the_shards(
     shards = split(folder, tmp_path, 2)
     counts = [store_shard(*files, conn=conn, embedder=embedder) for files in shards]
     assert conn.execute(query).fetchone() == (0,)
-    build_index(conn, counts)
+    with pytest.raises(InputError, match="chunks are in a file, and"):
+        build_index(conn, [{**with_split(one), "split": 1} for one in counts])
+    assert conn.execute(query).fetchone() == (0,)
+    build_index(conn, [with_split(one) for one in counts])
     assert conn.execute(query).fetchone() == (1,)
     with pytest.raises(InputError, match="no shard"):
         build_index(conn, [])

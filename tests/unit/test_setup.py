@@ -158,7 +158,6 @@ def test_what_was_skipped_is_run_alone(tmp_path: Path) -> None:
 BUILT_ON_SOMETHING_HEAVY = [
     "course_lib.pipeline.components",
     "course_lib.pipeline.pipelines",
-    "course_lib.pipeline.tasks",
     "course_lib.teaching.classroom.engine",
     "course_lib.teaching.classroom.export",
     "course_lib.teaching.classroom.feedback",

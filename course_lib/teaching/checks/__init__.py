@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from course_lib.teaching.checks.drawn import Drawn
     from course_lib.teaching.checks.probe import Probe
 
-__all__ = ["Exercise", "lab_module", "lab_number", "load"]
+__all__ = ["Exercise", "lab_number", "load"]
 
 
 @dataclass(frozen=True)
@@ -100,18 +99,13 @@ def load(lab_id: str | int) -> dict[str, Exercise]:
         If `lab_id` is not the id of a lab.
     """
     lab = lab_number(lab_id)
-    module = lab_module(__name__, lab)
-    if module is None:
+    name = f"{__name__}.lab{lab}"
+    if importlib.util.find_spec(name) is None:
         return {}
+    module = importlib.import_module(name)
     hints = _hints(Path(__file__).with_name(f"lab{lab}.md"))
     exercises = [value for value in vars(module).values() if isinstance(value, Exercise)]
     return {one.id: replace(one, hints=hints[one.id]) for one in exercises}
-
-
-def lab_module(package: str, lab_id: str | int) -> ModuleType | None:
-    """Return the module of a package that is about a lab; None where it has none."""
-    name = f"{package}.lab{lab_number(lab_id)}"
-    return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 
 def _hints(page: Path) -> dict[str, tuple[str, ...]]:
