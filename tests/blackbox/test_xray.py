@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import psycopg
@@ -16,7 +14,16 @@ import pytest
 
 from tests.blackbox.course import Course
 from tests.blackbox.golden import hold_golden, read_golden, write_golden, writing
-from tests.blackbox.language_models import CHAT, SHOW, models, ollama, window
+from tests.blackbox.language_models import (
+    CHAT,
+    COMPLETIONS,
+    SHOW,
+    models,
+    ollama,
+    openai_at_once,
+    refusal,
+    window,
+)
 from tests.blackbox.places import Place
 from tests.blackbox.serving import serving
 from tests.blackbox.surface import fresh_database
@@ -261,53 +268,12 @@ def test_a_broken_lock_file_is_named_and_its_language_stays_as_it_is(
     assert used(indexed) == ["python rich 14.1.0", "rust serde 1.0.219"]
 
 
-Answer = Callable[[dict[str, Any]], tuple[int, dict[str, str], dict[str, Any]]]
-
-
-@contextmanager
-def describing(*answers: Answer) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Run a server that answers requests one after the other, the last answer forever."""
-    asked: list[dict[str, Any]] = []
-    left = list(answers)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append({"key": self.headers.get("Authorization"), "path": self.path, **request})
-            status, headers, value = (left.pop(0) if len(left) > 1 else left[0])(request)
-            body = json.dumps(value).encode()
-            self.send_response(status)
-            about = {"Content-Type": "application/json", "Content-Length": str(len(body))}
-            for name, text in {**headers, **about}.items():
-                self.send_header(name, text)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1", asked
-        server.shutdown()
-
-
-def well(request: dict[str, Any]) -> tuple[int, dict[str, str], dict[str, Any]]:
-    """Describe each package but one, with what models like to add around it."""
-    listed = request["messages"][1]["content"].splitlines()[1:]
-    lines = [
-        json.dumps({"name": line.split()[0], "description": f"Does {line.split()[0]} things"})
-        for line in listed
-        if not line.startswith("unknown")
-    ]
-    text = "Here you are:\n```json\n" + "\n".join(lines) + "\n```"
-    message = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
-    return 200, {}, message
-
-
-def refused(status: int, code: str, **headers: str) -> Answer:
-    """Return a server's refusal."""
-    return lambda request: (status, headers, {"error": {"code": code, "message": "sk-secret"}})
+DESCRIBED = """Here you are:
+```json
+{"name": "own-a", "description": "Does own-a things"}
+{"name": "own-b", "description": "Does own-b things"}
+```"""
+"""Two of three packages, with what models like to add around it."""
 
 
 def test_a_language_model_describes_what_nobody_else_knows(indexed: Place, tmp_path: Path) -> None:
@@ -321,21 +287,20 @@ def test_a_language_model_describes_what_nobody_else_knows(indexed: Place, tmp_p
         assert "sk-secret" not in json.dumps(told)
         return left
 
-    quota = refused(429, "insufficient_quota")
-    with describing(quota) as (url, asked):
-        first = filled(course(*scan, url).json())
+    with models({COMPLETIONS: refusal(429, "insufficient_quota", "sk-secret")}) as model:
+        first = filled(course(*scan, f"{model.url}/v1").json())
     assert (first["described"], first["embedded"], first["waiting"]) == (1, 4, 3), first
-    assert "the quota of the key is used up" in first["stopped"] and len(asked) == 3
-    with describing(refused(503, "busy", **{"Retry-After": "0"}), well) as (url, asked):
-        assert filled(course(*scan, url, "--model", "m").json()) == {
+    assert "the quota of the key is used up" in first["stopped"] and len(model.asked) == 3
+    busy = refusal(503, "busy", "sk-secret", retry_after="0")
+    with models({COMPLETIONS: [busy, openai_at_once(DESCRIBED)]}) as model:
+        assert filled(course(*scan, f"{model.url}/v1", "--model", "m").json()) == {
             **{"described": 2, "embedded": 2, "waiting": 1, "stopped": ""},
         }
-    assert len(asked) == 2
-    assert {one: asked[1][one] for one in ("key", "path", "model", "temperature")} == {
-        **{"key": "Bearer sk-secret", "path": "/v1/chat/completions"},
-        **{"model": "m", "temperature": 0},
-    }
-    assert asked[1]["messages"][1]["content"] == (
+    assert len(model.asked) == 2
+    path, headers, asked = model.asked[1]
+    assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer sk-secret")
+    assert (asked["model"], asked["temperature"]) == ("m", 0)
+    assert asked["messages"][1]["content"] == (
         "Packages for python:\nown-a 1.0\nown-b 2.0\nunknown-c 3.0"
     )
     described = indexed.rows("SELECT name, description FROM xray_packages ORDER BY name")
@@ -343,13 +308,16 @@ def test_a_language_model_describes_what_nobody_else_knows(indexed: Place, tmp_p
         *("Does own-a things", "Does own-b things"),
         *("Colours, tables, progress bars and tracebacks for the terminal", None),
     ]
-    with describing(well) as (url, asked):
-        spent = filled(course(*scan, url, "--token-budget", "10").json())
-        assert "0 of 10 tokens are used" in spent["stopped"] and asked == []
-    with describing(refused(401, "invalid_api_key")) as (url, asked):
-        closed = course("xray", "scan", app, "-p", "app", "--endpoint", f"{url}/?key=sk-secret")
+    with models({COMPLETIONS: openai_at_once(DESCRIBED)}) as model:
+        spent = filled(course(*scan, f"{model.url}/v1", "--token-budget", "10").json())
+        assert "0 of 10 tokens are used" in spent["stopped"] and model.asked == []
+    place = "/v1/?key=sk-secret"  # what is asked for comes after it, as it stands
+    refused = refusal(401, "invalid_api_key", "sk-secret")
+    with models({f"{place}chat/completions": refused}) as model:
+        address = f"{model.url}{place}"
+        closed = course("xray", "scan", app, "-p", "app", "--endpoint", address)
     assert closed.ok() == "python: unchanged\n0 packages described, 0 embedded\n"
-    assert len(asked) == 1
+    assert len(model.asked) == 1
     assert "refuses the key (status 401 invalid_api_key)" in closed.err
     assert "sk-secret" not in closed.err
 
