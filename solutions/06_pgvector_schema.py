@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 06 · A table for vectors
 #
-# You will write the table that the rest of the course searches, in SQL. It stays right when a job runs twice, when a page gets shorter,
-# and when something fails halfway.
+# You will write the table that the course searches, in SQL. It stays right when a job runs twice, and when something fails halfway.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -201,7 +200,7 @@ lab.hint("6.1")  # run again for the next hint
 # has its own index. This has a price: PostgreSQL cannot ensure that a key is unique across partitions.
 
 # %% [markdown]
-# Your table gets the real chunks and, as issues, 5,000 made-up ones: each vector is a mixture of two real ones.
+# Your table gets the real chunks and, as issues, 5,000 made-up ones.
 # [`COPY`](../labs/GLOSSARY.md#copy) sends all rows in one stream. `EXPLAIN` shows the [plan](../labs/GLOSSARY.md#query-plan) of a statement.
 #
 # > **Predict.** How many tables does each of the two searches read?
@@ -532,7 +531,7 @@ Code(WHOLE_SCHEMA, language="sql")
 #
 # 1. It does not delete the chunks that the new version lacks. Searches still find them.
 # 2. Quick queries and plausible results, and no error: pgvector sends a notice, which most programs do not show.
-# 3. As soon as two versions are indexed: each ingest overwrites the other's pages, and readers of one find texts of the other.
+# 3. As soon as two versions are indexed: each ingest overwrites the other's pages.
 #
 # </details>
 

@@ -90,7 +90,7 @@ def any_document(random: Draws) -> Call:
     return given("".join(blocks).replace("\n", random.choice(("\n", "\n", "\r\n"))))
 
 
-@exercise("2.2", "loader.resource_identity:read_identity", 3, time_limit=2, draws=any_document)
+@exercise("2.2", "loader.resource_identity:read_identity", 2, time_limit=2, draws=any_document)
 def check_read_identity(call: Probe) -> None:
     """Begin with plain documents, then names that belong to something else."""
     for document, identity, because in DOCUMENTS:
@@ -249,7 +249,7 @@ def any_resource(random: Draws) -> Call:
     return given(text, resource, lines, path, random.choice((120, 150, 200, 260, 700)))
 
 
-@exercise("2.4", "loader.resource_chunks:cut_document", 4, time_limit=2, draws=any_resource)
+@exercise("2.4", "loader.resource_chunks:cut_document", 3, time_limit=2, draws=any_resource)
 def check_cut_document(call: Probe) -> None:
     """Cut the lab's small example at several limits, then test each rule with a resource."""
     for text, who, path, most, expected, because in RESOURCES:

@@ -12,15 +12,14 @@ import statistics
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.notebooks.cells import checked_exercise, parse_code
+from course_lib.teaching.notebooks.cells import checked_exercise
 from course_lib.teaching.notebooks.execute import WIDGET
 from course_lib.teaching.notebooks.project import LabSource, Project
-from course_lib.teaching.notebooks.release import BEGIN, END, SQL_BEGIN, SQL_END
 from infra.course.build.assemble import COMPARED
 from infra.course.build.source import code_lines
+from infra.course.build.times import docstrings, written
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -99,7 +98,7 @@ def _evening(lab: NotebookNode, solution: NotebookNode, number: str) -> Iterator
 
 
 def _over_budget(lab: NotebookNode, solution: NotebookNode, fewest: int) -> Iterator[str]:
-    answers = [answer for cell in solution.cells if (answer := _answer(cell))]
+    answers = [answer for cell in solution.cells if (answer := written(cell.source))]
     if not fewest <= len(answers) <= EXERCISES[1]:
         yield f"it has {len(answers)} exercises, not {fewest} to {EXERCISES[1]}"
     if (lines := sum(map(code_lines, answers))) > ANSWERS:
@@ -110,20 +109,9 @@ def _over_budget(lab: NotebookNode, solution: NotebookNode, fewest: int) -> Iter
         yield f"it has {words:,} words with docstrings, not at most {WORDS:,}"
 
 
-def _answer(cell: NotebookNode) -> str:
-    """Return what a learner writes in an exercise's cell: what is between nbgrader's markers."""
-    begin, end = (SQL_BEGIN, SQL_END) if SQL_BEGIN in cell.source else (BEGIN, END)
-    written = dedent(cell.source.partition(begin)[2].partition(end)[0].strip("\n"))
-    return written if begin == BEGIN else re.sub(r"^ *--.*\n?", "", written, flags=re.MULTILINE)
-
-
 def _read(cell: NotebookNode) -> str:
     """Return the prose of a cell; of code, its docstrings."""
-    if cell.cell_type == "markdown":
-        return str(cell.source)
-    nodes = ast.walk(parse_code(cell.source) or ast.Module([], []))
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return "\n".join(ast.get_docstring(node) or "" for node in nodes if isinstance(node, kinds))
+    return str(cell.source) if cell.cell_type == "markdown" else docstrings(cell.source)
 
 
 def _parts(lab: NotebookNode) -> Iterator[str]:
