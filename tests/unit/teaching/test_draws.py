@@ -32,19 +32,19 @@ NOT_TOLD_APART = {
     """,
     "raises the right exception with another message": "lets_min_complain",
     "differs for input that is not drawn; the check has a case for it": """
-        asks_twice checks_the_default_separators compares_the_total counts_the_header_s_bytes drops_a_table
+        asks_twice checks_the_default_separators counts_the_header_s_bytes drops_a_table
         empties_the_offsets expects_a_row_of_what_is_taken
         finds_both_words finds_ready_in_a_text gives_the_error_s_own_words
         goes_two_ways_at_most has_another_name ignores_capitals_of_texts
         is_content_with_five keeps_the_first_column knows_two_spellings
         leaves_empty_texts_out lets_a_separator_begin_before looks_at_the_extension
         makes_the_letters_small names_by_the_first_group overlooks_a_line_feed
-        passes_over_a_table passes_over_what_is_wholly_lost removes_the_prefix_everywhere sets_the_day_before
+        passes_over_a_table removes_the_prefix_everywhere sets_the_day_before
         settles_equals_by_description settles_ties_by_digits sorts_by_the_first_of_the_key
         stops_at_the_end_of_the_text strikes_scores_out takes_false_for_none
         takes_null_for_an_empty_text takes_short_vectors_for_zeros
         takes_the_beginning_of_a_path takes_the_values_for_its_own unifies_line_ends
-        waits_for_one_after_the_other
+        compares_the_total passes_over_what_is_wholly_lost waits_for_one_after_the_other
     """,
     "differs in how it walks through the index; the rows are those of a small table": """
         always_goes_both_ways drops_before_it_counts forgets_the_iterative_scan
