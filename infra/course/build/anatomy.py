@@ -113,7 +113,8 @@ def _over_budget(lab: NotebookNode, solution: NotebookNode, fewest: int) -> Iter
 def _answer(cell: NotebookNode) -> str:
     """Return what a learner writes in an exercise's cell: what is between nbgrader's markers."""
     begin, end = (SQL_BEGIN, SQL_END) if SQL_BEGIN in cell.source else (BEGIN, END)
-    written = dedent(cell.source.partition(begin)[2].partition(end)[0].strip("\n"))
+    parts = [part.partition(end)[0].strip("\n") for part in cell.source.split(begin)[1:]]
+    written = dedent("\n".join(parts))
     return written if begin == BEGIN else re.sub(r"^ *--.*\n?", "", written, flags=re.MULTILINE)
 
 
