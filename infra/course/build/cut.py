@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import symtable
 import sys
 import tempfile
 from collections.abc import Collection, Mapping
+from itertools import groupby
 from pathlib import Path
 
 from course_lib.teaching.notebooks.project import BuildError, Project
@@ -58,7 +60,8 @@ def cut(
         own is used.
     given
         The last line ``up to`` which it is given to the learner, and of a text of SQL the beginning
-        of the line ``from`` which. Without them that is the docstring, or the comment at its head.
+        of the line ``from`` which; between them, ``lines`` that match a regular expression. Without
+        them that is the docstring, or the comment at its head.
 
     Raises
     ------
@@ -156,7 +159,12 @@ def _sql_piece(name: str, query: str, given: Mapping[str, str]) -> str:
             f"{name} does not begin with a comment, or has nothing to write after it",
             hint="The comment at the head of a text of SQL is the statement of the exercise.",
         )
-    marked = [*lines[:head], SQL_BEGIN, *lines[head:end], SQL_END, *lines[end:]]
+    marked = lines[:head]
+    between = re.compile(given.get("lines", r"(?!)"))
+    for is_given, group in groupby(lines[head:end], lambda one: bool(between.search(one))):
+        part = list(group)
+        marked += part if is_given else [SQL_BEGIN, *part, SQL_END]
+    marked += lines[end:]
     return sql_literal("\n" + "\n".join(marked) + "\n")
 
 
