@@ -24,53 +24,44 @@ def fuse(*rankings):
     return sorted(result.items(), key=lambda entry: -entry[1])
 """,
     ],
-    "10.2": [
+    "10.1": [
         """
 def list_tree(read, sha, prefix="", within=()):
     entries, truncated = read(sha, True)
     if not truncated:
         return [replace(e, path=prefix + e.path) for e in entries if e.mode != TREE]
-    entries, truncated = read(sha, False)
-    if truncated:
-        raise AnswerError(f"{prefix or 'the root'} is too much for one answer")
     found = []
-    for entry in entries:
+    for entry in read(sha, False)[0]:
         path = prefix + entry.path
         if entry.mode != TREE:
             found.append(replace(entry, path=path))
-        elif not within or any(is_within(path, w) or is_within(w, path) for w in within):
+        elif leads_to(path, within):
             found.extend(list_tree(read, entry.sha, path + "/", within))
     return found
 """,
     ],
-    "10.3": [
+    "10.2": [
         """
 def wait_time(status, headers, message="", attempt=0):
-    if status in (403, 429):
-        if "retry-after" in headers:
-            return float(headers["retry-after"])
-        if headers.get("x-ratelimit-remaining") == "0":
-            now = parsedate_to_datetime(headers["date"]).timestamp()
-            return max(0.0, float(headers["x-ratelimit-reset"]) - now) + 1
-        if status == 429 or "rate limit" in message.lower():
-            return 60.0 * 2**attempt
+    if status not in (403, 429):
         return None
-    if status >= 500:
-        if "retry-after" in headers:
-            return float(headers["retry-after"])
-        return float(2**attempt)
+    if "retry-after" in headers:
+        return float(headers["retry-after"])
+    if headers.get("x-ratelimit-remaining") == "0":
+        now = parsedate_to_datetime(headers["date"]).timestamp()
+        return max(0.0, float(headers["x-ratelimit-reset"]) - now) + 1
+    if status == 429 or "rate limit" in message.lower():
+        return 60.0 * 2**attempt
     return None
 """,
         """
 def wait_time(status, headers, message="", attempt=0):
     limited = status in {403, 429}
-    if not limited and status < 500:
+    if not limited:
         return None
     after = headers.get("retry-after")
     if after is not None:
         return float(after)
-    if status >= 500:
-        return 2.0 ** attempt
     if headers.get("x-ratelimit-remaining") == "0":
         date = parsedate_to_datetime(headers["date"])
         seconds = int(headers["x-ratelimit-reset"]) - date.timestamp()

@@ -34,7 +34,7 @@ def test_with_one_variable_the_lab_asks_another_server_and_no_more_than_it_gives
     other.commit(files | {f"{FOLDER}/cache/new.yaml": manifest("new", "7Mi")}, tag="v1.9.1")
     with GitHubServer([other], primary=PrimaryLimit(60)) as server:
         papermill.execute_notebook(
-            next((project_root() / "solutions").glob("09_*.ipynb")),
+            next((project_root() / "solutions").glob("10_*.ipynb")),
             tmp_path / "run.ipynb",
             parameters={"github_api": server.url},
             cwd=project_root() / "solutions",

@@ -80,7 +80,7 @@ class GitHubSettings(BaseSettings):
     raw_url: str = Field(
         default="",
         alias="GITHUB_RAW_URL",
-        description="host of raw files, which serves public ones without counting; "
+        description="host of raw files, which has a limit of its own; "
         "unset: GitHub's own for api.github.com, none for other servers",
     )
     token: SecretStr = Field(

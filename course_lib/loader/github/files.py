@@ -92,7 +92,8 @@ def resolve_ref(client: GitHubClient, repo: str, ref: str) -> Revision:
 def tree_reader(client: GitHubClient, repo: str) -> ReadTree:
     """Return what asks for one tree of a repository, as `list_tree` wants it.
 
-    It ends with an AnswerError where a server lists more than GitHub does. A tree that holds itself
+    It ends with an AnswerError where a server lists more than GitHub does, and where a folder alone
+    is too large for one answer. A tree that holds itself
     would be asked for without end: the limit of requests ends that, too.
     """
     asked = entries = 0
@@ -117,7 +118,13 @@ def tree_reader(client: GitHubClient, repo: str) -> ReadTree:
                 hint="Nothing was changed. Name the folders that you want, or clone the repository "
                 "and use `course ingest`.",
             )
-        return [_entry(one) for one in listed], bool(value.get("truncated"))
+        truncated = bool(value.get("truncated"))
+        if truncated and not recursive:
+            raise AnswerError(
+                f"a folder of {repo} has more entries than GitHub lists",
+                hint="Nothing was changed. Clone the repository and use `course ingest` instead.",
+            )
+        return [_entry(one) for one in listed], truncated
 
     return read
 

@@ -37,6 +37,7 @@ from course_lib.loader.github.tree import (
     is_wanted,
     is_within,
     list_tree,
+    plan_update,
 )
 from course_lib.records import Skipped
 
@@ -93,7 +94,7 @@ class CodeRun:
         files = {path: entry.sha for path, entry in wanted.items()}
         self.destination.save(before | files)
         # First: a folder may become a file, and some file systems take readme.md for README.md.
-        for path in before.keys() - files.keys():
+        for path in plan_update(files, before)[1]:
             self.destination.remove(path)
         self._fetch(wanted, entries, reader, progress)
         self.destination.save({path: sha for path, sha in files.items() if path not in self.failed})
@@ -159,13 +160,13 @@ class CodeRun:
         progress: bool,
     ) -> None:
         """Bring the contents that are not there: in an archive, or else one by one."""
-        missing: dict[str, list[str]] = {}  # hash → paths: one request for equal files
+        kept: dict[str, str] = {}  # hashed now: a file may have been changed since our note
         for path, entry in wanted.items():
-            content = self.destination.read(path)
-            if content is None or blob_sha(content) != entry.sha:
-                missing.setdefault(entry.sha, []).append(path)
-            else:
-                self._skip_pointers([path], content)
+            if (content := self.destination.read(path)) is not None:
+                kept[path] = blob_sha(content)
+                if kept[path] == entry.sha:
+                    self._skip_pointers([path], content)
+        missing, _ = plan_update({path: entry.sha for path, entry in wanted.items()}, kept)
         self._write(missing.pop(EMPTY, []), b"")
 
         def arrive(entry: TreeEntry, content: bytes) -> None:

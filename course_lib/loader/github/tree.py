@@ -11,8 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from course_lib.loader.github.errors import AnswerError
-
 LINK, SUBMODULE, TREE = "120000", "160000", "040000"
 MOST_LINKS = 40
 """More links than this, one after the other, are taken for a circle."""
@@ -71,26 +69,23 @@ def list_tree(
 ) -> list[TreeEntry]:
     """Return all files, links and submodules below a tree, however many there are.
 
-    One request lists a tree with everything below it. If this is too much, the answer is truncated.
-    Then one request lists the tree alone, and each folder in it is listed in the same way.
+    First ask for the tree with everything below it.
+    If this answer is truncated, ignore it, and ask for the tree alone.
+    Then list each folder in it in the same way, if `leads_to(path of the folder, within)`.
+    Folders have the mode `TREE`. They are not in the result.
+    Put `prefix` before each path. Mode, hash and size stay.
 
     Parameters
     ----------
     read
-        Requests one tree.
+        ``read(sha, True)`` asks for a tree with everything below it, ``read(sha, False)`` alone.
+        It returns the entries, and whether they are truncated (never of a tree alone).
     sha
         The hash of the tree.
     prefix
-        Text before each path: empty, or a folder with a slash at its end.
+        Empty, or a folder with a slash at its end.
     within
-        Saves requests if folders have to be listed one by one. A folder is listed only if it is
-        one of these paths, or is below one, or contains one. The result may still have other files.
-        If it is empty, every folder is listed.
-
-    Raises
-    ------
-    AnswerError
-        If one folder alone has too many entries for one answer.
+        The paths that are wanted; empty for all. Other files may be in the result.
 
     Examples
     --------
@@ -102,24 +97,61 @@ def list_tree(
     ['a.md', 'sub/b.md']
     """
     entries, truncated = read(sha, True)
-    if not truncated:
-        files = [entry for entry in entries if entry.mode != TREE]
-        return [replace(entry, path=prefix + entry.path) for entry in files]
-    entries, truncated = read(sha, False)
     if truncated:
-        raise AnswerError(
-            f"the folder {prefix or '/'} has more entries than GitHub lists",
-            hint="Nothing was changed. Clone the repository and use `course ingest` instead.",
-        )
+        entries, _ = read(sha, False)
     found: list[TreeEntry] = []
     for entry in entries:
         path = prefix + entry.path
         if entry.mode != TREE:
             found.append(replace(entry, path=path))
-        # This folder is below a wanted path, or contains one.
-        elif not within or any(is_within(path, one) or is_within(one, path) for one in within):
+        elif truncated and leads_to(path, within):
             found += list_tree(read, entry.sha, f"{path}/", within)
     return found
+
+
+def leads_to(folder: str, within: Sequence[str]) -> bool:
+    """Return whether a folder is below one of some paths, or contains one; all do without paths.
+
+    Examples
+    --------
+    >>> [leads_to(folder, ["apps/kfp"]) for folder in ("apps", "apps/kfp/base", "web")]
+    [True, True, False]
+    """
+    return not within or any(is_within(folder, one) or is_within(one, folder) for one in within)
+
+
+def plan_update(
+    listed: Mapping[str, str], kept: Mapping[str, str]
+) -> tuple[dict[str, list[str]], set[str]]:
+    """Return what has to be downloaded, and what has to be removed.
+
+    A file is up to date if a file of this path is kept and has the listed hash.
+    Download the content of all other listed files: each content once.
+    Remove each kept file that is no longer listed.
+
+    Parameters
+    ----------
+    listed
+        Path → hash of the content, in the version that is wanted.
+    kept
+        Path → hash of the content, of the files that we have.
+
+    Returns
+    -------
+    tuple
+        Hash → paths that need this content, in the order of `listed`; and the set of paths to
+        remove.
+
+    Examples
+    --------
+    >>> plan_update({"a.md": "1", "b.md": "2", "c.md": "2"}, {"a.md": "1", "old.md": "9"})
+    ({'2': ['b.md', 'c.md']}, {'old.md'})
+    """
+    missing: dict[str, list[str]] = {}
+    for path, sha in listed.items():
+        if kept.get(path) != sha:
+            missing.setdefault(sha, []).append(path)
+    return missing, kept.keys() - listed.keys()
 
 
 def is_within(path: str, folder: str) -> bool:

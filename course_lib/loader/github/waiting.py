@@ -26,33 +26,26 @@ LONGEST_SECONDS = 1e8
 def wait_time(
     status: int, headers: Mapping[str, str], message: str = "", attempt: int = 0
 ) -> float | None:
-    """Return how many seconds to wait before the same request is repeated; None to give up.
+    """Return how many seconds to wait after a rate limit; None if it is not one.
+
+    Only 403 and 429 can be rate limits. The first rule that applies decides:
+
+    - `retry-after` is there: wait so many seconds.
+    - `x-ratelimit-remaining` is "0": wait from `date` to `x-ratelimit-reset`, at least 0, plus 1.
+    - a 429, or the message contains "rate limit", in capital or small letters:
+      wait 60, 120, 240, … seconds for attempt 0, 1, 2, …
+    - otherwise: None.
 
     Parameters
     ----------
     status
-        The status of the answer.
+        Of the answer.
     headers
-        The headers of the answer. Their names are in lower case, and the values are text.
+        Of the answer. Their names are in lower case, and the values are text.
     message
         The text of the answer.
     attempt
         How often this request was made before: 0, 1, …
-
-    Returns
-    -------
-    float or None
-        For 403 and 429, the first of these that applies:
-
-        - the seconds in ``retry-after``;
-        - if ``x-ratelimit-remaining`` is "0": the seconds from ``date`` to ``x-ratelimit-reset``,
-          but at least 0, plus 1, because ``date`` has whole seconds;
-        - for a 429, or if the message contains "rate limit" (in capital or small letters): 60, 120,
-          240, … for attempt 0, 1, 2, …;
-        - None.
-
-        For 500 and above: the seconds in ``retry-after``; without it 1, 2, 4, … for attempt 0, 1,
-        2, …. For every other status: None.
 
     Examples
     --------
@@ -61,22 +54,19 @@ def wait_time(
     >>> reset = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1772359260"}
     >>> wait_time(403, {**reset, "date": "Sun, 01 Mar 2026 10:00:00 GMT"})
     61.0
+    >>> wait_time(429, {}, attempt=1)
+    120.0
     >>> wait_time(403, {"x-ratelimit-remaining": "41"}, "Must have admin rights") is None
     True
-    >>> wait_time(502, {}, attempt=3)
-    8.0
     """
-    if status not in (403, 429) and status < 500:
-        return None
-    if "retry-after" in headers:
-        return float(headers["retry-after"])
-    if status >= 500:
-        return 2.0**attempt
-    if headers.get("x-ratelimit-remaining") == "0":
-        now = parsedate_to_datetime(headers["date"]).timestamp()
-        return max(0.0, int(headers["x-ratelimit-reset"]) - now) + 1
-    if status == 429 or "rate limit" in message.lower():
-        return 60.0 * 2.0**attempt
+    if status in (403, 429):
+        if "retry-after" in headers:
+            return float(headers["retry-after"])
+        if headers.get("x-ratelimit-remaining") == "0":
+            now = parsedate_to_datetime(headers["date"]).timestamp()
+            return max(0.0, int(headers["x-ratelimit-reset"]) - now) + 1
+        if status == 429 or "rate limit" in message.lower():
+            return 60.0 * 2.0**attempt
     return None
 
 
@@ -98,10 +88,11 @@ def wait_after(
 ) -> Wait | None:
     """Return how long to wait after an answer as servers send it, and why; None not to.
 
-    It is `wait_time`, after headers that it cannot read are put right: a date in ``retry-after``
-    becomes seconds, our clock replaces a ``date`` that is missing, and a minute from now replaces
-    a reset that is missing. A ``retry-after`` that is neither a number nor a date counts as none. A
-    408 is a fault like a 500.
+    For a rate limit it is `wait_time`, after headers that it cannot read are put right: a date in
+    ``retry-after`` becomes seconds, our clock replaces a ``date`` that is missing, and a minute
+    from now replaces a reset that is missing. A ``retry-after`` that is neither a number nor a date
+    counts as none. After a fault of the server (a 408, or 500 and above) it is ``retry-after``, or
+    1, 2, 4, … seconds.
 
     Examples
     --------
@@ -123,7 +114,9 @@ def wait_after(
     elif until is not None:
         read["retry-after"] = str(max(0.0, until - now) + 1)
     is_fault = status == 408 or status >= 500
-    seconds = wait_time(500 if is_fault else status, read, message, attempt)
+    seconds = wait_time(status, read, message, attempt)
+    if is_fault:
+        seconds = float(read["retry-after"]) if "retry-after" in read else 2.0**attempt
     if seconds is None:
         return None
     reason = "too many requests at once"

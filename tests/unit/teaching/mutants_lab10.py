@@ -1,36 +1,12 @@
 """Wrong answers to lab 10 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-import hashlib
 from dataclasses import replace
-from posixpath import splitext
 
-from course_lib.errors import InputError
-from course_lib.loader.github.names import RENDERED, citation_url
-from course_lib.loader.github.tree import TREE, blob_sha, list_tree
+from course_lib.loader.github.tree import TREE, list_tree, plan_update
 from course_lib.loader.github.waiting import wait_time
 from tests.unit.teaching.edits import edits
 
-# --- 10.1 blob_sha ---
-
-
-def _sha1(data):
-    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
-
-
-def writes_two_characters_for_the_zero(content):
-    return _sha1(f"blob {len(content)}\\0".encode() + content)
-
-
-def counts_characters(content):
-    text = content.decode("utf-8", "replace")
-    return _sha1(f"blob {len(text)}\0".encode() + content)
-
-
-def reads_it_as_text(content):
-    return _sha1(f"blob {len(content)}\0{content.decode()}".encode())
-
-
-# --- 10.2 list_tree ---
+# --- 10.1 list_tree ---
 
 
 def _put(prefix, entries):
@@ -66,7 +42,7 @@ def makes_new_entries_without_a_size(read, sha, prefix="", within=()):
     return [replace(one, path=prefix + one.path, size=None) for one in read(sha, True)[0]]
 
 
-# --- 10.3 wait_time ---
+# --- 10.2 wait_time ---
 
 
 def waits_for_everything_at_an_empty_limit(status, headers, message="", attempt=0):
@@ -74,25 +50,7 @@ def waits_for_everything_at_an_empty_limit(status, headers, message="", attempt=
                      headers, message, attempt)  # fmt: skip
 
 
-# --- 10.4 citation_url ---
-
-
-def writes_none_into_it(web, commit, path, line_start=None, line_end=None):
-    return f"{citation_url(web, commit, path)}#L{line_start}-L{line_end}"
-
-
-def gives_no_address_for_a_branch(web, commit, path, line_start=None, line_end=None):
-    try:
-        return citation_url(web, commit, path, line_start, line_end)
-    except InputError:
-        return None
-
-
 # --- found by playing learners ---
-
-
-def writes_the_length_in_hexadecimal(content):
-    return _sha1(f"blob {len(content):x}\0".encode() + content)
 
 
 def lists_ordinary_files_of_a_folder(read, sha, prefix="", within=()):
@@ -105,91 +63,139 @@ def lists_ordinary_files_of_a_folder(read, sha, prefix="", within=()):
     return list_tree(plain, sha, prefix, within)
 
 
-def waits_a_minute_at_most(status, headers, message="", attempt=0):
-    seconds = wait_time(status, headers, message, attempt)
-    return min(seconds, 60.0) if seconds and status >= 500 else seconds
-
-
-def makes_the_letters_small(web, commit, path, line_start=None, line_end=None):
-    return citation_url(web, commit.lower(), path, line_start, line_end)
-
-
-def looks_at_the_extension(web, commit, path, line_start=None, line_end=None):
-    url = citation_url(web, commit, path, line_start, line_end)
-    rendered = splitext(path.lower())[1] in RENDERED
-    return url if rendered else url.replace("?plain=1", "")
-
-
 def finds_both_words(status, headers, message="", attempt=0):
     both = all(word in message.lower() for word in ("rate", "limit"))
     return wait_time(status, headers, "rate limit" if both else "", attempt)
 
 
-def overlooks_a_line_feed(web, commit, path, line_start=None, line_end=None):
-    if commit == commit.strip():
-        return citation_url(web, commit, path, line_start, line_end)
-    return citation_url(web, commit.strip(), path, line_start, line_end)
+# --- 10.3 plan_update, from its statement alone ---
+
+
+def compares_names_only(listed, kept):
+    missing, gone = plan_update({path: listed[path] for path in listed if path not in kept}, kept)
+    return missing, gone - listed.keys()
+
+
+def downloads_everything(listed, kept):
+    return plan_update(listed, {})[0], plan_update(listed, kept)[1]
+
+
+def returns_paths_and_hashes(listed, kept):
+    return {path: sha for path, sha in listed.items() if kept.get(path) != sha}, set(kept) - set(
+        listed
+    )
+
+
+def keeps_one_path_of_a_content(listed, kept):
+    return {sha: paths[-1:] for sha, paths in plan_update(listed, kept)[0].items()}, plan_update(
+        listed, kept
+    )[1]
+
+
+def never_removes(listed, kept):
+    return plan_update(listed, kept)[0], set()
+
+
+def removes_what_is_outdated_too(listed, kept):
+    return plan_update(listed, kept)[0], {one for one in kept if listed.get(one) != kept[one]}
+
+
+def looks_for_the_content_anywhere(listed, kept):
+    new = {path: sha for path, sha in listed.items() if sha not in kept.values()}
+    return plan_update(new, {})[0], plan_update(listed, kept)[1]
+
+
+def keeps_a_renamed_file(listed, kept):
+    missing, gone = plan_update(listed, kept)
+    return missing, {path for path in gone if kept[path] not in listed.values()}
+
+
+def returns_a_list(listed, kept):
+    missing, gone = plan_update(listed, kept)
+    return missing, sorted(gone)
+
+
+def turns_the_two_round(listed, kept):
+    return plan_update(kept, listed)
+
+
+def returns_gone_first(listed, kept):
+    missing, gone = plan_update(listed, kept)
+    return gone, missing
+
+
+def forgets_the_removal(listed, kept):
+    return plan_update(listed, kept)[0]
+
+
+def sorts_the_paths(listed, kept):
+    missing, gone = plan_update(listed, kept)
+    return {sha: sorted(paths) for sha, paths in missing.items()}, gone
+
+
+def takes_paths_off_what_is_kept(listed, kept):
+    missing, gone = plan_update(listed, kept)
+    for path in listed:
+        kept.pop(path, None)
+    return missing, gone
+
+
+def updates_all_files_of_a_content(listed, kept):
+    missing, gone = plan_update(listed, kept)
+    return {sha: [one for one in listed if listed[one] == sha] for sha in missing}, gone
+
+
+def removes_hashes(listed, kept):
+    missing, gone = plan_update(listed, kept)
+    return missing, {kept[path] for path in gone}
 
 
 MUTANTS = {
     "10.1": edits(
-        blob_sha,
-        hashes_the_content_alone=("head + content -> content", "it is the SHA-1 of b'blob 6"),
-        puts_the_head_behind=("head + content -> content + head", "it is the SHA-1 of b'blob 6"),
-        returns_bytes=("hexdigest -> digest", "it is the SHA-1 of b'blob 6"),
-    )
-    | {
-        writes_two_characters_for_the_zero: "it is the SHA-1 of b'blob 6",
-        counts_characters: "two bytes",
-        reads_it_as_text: "UnicodeDecodeError",
-        writes_the_length_in_hexadecimal: "written in decimal",
-    },
-    "10.2": edits(
         list_tree,
-        believes_a_truncated_answer=("if not truncated -> if True", "the answer was truncated"),
+        believes_a_truncated_answer=(
+            "if truncated: -> if False:",
+            "elif truncated -> elif False",
+            "the answer was truncated",
+        ),
         lists_folders_too=(
-            "[entry for entry in entries if entry.mode != TREE] -> entries",
+            "if entry.mode != TREE: -> if entry.mode != TREE or not truncated:",
             "folders are not in the result",
         ),
-        forgets_the_prefix=(
-            "prefix + entry.path -> entry.path",
-            "the prefix comes before the path",
+        forgets_the_prefix=("prefix + entry.path -> entry.path", "the prefix comes before"),
+        forgets_the_prefix_in_the_result=(
+            "replace(entry, path=path) -> entry",
+            "the prefix comes before",
         ),
         forgets_the_folders_above=('f"{path}/" -> f"{entry.path}/"', "x is truncated, too"),
+        forgets_the_slash=('f"{path}/" -> path', "list the folder alone"),
         stops_after_one_level=(
             'list_tree(read, entry.sha, f"{path}/", within)'
             ' -> [replace(one, path=f"{path}/{one.path}") for one in read(entry.sha, '
             "False)[0] if one.mode != TREE]",
             "x is truncated, too",
         ),
-        returns_a_short_list=("    if truncated ->     if False", "the list would be incomplete"),
         looks_at_everything=(
-            "not within or any(is_within(path, one) or is_within(one, path) for one in within)"
-            " -> True",
+            "truncated and leads_to(path, within) -> truncated",
             "it contains nothing that is wanted",
         ),
-        skips_the_folders_on_the_way=(
-            "is_within(path, one) or is_within(one, path) -> is_within(path, one)",
+        forgets_the_prefix_of_a_folder=(
+            "leads_to(path, within) -> leads_to(entry.path, within)",
+            "is wanted",
+        ),
+        looks_below_what_is_wanted_only=(
+            "leads_to(path, within) -> (not within or any(is_within(path, one) for one in within))",
             "apps contains apps/kfp",
         ),
-        skips_the_folders_below=(
-            "is_within(path, one) or is_within(one, path) -> is_within(one, path) and one != path",
-            "apps contains apps/kfp",
-        ),
-        loses_the_size_where_it_is_truncated=(
+        loses_the_size=(
             "append(replace(entry, path=path)) -> append(TreeEntry(path, entry.mode, entry.sha))",
             "hash and size stay",
-        ),
-        compares_how_names_begin=(
-            "is_within(path, one) or is_within(one, path)"
-            " -> path.startswith(one) or one.startswith(path)",
-            "only the beginning of apps",
         ),
         forgets_what_is_wanted_below=(
             'f"{path}/", within) -> f"{path}/")',
             "for the folders of a folder",
         ),
-        raises_another_error=("raise AnswerError( -> raise RuntimeError(", "AnswerError"),
+        takes_the_first_answer_of_a_folder=("read(sha, False) -> read(sha, True)", "truncated"),
     )
     | {
         keeps_the_truncated_part_as_well: "the answer was truncated",
@@ -198,7 +204,7 @@ MUTANTS = {
         makes_new_entries_without_a_size: "folders are not in the result",
         lists_ordinary_files_of_a_folder: "but programs, links and submodules are not",
     },
-    "10.3": edits(
+    "10.2": edits(
         wait_time,
         looks_at_its_own_clock=(
             'parsedate_to_datetime(headers["date"]).timestamp() -> time.time()',
@@ -231,88 +237,53 @@ MUTANTS = {
         ),
         always_waits_as_long=("2.0**attempt -> 1.0", "the message mentions a rate limit"),
         gives_a_limit_a_second=("60.0 *  -> ", "the message mentions a rate limit"),
-        repeats_a_404=("(403, 429) -> (403, 404, 429)", "a 404 is not a limit"),
+        repeats_a_404=("(403, 429) -> (403, 404, 429)", "a 404 is not a rate limit"),
         returns_text=(
             'float(headers["retry-after"]) -> headers["retry-after"]',
             "the server says how long",
         ),
         obeys_whatever_the_status=(
-            'and status < 500 -> and status < 500 and "retry-after" not in headers',
-            "would be the same",
+            'if status in (403, 429): -> if status in (403, 429) or "retry-after" in headers:',
+            "whatever its headers",
         ),
         takes_zero_for_nothing=(
             '"retry-after" in headers -> float(headers.get("retry-after", 0))',
             "0 seconds",
         ),
-        knows_three_faults=("status < 500 -> (status < 500 or status > 503)", "500 and above"),
+        waits_after_a_fault=("(403, 429) -> (403, 429, 502)", "a 502 is not a rate limit"),
         reads_the_message_first=(
-            "    if headers.get("
-            ' ->     if status == 403 and "rate limit" in message.lower():\n'
-            "        return 60.0 * 2.0**attempt\n    if headers.get(",
+            "        if headers.get("
+            ' ->         if status == 403 and "rate limit" in message.lower():\n'
+            "            return 60.0 * 2.0**attempt\n        if headers.get(",
             "before the message",
         ),
         reads_every_message=(
-            "    if status not in"
-            ' ->     if "rate limit" in message.lower() and "x-ratelimit-remaining" not in '
-            "headers:\n"
-            "        return 60.0 * 2.0**attempt\n    if status not in",
-            "whatever the message says",
+            "if status in (403, 429): -> "
+            'if status in (403, 429) or "rate limit" in message.lower():',
+            "whatever its headers",
         ),
         looks_for_half_of_the_words=('"rate limit" -> "limit"', "is about rights"),
     )
     | {
-        waits_for_everything_at_an_empty_limit: "does not depend on the requests left",
-        waits_a_minute_at_most: "attempt=10",
+        waits_for_everything_at_an_empty_limit: "whatever its headers",
         finds_both_words: "mentions no 'rate limit'",
     },
-    "10.4": edits(
-        citation_url,
-        cites_a_range_always=(
-            'if line_end and line_end > line_start else "" -> if line_end else f"-L{line_start}"',
-            "one line is not a range",
-        ),
-        cites_the_first_line_only=("{last} -> ", "#L10-L20"),
-        quotes_nothing=("quote(path) -> path", "a # in a name"),
-        quotes_the_slashes_too=("quote(path) -> quote(path, safe='')", "the whole file"),
-        forgets_what_is_rendered=("{plain} -> ", "no lines to link to"),
-        minds_the_case_of_an_ending=("path.lower() -> path", "also with capital letters"),
-        finds_the_ending_anywhere=(
-            "path.lower().endswith(RENDERED) -> any(one in path.lower() for one in RENDERED)",
-            "its ending is .py",
-        ),
-        shows_the_source_of_a_whole_file=(
-            "        return url\n"
-            ' ->         return url + "?plain=1" * path.lower().endswith(RENDERED)\n',
-            "the formatted page is better",
-        ),
-        knows_markdown_alone=('(RENDERED) -> (".md")', "RENDERED"),
-        wants_both_lines_to_be_missing=(
-            '        return url\n ->         return f"{url}#L{line_end}" if line_end else url\n',
-            "without the first line",
-        ),
-        quotes_by_hand=("{quote(path)} -> {path.replace(' ', '%20').replace('#', '%23')}", "é"),
-        cites_a_branch=("not is_sha(commit) -> False", "a branch moves"),
-        refuses_two_names=('not is_sha(commit) -> commit in ("main", "master")', "it is a tag"),
-        takes_the_beginning_of_a_hash=(
-            'not is_sha(commit) -> not re.fullmatch("[0-9a-f]{7,40}", commit)',
-            "only the beginning of a hash",
-        ),
-        counts_the_characters=("not is_sha(commit) -> len(commit) != 40", "is not a hash"),
-        looks_at_the_beginning=(
-            "not is_sha(commit) -> not is_sha(commit[:40])",
-            "one digit too many",
-        ),
-        refuses_a_branch_only_with_lines=(
-            "not is_sha(commit) -> line_start and not is_sha(commit)",
-            "a whole file of a branch",
-        ),
-        raises_what_python_raises=("raise InputError( -> raise TypeError(", "TypeError"),
-    )
-    | {
-        writes_none_into_it: "the whole file",
-        gives_no_address_for_a_branch: "a branch moves",
-        makes_the_letters_small: "in small letters",
-        looks_at_the_extension: "one of RENDERED and nothing else",
-        overlooks_a_line_feed: "a line feed is after the hash",
+    "10.3": {
+        compares_names_only: "another content",
+        downloads_everything: "kept and has the listed hash",
+        returns_paths_and_hashes: "the list of its paths",
+        keeps_one_path_of_a_content: "downloaded once",
+        never_removes: "no longer listed",
+        removes_what_is_outdated_too: "it is not removed",
+        looks_for_the_content_anywhere: "renamed",
+        keeps_a_renamed_file: "renamed",
+        returns_a_list: "the list of its paths",
+        turns_the_two_round: "the list of its paths",
+        returns_gone_first: "the list of its paths",
+        forgets_the_removal: "the list of its paths",
+        sorts_the_paths: "the order is that of",
+        takes_paths_off_what_is_kept: "still needs",
+        updates_all_files_of_a_content: "up to date, although",
+        removes_hashes: "no longer listed",
     },
 }
