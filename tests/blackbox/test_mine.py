@@ -55,6 +55,9 @@ def test_a_changed_splitter_indexes_anew_in_an_index_of_its_own(
 
     kept.write_text(SPLITTER.format(size=120), encoding="utf-8")
     assert chunks() == 2
+    split = course.in_a_process("mine", "split", page)
+    assert split.code == 0
+    assert ": split_text\n" in split.err.partition("Yours, where ")[2]
     kept.write_text(SPLITTER.format(size=60), encoding="utf-8")
     assert chunks() == 4
     kept.write_text(SPLITTER.format(size="(1 / 0)"), encoding="utf-8")
