@@ -387,7 +387,7 @@ if "LangChain" in field:
 #
 # This file has a decorator of three lines, and its last function is not finished.
 #
-# > **Predict.** In which piece does your `split_definitions` put the decorator? What does `ast` say about the file?
+# > **Predict.** In which piece does your `split_definitions` put the decorator? What does `ast`, Python's own parser, say about the file?
 
 # %% tags=["nbval-check-output"]
 draft = "@task(\n    retries=3,\n)\ndef train(rows):\n    return rows\n\n\ndef evaluate(\n"
