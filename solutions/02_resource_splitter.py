@@ -525,8 +525,8 @@ assert 58 * abs(recall.iloc[[0, 2]].to_numpy() - recall.iloc[[1, 3]].to_numpy())
 
 # %% [markdown]
 # With one definition, recall is lower with the policy: answers deep in the schema are no longer in the index. With four, whole schemas find
-# no more than the policy, because their pieces take the places of others, and with the policy the index is less than a third as large. Which way is better,
-# these questions do not decide.
+# no more than the policy, because their pieces take the places of others, and with the policy the index is less than a third as large. But
+# these questions do not decide which way is better.
 
 # %% [markdown]
 # ## Recap
