@@ -21,14 +21,15 @@ lab.show.pipeline("chunks")
 # ## A cut in the wrong place
 #
 # The pieces that a document is cut into are its [chunks](../labs/GLOSSARY.md#chunk). The shortest splitter is one line of code: it
-# cuts every 300 characters. Here it cuts a page about CI/CD.
+# cuts a page every 300 characters.
 #
-# > **Predict.** How many of its cuts go through a word: a few, half, or most of them?
+# > **Predict.** How many of its cuts go through a word: few, half, or most?
 
 # %%
 page = lab.document("ci-cd-for-ml.md")
 fixed = [page[at : at + 300] for at in range(0, len(page), 300)]
-print(sum("real traffic" in chunk for chunk in fixed), "chunks hold 'real traffic', which is in the page")
+torn = page.index("real traffic") // 300
+print(fixed[torn][-42:], "✂", fixed[torn + 1][:42])
 lab.show.cuts(page, fixed)
 
 # %% tags=["claim"]
@@ -62,7 +63,7 @@ assert "real traffic" in page and not any("real traffic" in chunk for chunk in f
 # ## Exercise 1.1: the recursive version
 #
 # In an [exercise](../labs/GLOSSARY.md#exercise) you complete a [stub](../labs/GLOSSARY.md#stub). Its docstring says what it must do.
-# A [check](../labs/GLOSSARY.md#check) and [hints](../labs/GLOSSARY.md#hint) follow.
+# A [check](../labs/GLOSSARY.md#check) and [hints](../labs/GLOSSARY.md#hint) follow. What is given explains itself: `help(name)`.
 #
 # ```
 # split_recursively("ab cd. ef gh", 8)  →  ["ab cd. ", "ef gh"]
@@ -84,7 +85,7 @@ def split_recursively(text, size, separators=SEPARATORS):
     """Split a text into a list of chunks of at most `size` characters.
 
     1. Take the first separator that occurs in the text. The last one, "", always does.
-    2. Split the text after each of them.
+    2. Split the text after each place at which it occurs.
     3. If a piece is too long, split it with weaker separators, and append its chunks.
     4. If it is not, and fits into the last chunk, add it there. Otherwise it is a new chunk.
 
@@ -111,9 +112,9 @@ lab.check("1.1", split_recursively)
 lab.hint("1.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: if the recursion gets all separators again, a piece that is too long is split at the separator that it ends
-# with, is still as long, and this never ends. `separators[1:]` may hold the same separator again, but the list gets shorter at every
-# step.
+# The mistake to remember: to pass on all separators. A piece that is too long ends with its separator. If it is split there again, it
+# stays as it is, and this never ends. `separators[1:]` has one separator less at every step. It may still hold the one that the piece
+# ends with. Then the piece stays as it is once more, and a later step splits it at a weaker one.
 
 # %%
 import pandas as pd
@@ -166,7 +167,7 @@ assert repeated.max() < 64, "no chunk repeats the 64"
 # Nearly half of them repeat nothing or one line end, and no chunk repeats the 64: a last sentence is often longer.
 #
 # **Offsets.** A citation needs a chunk's [offset](../labs/GLOSSARY.md#offset), its position counted from 0. Without overlap, the lengths
-# of the chunks add up to it. With an overlap that is never the same, many programs search for the chunk.
+# of the chunks add up to it. With such an overlap they do not, and many programs search the text for the chunk.
 #
 # > **Predict.** At which offsets does `find` find these four chunks?
 
@@ -184,8 +185,8 @@ log = "Retry in 5 s.\n" * 8
 # [span](../labs/GLOSSARY.md#span): its start, its end, and the text between them. The overlap is a subtraction.
 # (Offsets count [code points](../labs/GLOSSARY.md#code-point), not bytes of [UTF-8](../labs/GLOSSARY.md#utf-8).)
 #
-# There are no pieces to join. A window of the chunk size moves over the text, and we look in it for the last one of the strongest
-# separator. `"ab cd. ef gh".rfind(". ", 0, 8)` is 5: between 0 and 8, the last `". "` begins there. It is -1 if there is none.
+# There are no pieces to join. Look at as much text as one chunk can hold, and cut it after the last of its strongest separators.
+# `"ab cd. ef gh".rfind(". ", 0, 8)` is 5: between 0 and 8, the last `". "` begins there. It is -1 if there is none.
 #
 # ```
 #  a  b  ␣  c  d  .  ␣  e  f  ␣  g  h
@@ -194,14 +195,15 @@ log = "Retry in 5 s.\n" * 8
 #
 # ## Exercise 1.2: find the cut
 #
-# Exercise 1.3 shows why a floor is needed.
+# `floor` is an offset: a cut at `floor` or before does not count. Exercise 1.3 shows why you need it.
 #
 # ```
 # find_cut("ab cd. ef gh", 0, 8)    →  7    "ab cd. " | "ef gh"
-# find_cut("abcdefghij", 0, 8)      →  8    no boundary: cut at the limit
+# find_cut("abcdefghij", 0, 8)      →  8    only "" counts: cut at the limit
 # find_cut("ab cdefghij", 0, 8, 2)  →  3    the space ends at 3, after the floor
 # find_cut("ab cdefghij", 0, 8, 3)  →  8    3 is not after 3
-# find_cut("ab", 0, 8, 0, (";",))   →  8    the limit, even if the text ends before it
+# find_cut("ab", 0, 8)              →  2    the last "" is at the end of the text
+# find_cut("ab", 0, 8, 0, (";",))   →  8    no separator counts: the limit
 # ```
 
 # %% exercise="1.2"
@@ -215,14 +217,15 @@ lab.hint("1.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: to give up at a separator that is found before the floor. It does not count, so the next one has its turn. A
-# search from `floor + 1 - width` finds only what counts: a separator may begin before the floor if it ends after it. The order of the
+# search from `floor + 1 - len(separator)` finds only what counts: a separator may begin before the floor if it ends after it. The order of the
 # separators is the first rule, `rfind` is the second, and nothing is copied.
 
 # %% [markdown]
 # ## Exercise 1.3: the whole splitter
 #
-# The splitter finds the end of a chunk, notes the span, finds the next start, and repeats this. `next_start` is given: it returns
-# `end - chunk_overlap`, or with [`snap_to_words`](../labs/GLOSSARY.md#snap-to-words) the first word that begins in the overlap.
+# The splitter finds the end of a chunk, notes the span, finds the next start, and repeats this. The call
+# `next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)` is given. It returns `end - chunk_overlap`, or with
+# [`snap_to_words`](../labs/GLOSSARY.md#snap-to-words) the first word that begins in the overlap.
 #
 # > **Predict.** Take `"ab cdefghij"`, chunks of 8 and an overlap of 3. Without a floor, the first chunk ends at 3. Where does the second
 # > one begin, and where does it end?
@@ -243,7 +246,7 @@ for floor in (0, 3):
 #
 # - First call `check_arguments(text, chunk_size, chunk_overlap, separators)`, which raises the errors.
 # - If the rest of the text fits into one chunk, it is the last one and needs no cut.
-# - Use a loop: in a book, Python stops a function that calls itself for each chunk.
+# - Use a loop: Python allows about 1,000 nested calls, and a book has more chunks.
 # - Copy only the chunks, never the rest of the text.
 #
 # ```
@@ -281,10 +284,10 @@ lab.interact(look, size=(100, 1000, 50), overlap=(0, 96, 16))
 # %% tags=["claim"]
 spans = split_text(page, 300, 64)
 shared = {left.end - right.start for left, right in zip(spans, spans[1:], strict=False)}
-assert shared == {64}, "Its length is the same at every cut"
+assert shared == {64}, "The overlap is as long as we asked for, at every cut"
 
 # %% [markdown]
-# Its length is the same at every cut. But a chunk can begin inside a word, unless it snaps to words.
+# The overlap is as long as we asked for, at every cut. But a chunk can begin inside a word, unless it snaps to words.
 
 # %% [markdown]
 # ## Break it
@@ -292,7 +295,7 @@ assert shared == {64}, "Its length is the same at every cut"
 # A splitter that loses a sentence raises no error. So we write down what must be true of *every* text, and let the computer search for
 # one for which it is false: a [property-based test](../labs/GLOSSARY.md#property-based-test).
 #
-# > **Predict.** A colleague strips the white space at both ends of each chunk, "to save space". For how many of 5,000 random texts is
+# > **Predict.** A colleague strips the white space at both ends of each chunk. For how many of 5,000 random texts is
 # > something lost?
 
 # %%
@@ -363,8 +366,8 @@ if "LangChain" in found:
 
 # %% [markdown]
 # LangChain removes white space at both ends of each chunk (`strip_whitespace=False` keeps it), and most of its neighbours share
-# nothing. Take it if your program uses LangChain already: it knows separators for many languages, and can count
-# [tokens](../labs/GLOSSARY.md#token). If you need exact offsets or overlaps, check them, as here.
+# nothing. Take it if your program uses LangChain already: it knows many languages, and can count
+# [tokens](../labs/GLOSSARY.md#token). If you need exact offsets or overlaps, check them.
 
 # %% [markdown]
 # ## Measure: which splitter tears sentences?
@@ -394,22 +397,22 @@ for name, split, *overlap in (
     ("on offsets", split_text, 0), ("on offsets, overlap 64", split_text, 64),
 ):  # fmt: skip
     table[name] = [torn(split, size, *overlap) for size in table.index]
-axes = table.plot.line(xlabel="chunk size, characters", ylabel="torn sentences", title=f"Of {len(sentences)} sentences")
+axes = table.plot.line(xlabel="chunk size, characters", ylabel="torn sentences", title=f"Of {len(sentences)} sentences of up to 128 characters")
 told = "; ".join(f"{name}: {', '.join(map(str, table[name]))}" for name in table)
 lab.alt(axes, f"Torn sentences at sizes of 128, 256, 512 and 1,024 characters. {told}.")
 
 # %% tags=["claim"]
 assert (table["fixed, overlap 64"] < table["fixed"]).all(), "Overlap repairs many bad cuts"
-assert (2 * table["recursive"] < table["fixed, overlap 64"]).all(), "Good cuts do more"
+assert (2 * table["recursive"] < table["fixed, overlap 64"]).all(), "good cuts repair more"
 assert (table["recursive"] == table["on offsets"]).all(), "Both of your versions tear the same number"
-assert any(len(one) > 65 for _, one in sentences), "Many sentences are longer than this"
+assert table.loc[256, "on offsets"] < table.loc[256, "on offsets, overlap 64"], "overlap also moves the cuts: at 256 it tears sentences that were whole"
 
 # %% [markdown]
-# Overlap repairs many bad cuts. Good cuts do more: chunks end where a reader would pause. Both of your versions tear the same number.
+# Overlap repairs many bad cuts, and good cuts repair more: chunks end where a reader would pause. Both of your versions tear the same
+# number. But overlap also moves the cuts: at 256 it tears sentences that were whole.
 #
-# Why then an overlap of 64? A phrase of up to 65 characters is whole in some chunk, *wherever* the cuts are. Many sentences are longer
-# than this, but some texts have no full stops to cut at. How to measure whether the search gets better is the subject of
-# [lab 16](../labs/16_measuring_retrieval.ipynb).
+# Why then an overlap of 64? With it, a phrase of up to 65 characters is whole in some chunk *wherever* the cuts are, also in a text
+# without full stops. Whether the search gets better is the subject of [lab 16](../labs/16_measuring_retrieval.ipynb).
 
 # %% [markdown]
 # ## Recap
@@ -417,6 +420,7 @@ assert any(len(one) > 65 for _, one in sentences), "Many sentences are longer th
 # - A recursive splitter splits what is too long at weaker separators. It promises neither overlap nor offsets.
 # - On offsets, the overlap is exact, and every chunk has its true place. A floor lets each chunk start later than the one before.
 # - Write down what is true for every text, and let the computer search for a counterexample.
+# - `course mine split FILE` cuts a file with your functions.
 #
 # ## Three questions
 #
@@ -443,5 +447,4 @@ assert any(len(one) > 65 for _, one in sentences), "Many sentences are longer th
 #    [linear time](../labs/GLOSSARY.md#linear-time)?
 #
 # **Next.** In a manifest, each line belongs to another line above it, and a cut can separate the two: [lab 02](../labs/02_resource_splitter.ipynb).
-# If you only want to search documents, continue with [lab 05](../labs/05_embeddings.ipynb). The
-# [table of labs](../README.md#work-through-it) shows all labs.
+# If you only want to search documents, continue with [lab 05](../labs/05_embeddings.ipynb).

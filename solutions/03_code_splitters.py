@@ -19,76 +19,82 @@ files = lab.documents()
 lab.show.pipeline("chunks")
 
 # %% [markdown]
+# ## Ask the code
+#
+# `files` holds the source code of Heron, a small platform that forecasts how many bicycles will be hired, in Python, Go and shell. The
+# course's `split_code` splits it; you will write the three functions that decide where. The search compares
+# [embeddings](../labs/GLOSSARY.md#embedding), which lab 05 explains.
+
+# %%
+import pandas as pd
+
+from course_lib.loader import split_code
+from course_lib.loader.languages import language_of
+
+spans = [(name, span) for name, text in files.items() for span in split_code(text, language_of(name))]
+vectors = lab.encode([span.header + span.text for _, span in spans])
+
+
+def ask(question):
+    table = pd.DataFrame([(name, one.line_start, one.line_end, one.kind, one.name) for name, one in spans])
+    table.columns = ["file", "from line", "to line", "kind", "name"]
+    return table.assign(similarity=vectors @ lab.encode(question)).nlargest(3, "similarity")
+
+
+# %%
+question = "Why does a column with few values today raise no alarm?"
+ask(question)
+
+# %% tags=["claim"]
+assert ask(question).iloc[0][["file", "name"]].to_list() == ["heron/drift.py", "inspect"], "The answer is in the function inspect"
+
+# %% [markdown]
+# The answer is in the function `inspect`: "an alarm that cries wolf is switched off". Ask a question of your own.
+#
 # ## A function in two pieces
 #
-# `files` holds the source code of Heron, a small platform that forecasts how many bicycles will be hired. It is written in Python,
-# Go and shell. The simplest splitter cuts every 512 characters. The next cell prints the text on both sides of each cut in
-# `heron/drift.py`.
+# The simplest splitter cuts every 512 characters. Lab 01's [recursive splitter](../labs/GLOSSARY.md#recursive-splitter) has no rule for
+# Python. The figure shows which definitions each of them tears, so that no piece holds them whole.
+#
+# > **Predict.** With cuts every 512 characters, how many of the first five results hold the sentence whole?
 
-# %% tags=["nbval-check-output"]
-from itertools import pairwise
-
+# %%
+from course_lib.loader import split_text
 from course_lib.records import Span
-from course_lib.teaching.lab.code_files import search_over
+from course_lib.teaching.lab.code_files import definitions, search_over
 
 
 def fixed_cuts(text, language, size=512):
     return [Span(at, min(at + size, len(text)), text[at : at + size]) for at in range(0, len(text), size)]
 
 
-drift = files["heron/drift.py"]
-for left, right in pairwise(fixed_cuts(drift, "python")):
-    print(repr(left.text[-32:]), "✂", repr(right.text[:32]))
-
-# %% [markdown]
-# One cut goes through a decorator, one through a name, and one through the word *switched*. The sentence with *switched off* is the
-# answer to the question below. The search compares [embeddings](../labs/GLOSSARY.md#embedding). As in lab 01, we only use them to
-# measure; lab 05 explains them.
-#
-# > **Predict.** Will one of the two halves of this sentence be among the first five results?
-
-# %%
-question = "Why does a column with few values today raise no alarm?"
-answer = "an alarm that cries wolf is switched off"
-search = search_over(files, fixed_cuts, lab.encode)
-holds = [answer in found.content for found in search(question)]
-print("holds the whole answer:", holds)
-lab.show.ranking(search(question), question, most=230, mark="cries wolf")
-
-# %% tags=["claim"]
-assert holds == [False] * 5, "no piece holds the whole answer"
-
-# %% [markdown]
-# The search cannot quote the answer, whatever its order is: no piece holds the whole answer.
-#
-# Which definitions are torn, so that no piece holds them whole? Python's own parser tells us where each definition is. We use it
-# only to check the splitters; below you will see why it is not a good splitter itself. The figure compares the fixed cuts with lab
-# 01's [recursive splitter](../labs/GLOSSARY.md#recursive-splitter), which has no rule for Python.
-
-# %%
-from course_lib.loader import split_text
-from course_lib.teaching.lab.code_files import definitions
-
-
 def recursive(text, language):
     return split_text(text, 512, 64)
 
 
-outer = [(one.name, one.span) for one in definitions(drift) if one.outer]
+# %%
+found = search_over(files, fixed_cuts, lab.encode)(question)
+holds = ["an alarm that cries wolf is switched off" in one.content for one in found]
+print(sum(holds), "of the first five results hold the sentence whole")
+drift = files["heron/drift.py"]
+outer = [(one.name, one.span) for one in definitions(drift) if one.outer]  # by Python's own parser
 splits = {"every 512": fixed_cuts(drift, "python"), "recursive": recursive(drift, "python")}
 lab.show.torn(outer, splits, "heron/drift.py")
+
 
 # %% tags=["claim"]
 def whole_in(pieces):
     return sum(any(piece.start <= one.start and one.end <= piece.end for piece in pieces) for _, one in outer)
 
 
-assert whole_in(splits["recursive"]) > len(outer) / 2 > whole_in(splits["every 512"]), "So it keeps most definitions whole, but only by accident"
+assert not any(holds) and any(one.text.endswith("wolf is swit") for one in splits["every 512"]), "None: a cut goes through the word switched"
+assert whole_in(splits["recursive"]) > len(outer) / 2 > whole_in(splits["every 512"]), "keeps most definitions whole, but only by accident"
 
 # %% [markdown]
-# The recursive splitter prefers blank lines, and there are blank lines between functions. So it keeps most definitions whole, but
-# only by accident. In the rest of the lab, you write a splitter that looks for definitions.
-#
+# None: a cut goes through the word *switched*. The recursive splitter keeps most definitions whole, but only by accident: it prefers
+# blank lines, and there are blank lines between functions.
+
+# %% [markdown]
 # ## By hand, once
 #
 # ```
@@ -111,34 +117,19 @@ tiny = 'import os\n\nPAGE = """\ndef no():\n    pass\n"""\n\n# Says yes.\n@cache
 rule = r"^(?:async )?(?:def|class) (\w+)"
 print("by the rule:", findall(rule, tiny, MULTILINE))
 
-scaffold = files["heron/scaffold.py"]
-print("by the rule:", findall(rule, scaffold, MULTILINE))
-print("by ast:     ", [one.name for one in definitions(scaffold) if one.outer])
-
 # %% [markdown]
-# The best cut is above line 8: the quotes hold text, and a comment or decorator belongs to the definition below it. The rule takes
-# line 4 for a definition, too. In Heron's real file, most lines that it finds are text.
+# The best cut is above line 8: a comment or decorator belongs to the definition below it. The rule cuts at line 10, and also at
+# line 4, which is text in quotes.
 #
 # ## Lines that look like definitions
 #
-# The rule is sometimes wrong, but it needs only one [regular expression](https://docs.python.org/3/library/re.html) for each
-# language. We build it first, because a splitter can use it where there is no parser. The course has a table, `LANGUAGES`, with a
-# row for each language. `LANGUAGES["python"].starts` is the rule from above; its group `name` matches the name of the definition.
+# The rule is sometimes wrong, but it needs only a [regular expression](https://docs.python.org/3/library/re.html) for each language, and
+# no parser. `LANGUAGES` has a row for each; `LANGUAGES["python"].starts` is the rule from above. Its group `name` matches the name.
 #
-# ## Exercise 3.1 · split at definitions
+# ## Exercise 3.1: split at definitions
 #
-# First find the lines that begin a definition; in Go, `const` and `var` begin one, too. Then go up from each: if the line directly
-# above begins with one of `ABOVE` (a comment or a decorator), it belongs to the definition. Go on with the line above that one, until
-# a line does not belong, and stop at the start of the text. `ABOVE` is the tuple `("#", "@", "//")`.
-#
-# ```
-# split_definitions("import os\n\n# Says yes.\n@cached\ndef yes():\n    pass\n", LANGUAGES["python"].starts)
-#   →  [("",    Span(0, 11, "import os\n\n")),
-#       ("yes", Span(11, 51, "# Says yes.\n@cached\ndef yes():\n    pass\n"))]
-# ```
-#
-# Two methods are useful: `text.rfind("\n", 0, at)` searches backwards, and `text.startswith(ABOVE, at)` tests whether the text at an
-# offset begins with one of `ABOVE`.
+# You decide where a definition begins. `ABOVE` is `("#", "@", "//")`. `re.finditer` yields matches with `match.start()` and
+# `match["name"]`; `text.rfind("\n", 0, at)` searches backwards; `text.startswith(ABOVE, at)` tests the text at an offset.
 
 # %% exercise="3.1"
 from course_lib.loader.languages import split_definitions
@@ -150,62 +141,58 @@ lab.check("3.1", split_definitions)
 lab.hint("3.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The dict maps the start of each piece to its name, in order. A definition at offset 0 replaces the empty name. Each piece ends where
-# the next one begins, so no text is lost.
+# The mistake to remember: to look only at the one line above. A definition often has a comment *and* decorators, so go up until a line
+# does not belong. The dict maps the start of each piece to its name. Each piece ends where the next one begins, so no text is lost.
 
 # %%
 from course_lib.loader.languages import LANGUAGES, parse_source
 
 split_definitions = lab.use("split_definitions")
 split_at = {}
-for path, language in {"operator/explain.go": "go", "scripts/backup.sh": "shell"}.items():
-    split_at[path] = [name for name, _ in split_definitions(files[path], LANGUAGES[language].starts)]
-    print(path, "split at:", split_at[path])
-
-pieces = split_definitions(drift, LANGUAGES["python"].starts)
-lab.show.pieces(drift, [span for _, span in pieces], [name or "before the first" for name, _ in pieces], mark="cries wolf")
+for name in ("operator/explain.go", "scripts/backup.sh"):
+    split_at[name] = [one for one, _ in split_definitions(files[name], LANGUAGES[language_of(name)].starts)]
+    print(name, "split at:", *split_at[name][1:])
 
 # %% tags=["claim"]
 in_go, in_shell = split_at.values()
-assert {"fake", "Fake"} <= {*in_go} and "pretend" in in_shell, "the definitions fake, Fake and pretend do not exist"
-assert len({"fake", "Fake", "pretend"} & {*in_go}) == 2, "two are in a raw string of the Go file"
+assert {"fake", "Fake"} <= {*in_go} and "pretend" in in_shell, "three of these definitions do not exist"
 
 # %% [markdown]
-# `drift.py` is split well. But the definitions `fake`, `Fake` and `pretend` do not exist: two are in a
-# [raw string](../labs/GLOSSARY.md#raw-string) of the Go file, and one is in a [heredoc](../labs/GLOSSARY.md#heredoc), a text over
+# The same function splits Go and shell. But three of these definitions do not exist: `fake` and `Fake` are in a
+# [raw string](../labs/GLOSSARY.md#raw-string) of the Go file, and `pretend` is in a [heredoc](../labs/GLOSSARY.md#heredoc), a text over
 # several lines in the shell script. Only a parser for the language can tell this.
-#
+
+# %% [markdown]
 # ## Ask a parser
 #
-# Python's `ast` reads only Python, and only files that are valid for the installed Python version. [tree-sitter](https://tree-sitter.github.io)
-# has a grammar for nearly every language. It returns a [syntax tree](../labs/GLOSSARY.md#syntax-tree) for any text: the part that
-# breaks the grammar becomes a node called `ERROR`, and the other parts become normal nodes.
+# [tree-sitter](https://tree-sitter.github.io) has grammars for most languages in use. It returns a
+# [syntax tree](../labs/GLOSSARY.md#syntax-tree) for any text: what breaks the grammar becomes a node called `ERROR`, and the rest becomes
+# normal nodes.
 #
-# > **Predict.** Which nodes does `tiny` have at its left margin? Which nodes does a file have if a bracket in it is never closed?
+# > **Predict.** Which nodes does `tiny` have at its left margin? Which does a file have if a bracket in it is never closed?
 
-# %% tags=["nbval-check-output"]
-for source in (tiny, "def a():\n    return (\n\ndef b():\n    pass\n"):
-    root = parse_source(source, "python")
-    for node in root.named_children:
-        print(f"{node.start_point.row + 1:2}-{node.end_point.row + 1:<2} {node.type:22} {node.has_error}")
-    print("broken" if root.has_error else "valid")
+# %%
+rows = []
+for name, source in {"tiny": tiny, "broken": "def a():\n    return (\n\ndef b():\n    pass\n"}.items():
+    for node in parse_source(source, "python").named_children:
+        rows.append((name, node.start_point.row + 1, node.end_point.row + 1, node.type, node.has_error))
+nodes = pd.DataFrame(rows, columns=["file", "from line", "to line", "type", "contains an ERROR"])
+nodes
+
+# %% tags=["claim"]
+in_tiny, in_broken = nodes[nodes.file == "tiny"], nodes[nodes.file == "broken"]
+assert in_tiny["from line"].to_list() == [1, 3, 8, 9], "The string is part of one node, and decorator and function are another"
+assert in_broken["contains an ERROR"].to_list() == [True, False], "In the broken file, b is still found: the ERROR node is inside a"
 
 # %% [markdown]
-# The string is one node. The decorator and its function are together in one node. In the broken file, `b` is still found.
-# The `ERROR` node is inside `a`; the last column says whether a node contains one.
+# The string is part of one node, and decorator and function are another. In the broken file, `b` is still found: the `ERROR` node is
+# inside `a`.
+
+# %% [markdown]
+# ## Exercise 3.2: find the definitions
 #
-# ## Exercise 3.2 · find the definitions
-#
-# A definition can also be inside an `if`, a `try` or a loop. A node is a definition if its `type` is one of `types`;
-# `LANGUAGES["python"].definitions` has the types for Python. `node.named_children` are the nodes directly below a node, in order.
-# Return the outermost definitions only, so do not search inside a definition. A tree can have thousands of levels, and
-# Python limits recursion: use a loop instead.
-#
-# ```
-# root = parse_source("if x:\n    def turn(): pass\nclass Mill:\n    def grind(self): pass\n", "python")
-# find_definitions(root, LANGUAGES["python"].definitions)
-#   →  [the function_definition of turn, the class_definition of Mill]    without grind, which is inside Mill
-# ```
+# You decide which nodes are pieces. A definition can also be inside an `if`, a `try` or a loop. `node.named_children` is the list of
+# the nodes directly below a node. `LANGUAGES["python"].definitions` has the types for Python.
 
 # %% exercise="3.2"
 from course_lib.loader.languages import find_definitions
@@ -217,48 +204,39 @@ lab.check("3.2", find_definitions)
 lab.hint("3.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The list of waiting nodes replaces recursion, so Python's recursion limit does not matter. The children are added in reverse order, so
-# that `pop()` returns them in the order of the text.
+# The mistake to remember: a function that calls itself for each child. It is shorter, and fails on a file with thousands of
+# nested brackets. A list of waiting nodes has no such limit. The children are added in reverse order, so that `pop()` returns them in the
+# order of the text.
 
-# %% tags=["nbval-check-output"]
+# %%
 find_definitions = lab.use("find_definitions")
-for path, language in {"operator/explain.go": "go", "scripts/backup.sh": "shell", "heron/scaffold.py": "python"}.items():
-    found = find_definitions(parse_source(files[path], language), LANGUAGES[language].definitions)
-    print(path, [node.text.decode().splitlines()[0] for node in found])
+counts = {}
+for name in ("operator/explain.go", "scripts/backup.sh", "heron/scaffold.py"):
+    language = LANGUAGES[language_of(name)]
+    by_tree = find_definitions(parse_source(files[name], language_of(name)), language.definitions)
+    counts[name] = len(findall(language.starts, files[name], MULTILINE)), len(by_tree)
+counts = pd.DataFrame(counts, index=["lines that match the rule", "definitions in the tree"]).T
+counts
+
+# %% tags=["claim"]
+assert (counts.iloc[:, 0] > counts.iloc[:, 1]).all() and counts.iloc[2, 0] > 2 * counts.iloc[2, 1], "most lines that match are text"
 
 # %% [markdown]
-# No definition is found inside a string or a heredoc any more.
+# The tree has only the real definitions. In `scaffold.py`, which writes code from templates, most lines that match are text.
 #
 # ## Too large, and without context
 #
-# A definition can have any length, but MiniLM reads only 256 [word pieces](../labs/GLOSSARY.md#word-piece) and
-# [ignores the rest](../labs/GLOSSARY.md#truncation). Our limit is 512 characters: a word piece usually has
-# several characters, so 512 characters of code are fewer than 256 word pieces in nearly every case.
+# MiniLM reads only 256 [word pieces](../labs/GLOSSARY.md#word-piece) and [ignores the rest](../labs/GLOSSARY.md#truncation). 512
+# characters of code are fewer in nearly every case, so this is our limit. A larger class is cut at its methods, a larger method at
+# blank lines. Then a part can begin with `return [forecast for part in parts …]`. From which class is it?
 #
-# > **Predict.** What share of your pieces is larger than 512 characters?
-
-# %% tags=["nbval-check-output"]
-from course_lib.loader.languages import language_of
-
-every = [(name, split_definitions(text, LANGUAGES[language_of(name)].starts)) for name, text in files.items()]
-sizes = [len(span.text) for _, pieces in every for _, span in pieces]
-larger = sum(size > 512 for size in sizes)
-print(f"{larger} of {len(sizes)} are larger: {larger / len(sizes):.0%}; the largest has {max(sizes):,} characters")
+# A [header](../labs/GLOSSARY.md#header) above the part says so. It holds *signatures*, the lines that introduce the class and the
+# method. Both are embedded together, so together they must fit.
 
 # %% [markdown]
-# So we must also cut a large class at its methods, and a large method at its blank lines. Then a part can begin with a line such as
-# `return [forecast for part in parts …]`. Which method is it from, and which class? The part does not say, so neither a reader nor the
-# model can know.
+# ## Exercise 3.3: choose the header
 #
-# The solution is a *header* above the part. It holds *signatures*: the lines that introduce the class and the method from which the
-# part was cut. The header is embedded together with the part, so both together must fit into 512 characters.
-#
-# ## Exercise 3.3 · choose the header
-#
-# `signatures` lists the outermost signature first: for example that of the class, then that of the method in it. There can also be fewer or
-# more than two. A signature may have several lines. If all of them together do not fit, take the innermost one alone, because it says most
-# about the part. If that one is too long, take only its first line, which has the name. Never cut inside a line; line ends count as
-# characters.
+# You decide what a header keeps when there is little room. It has whole lines only: half a line could show a wrong name.
 #
 # ```
 # signatures = ["class Mill:\n", "    def grind(\n        self, corn\n    ):\n"]
@@ -278,208 +256,212 @@ lab.check("3.3", choose_header)
 lab.hint("3.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The tuple holds the candidates from the longest to the shortest, and the function returns the first one that fits. A header has whole
-# lines or is empty, because half a line could show a name that does not exist.
-
-# %% tags=["nbval-check-output"]
-choose_header = lab.use("choose_header")
-in_scorer = ["class Scorer:\n", "    async def _score_batch(self, batch: list[int], hours: int) -> list[Forecast]:\n"]
-for room in (224, 90, 60):  # where split_code cuts a method, a header gets 224 at most
-    print(f"{room:3} characters:", repr(choose_header(in_scorer, room)))
+# The mistake to remember: to shorten the joined signatures from the end, or to keep the first of them. Then only the class is left, and all
+# parts of its methods have the same header. The innermost signature says most about the part.
 
 # %% [markdown]
-# The course's `split_code` uses your three functions. A definition that fits into the limit stays whole, and so do the comments above
-# it if both together fit. Inside a definition that does not fit, `split_code` calls `find_definitions` again: so a class is cut at its
-# methods. A definition without other definitions in it is cut as in lab 01, with overlap: at blank lines, otherwise at line ends or
-# words. Each part gets the header that `choose_header` returns. If a file breaks the grammar, or its language has no grammar,
-# `split_code` first calls `split_definitions` and then splits each piece separately. Otherwise one mistake could hide the definitions
-# after it: the `ERROR` node of a bracket that is never closed can reach to the end of the file.
+# These are signatures from Heron's code. Move the control.
 #
-# > **Predict.** In Heron's `scoring.py` the method `_score_batch` is cut into several parts. Which header does the part that
-# > begins at line 67 have?
+# > **Predict.** Of the three headers, which show a class if there is room for 100 characters?
 
-# %% tags=["nbval-check-output"]
-from course_lib.loader import split_code
-
-for span in split_code(files["heron/scoring.py"], "python"):
-    header = " ".join(span.header.split())
-    print(f"{span.line_start:2}-{span.line_end:2}  {span.kind:8} {span.name:12} {header}")
-
-# %% [markdown]
-# The header of the part at line 67 has two signatures: the one of the class and the one of the method itself.
-#
-# How do the splitters compare on code that was not written for this course? Python's standard library and the `kfp` package are
-# installed on your machine. We take every fifth file, and in it all definitions of at most 512 characters, also methods and inner
-# functions. The splitter `by lines` calls `split_definitions`, and lab 01's splitter for each piece that is still too large.
-#
-# > **Predict.** All four splitters have the same limit. What share of the definitions does each keep whole?
 
 # %%
-from course_lib.teaching.lab.code_files import kept_whole, real_sources
+def lines(name, first, last):
+    return "".join(files[name].splitlines(keepends=True)[first - 1 : last])
 
 
+signatures = {
+    "_score_batch": [lines("heron/scoring.py", 38, 38), lines("heron/scoring.py", 62, 62)],
+    "_request": [lines("heron/client.py", 48, 48), lines("heron/client.py", 85, 87)],
+    "inspect": [lines("heron/drift.py", 71, 77)],
+}
+
+
+# %%
+choose_header = lab.use("choose_header")
+
+
+def headers(room=100):
+    for name, given in signatures.items():
+        header = choose_header(given, room)
+        print(f"--- {name}: {len(header)} characters, {512 - len(header)} are left for the part\n{header}")
+
+
+lab.interact(headers, room=(0, 240, 10))
+
+# %% tags=["claim"]
+at_100 = [choose_header(given, 100) for given in signatures.values()]
+assert ["class" in header for header in at_100] == [True, False, False], "Only the first one shows its class"
+assert at_100[1:] == ["    def _request(\n", "def inspect(\n"], "the others have room for one line"
+
+# %% [markdown]
+# Only the first one shows its class; the others have room for one line. A long header says more, but leaves less for the part, so there
+# are more parts. `split_code` gives a header up to 224 of the 512 characters.
+#
+# ## The whole splitter
+#
+# `split_code` calls these three functions. A definition that fits stays whole, with the comments above it if they fit, too. Inside a
+# larger one, it looks for definitions again; if there are none, it cuts as in lab 01. If a file breaks the grammar, it first calls
+# `split_definitions` and then splits each piece separately: an `ERROR` node can reach to the end of the file.
+#
+# > **Predict.** Heron's method `_score_batch` is cut into parts. What is the header of the part at line 67?
+
+# %%
+scoring = pd.DataFrame(split_code(files["heron/scoring.py"], "python"))
+cut_short = [[line.split("(")[0].strip() for line in header.splitlines() if line.strip()] for header in scoring.header]
+scoring[["line_start", "line_end", "kind", "name"]].assign(header=cut_short)
+
+# %% tags=["claim"]
+assert dict(zip(scoring.line_start, cut_short, strict=True))[67] == ["class Scorer:", "async def _score_batch"], (
+    "It has two signatures, here cut short: the class and the method"
+)
+
+# %% [markdown]
+# It has two signatures, here cut short: the class and the method.
+
+# %% [markdown]
+# ## In the field
+#
+# [LangChain's text splitters](https://docs.langchain.com/oss/python/integrations/splitters) use lab 01's algorithm with other
+# separators: for Python `"\nclass "`, `"\ndef "`, `"\n\tdef "`, then blank lines. `by lines` is your `split_definitions`, with lab
+# 01's splitter for each piece that is still too large.
+#
+# We compare them on code that was not written for this course, from Python's standard library and the `kfp` package. We count the
+# definitions of at most 512 characters, methods and inner functions too.
+#
+# > **Predict.** What share does each splitter keep whole? Which one is LangChain most similar to?
+
+
+# %%
 def by_lines(text, language):
     for _, piece in split_definitions(text, LANGUAGES[language].starts):
         for part in split_text(piece.text, 512, 64):
             yield Span(piece.start + part.start, piece.start + part.end, part.text)
 
 
-sources = real_sources()
 splitters = {"every 512": fixed_cuts, "recursive": recursive, "by lines": by_lines, "split_code": split_code}
-shares = {name: kept_whole(split, sources) for name, split in splitters.items()}  # takes 10 to 20 seconds
-for name, (whole, at_margin) in shares.items():
-    print(f"{name:10}  {whole:5.1f} % of all definitions, {at_margin:5.1f} % of those at the left margin")
-lab.show.bars({name: whole for name, (whole, _) in shares.items()}, "Definitions kept whole", "%")
-
-# %% tags=["claim"]
-fixed, blank_lines, parser = (shares[name][0] for name in ("every 512", "recursive", "split_code"))
-everywhere, margin = shares["by lines"]
-assert margin > 98, "A regular expression keeps nearly every definition at the left margin whole"
-assert 100 - everywhere > 5 * (100 - margin), "Most definitions that it tears are inside large classes and functions"
-assert parser > 99, "with the parser, those stay whole, too"
-assert blank_lines - fixed > (parser - fixed) / 2, "The recursive splitter, which has no rule for Python, is also much better than fixed cuts"
-
-# %% [markdown]
-# A regular expression keeps nearly every definition at the left margin whole. Most definitions that it tears are inside large classes and
-# functions; with the parser, those stay whole, too. The recursive splitter, which has no rule for Python, is also much better than fixed cuts.
-
-# %% [markdown]
-# ## In the field
-#
-# [LangChain's text splitters](https://docs.langchain.com/oss/python/integrations/splitters) have a list of separators for each of
-# about twenty languages: for Python `"\nclass "`, `"\ndef "`, `"\n\tdef "`, and then blank lines. The algorithm is that of lab 01 with
-# other separators, so it is fast and needs no grammar.
-#
-# > **Predict.** Which of the four splitters above will give the most similar result?
+field = dict(splitters)
 
 # %%
 try:
-    from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
 except ImportError:
     print("not installed: pip install langchain-text-splitters, then run this cell again")
 else:
 
     def by_langchain(text, language):
-        splitter = RecursiveCharacterTextSplitter.from_language(
-            Language(language), chunk_size=512, chunk_overlap=64, add_start_index=True
-        )
-        for found in splitter.create_documents([text]):
+        made = RecursiveCharacterTextSplitter.from_language(language, chunk_size=512, chunk_overlap=64, add_start_index=True)
+        for found in made.create_documents([text]):
             start = found.metadata["start_index"]
             yield Span(start, start + len(found.page_content), found.page_content)
 
-    whole, at_margin = kept_whole(by_langchain, sources)
-    print(f"LangChain   {whole:5.1f} % of all definitions, {at_margin:5.1f} % of those at the left margin")
-    last_lines = [span.text.splitlines()[-1] for span in by_langchain(drift, "python")]
-    print([line for line in last_lines if line[0] in "@#"])
+    field["LangChain"] = by_langchain
+
+# %%
+from course_lib.teaching.lab.code_files import kept_whole, real_sources
+
+sources = real_sources()
+kept = {name: kept_whole(split, sources) for name, split in field.items()}  # takes 10 to 20 seconds
+kept = pd.DataFrame(kept, index=["all definitions", "at the left margin"]).T
+axes = kept[::-1].plot.barh(xlabel="kept whole, % of the definitions")
+told = "; ".join(f"{name}: {row.iloc[0]:.0f} and {row.iloc[1]:.0f}" for name, row in kept.iterrows())
+lab.alt(axes, f"Definitions kept whole in per cent, of all and of those at the left margin. {told}.")
 
 # %% tags=["claim"]
-assert min(shares, key=lambda name: abs(shares[name][0] - whole)) == "by lines", "Its result is close to that of by lines"
-assert sum(line.startswith("@dataclass") for line in last_lines) == 2, "Two of its pieces of drift.py end with a decorator that belongs to the next piece"
+of_all, margin = kept["all definitions"], kept["at the left margin"]
+assert margin["by lines"] > 98 and of_all["by lines"] < 95, "A regular expression keeps nearly every definition at the left margin whole"
+assert of_all["split_code"] > 99, "with the tree, those stay whole, too"
+assert of_all["recursive"] - of_all["every 512"] > (of_all["split_code"] - of_all["every 512"]) / 2, (
+    "Blank lines alone do more than half of the work"
+)
+if "LangChain" in field:
+    assert (of_all.drop("LangChain") - of_all["LangChain"]).abs().idxmin() == "by lines", "LangChain is close to by lines"
 
 # %% [markdown]
-# Its result is close to that of `by lines`, with one line of code. Use it if you index many languages and do not want a parser. Its pieces
-# have no names, kinds or headers. Two of its pieces of `drift.py` end with a decorator that belongs to the next piece, because it cuts
-# directly before `class`.
-#
-# [Chonkie](https://docs.chonkie.ai)'s `CodeChunker` uses a syntax tree, as you did in 3.2. It joins neighbouring nodes until a chunk
-# is full, and its chunks have no headers. On its first call it downloads a grammar, so it is **not run here**:
-#
-# ```python
-# from chonkie import CodeChunker  # pip install "chonkie[code]"
-#
-# chunker = CodeChunker(tokenizer="character", chunk_size=512, language="python")
-# for chunk in chunker.chunk(drift):
-#     print(chunk.start_index, chunk.end_index, chunk.text)
-# ```
+# A regular expression keeps nearly every definition at the left margin whole, and tears some inside classes; with the tree, those stay
+# whole, too. Blank lines alone do more than half of the work. LangChain is close to `by lines`, with one line of code: take it for many
+# languages without a parser. Its pieces have no names, kinds or headers.
 
 # %% [markdown]
 # ## Break it
 #
 # This file has a decorator of three lines, and its last function is not finished.
 #
-# > **Predict.** In which piece does your `split_definitions` put the decorator? What does Python's own parser say about the file?
+# > **Predict.** In which piece does your `split_definitions` put the decorator? What does `ast` say about the file?
 
 # %% tags=["nbval-check-output"]
 draft = "@task(\n    retries=3,\n)\ndef train(rows):\n    return rows\n\n\ndef evaluate(\n"
-pieces = split_definitions(draft, LANGUAGES["python"].starts)
-print("by lines  ", [(name, span.text.splitlines()[0]) for name, span in pieces])
-print("split_code", [(span.name, span.text.splitlines()[0]) for span in split_code(draft, "python")])
+for name, piece in split_definitions(draft, LANGUAGES["python"].starts):
+    print(f"by lines    {name!r}: {piece.text!r}")
+for span in split_code(draft, "python"):
+    print(f"split_code  {span.name!r}: {span.text!r}")
 try:
     definitions(draft)
 except SyntaxError as error:
     print("ast        ", error.msg)
 
 # %% [markdown]
-# The line above `def train` is `)`, which does not begin with one of `ABOVE`. So `split_definitions` leaves the decorator in the piece
-# before. `split_code` does the same here: the last line breaks the grammar, so `split_code` calls `split_definitions`. `ast` cannot read
-# an unfinished file at all.
+# In the piece before: the line above `def train` is `)`, which does not begin with one of `ABOVE`. `split_code` does the same here,
+# because the last line breaks the grammar. `ast` cannot read an unfinished file at all.
 
 # %% [markdown]
 # ## Measure
 #
-# Now we ask the first question again, and all labelled questions about Heron. The search and the limit of 512 characters are always the
-# same; only the splitter differs. [Recall@5](../labs/GLOSSARY.md#recallk) and [MRR](../labs/GLOSSARY.md#mrr) are measured as in lab 01.
+# We ask all labelled questions about Heron; only the splitter differs. [Recall@5](../labs/GLOSSARY.md#recallk) is the share with an
+# answer among the first five results, and [MRR](../labs/GLOSSARY.md#mrr) is higher if it is further up. The questions are the same, so
+# we compare question by question. If the [interval](../labs/GLOSSARY.md#confidence-interval) (lab 16) of the mean difference contains
+# 0, the questions do not decide.
 #
-# > **Predict.** How much better is the best splitter than cuts every 512 characters? How much do the other three differ?
+# > **Predict.** Which splitters are better than cuts every 512 characters, with the whole interval above 0?
 
 # %%
-from IPython.display import display
+results = {name: lab.measure_retrieval(search_over(files, split, lab.encode)) for name, split in splitters.items()}
+hits = {name: [one not in result.missed for one in lab.questions()] for name, result in results.items()}
 
-print(f"{len(lab.questions())} questions: each adds at most {1 / len(lab.questions()):.3f} to the recall\n")
-print("cuts        recall@5   MRR")
-recall = {}
-for name, split in splitters.items():
-    search = search_over(files, split, lab.encode)
-    measured = lab.measure_retrieval(search)
-    recall[name] = measured.recall
-    print(f"{name:10}  {measured.recall:8.2f}  {measured.mrr:4.2f}")
+# %%
+from course_lib.evaluation.statistics import paired_interval
 
-holds = [answer in found.content for found in search(question)]
-print("\nholds the whole answer:", holds)
-display(lab.show.ranking(search(question), question, most=230, mark="cries wolf"))  # the pieces of split_code
-lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: split at definitions, parts under their signatures")
+measured = pd.DataFrame({name: (result.recall, result.mrr) for name, result in results.items()}, index=["recall@5", "MRR"]).T
+gain = {name: paired_interval(hits["every 512"], hits[name]) for name in splitters if name != "every 512"}
+measured["recall gained on every 512"] = pd.Series({name: str(interval) for name, interval in gain.items()})
+measured.round(2).fillna("")
 
 # %% tags=["claim"]
-assert holds[0], "The first question now has its answer, in the first result"
-fixed, *others = recall.values()
-assert fixed < min(others), "All three other splitters find more than the fixed cuts"
-assert max(others) - min(others) < 6 / len(lab.questions()), "they differ by only a few questions, which is too little to choose one of them"
+assert gain["split_code"].low > 0 and gain["recursive"].low < 0 and gain["by lines"].low < 0, "Only split_code"
+between = paired_interval(hits["recursive"], hits["split_code"])
+assert between.low < 0 < between.high, "Between recursive and split_code these questions do not decide"
 
 # %% [markdown]
-# The first question now has its answer, in the first result. All three other splitters find more than the fixed cuts. Among themselves,
-# they differ by only a few questions, which is too little to choose one of them. In code with a blank line between its parts, blank lines
-# are good places to cut. But the pieces of `split_code` also have names, lines and kinds, which you can show, filter by and cite.
+# Only `split_code`. Between `recursive` and `split_code` these questions do not decide. But the pieces of `split_code` also have names,
+# lines and kinds, which you can show, filter by and cite.
 
 # %% [markdown]
 # ## Recap
 #
-# - A regular expression finds lines that look like definitions; a syntax tree finds the real ones. Use the regular expression where there is no tree.
-# - A piece includes the decorators of its definition, and the comments above it if they fit.
+# - A regular expression finds lines that look like definitions; a syntax tree finds the real ones.
+# - A piece includes the comments and decorators directly above its definition.
 # - A part of a large definition gets a header: the signatures of its class and method, as many as fit.
 #
 # ## Three questions to test yourself
 #
-# 1. A language has a row in `LANGUAGES`, but no grammar. What does `split_code` do with a file in this language, and what can go wrong?
+# 1. A language has a row in `LANGUAGES`, but no grammar. What can go wrong with a file in this language?
 # 2. Why does `find_definitions` not search inside a definition that it has found?
 # 3. What would happen if the header did not count towards the limit of 512 characters?
 #
 # <details><summary>Answers</summary>
 #
-# 1. It cuts at the lines that look like definitions, and cuts pieces that are too large at blank lines. If a line in a string looks like
-#    a definition, `split_code` cuts there, too. No text is lost, but one piece begins in the middle of the string. Without a tree,
-#    the pieces also lack the kind and name of their definition: each is a `block`, named after its first line.
-# 2. Otherwise a method would be in two pieces: in its own piece and in the piece of its class. `split_code` searches inside a
-#    definition only if the definition does not fit, and then cuts it there.
-# 3. Header and part together could be longer than the text that the model reads. The model ignores the rest without an error, so a search
-#    could not find the end of the part.
+# 1. If a line in a string looks like a definition, `split_code` cuts there. No text is lost, but a piece begins inside the string.
+# 2. Otherwise a method would be in two pieces: its own and that of its class.
+# 3. The model would ignore the end of some parts, without an error, and a search could not find it.
 #
 # </details>
 
 # %% [markdown]
-# ## Stretch, and what comes next
+# ## Stretch
 #
-# A popular method is to put kind and name above every piece before it is embedded. Write a splitter that does this with the spans of
-# `split_code`: `dataclasses.replace(span, header=…)` makes the new spans, and `search_over` embeds the header. Measure it. By how many
-# questions do the results differ?
+# 1. Put kind and name above *every* piece: `dataclasses.replace(span, header=…)` makes the new spans of `split_code`, and
+#    `search_over` embeds the header. Does the interval contain 0?
+# 2. Which of LangChain's pieces of `drift.py` end with a decorator that belongs to the next piece? Why?
+# 3. How many of your pieces are larger than 512 characters? How large is the largest?
 #
-# Next is [lab 04](../labs/04_chunk_contract.ipynb). It shows the record format of these pieces, and how to find out which pieces have changed.
+# **Next.** [Lab 04](../labs/04_chunk_contract.ipynb) shows the record format of these pieces, and how to find out which pieces have changed.

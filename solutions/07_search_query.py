@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 07 · The search query
 #
-# You will write the SQL that the rest of the course searches with. It still finds the nearest rows when a filter removes nearly all rows.
+# You will write the SQL that the course searches with. It finds the nearest rows even when a filter removes nearly all.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -55,15 +55,16 @@ sections = """
 # %%
 conn.execute("SET hnsw.iterative_scan = off; SET hnsw.ef_search = 40")  # pgvector's defaults
 counts = pd.Series([conn.execute(sections, {"query": query}).rowcount for query in queries])
+print(few := (counts < 5).sum(), "of", len(counts), "questions got fewer than five")
 axes = counts.value_counts().reindex(range(6), fill_value=0).plot.bar(rot=0, xlabel="rows found, of five", ylabel="questions")
-lab.alt(axes, "How many rows the questions got. Most got five; many got fewer, some only one or two.")
+lab.alt(axes, f"How many rows the questions got: {len(counts) - few} got five, {few} got fewer, and the fewest rows are {counts.min()}.")
 
 # %% tags=["claim"]
 sized = "SELECT kind, count(*), count(*) FILTER (WHERE namespace = 'archive') FROM document_chunks GROUP BY 1"
 sizes = {kind: (count, old) for kind, count, old in conn.execute(sized)}
 assert sizes["doc-section"][0] > 1000, "More than a thousand rows are sections"
 assert sizes["doc-section"][1] == 12 and sizes["comment"][1] > sizes["comment"][0] / 2, "more than half of the comments, and twelve sections"
-assert 5 < (counts < 5).sum() < len(counts) / 2, "some lists are just shorter"
+assert 5 < few < len(counts) / 2, "some lists are just shorter"
 
 # %% [markdown]
 # There is no error and no warning: some lists are just shorter. An [HNSW](../labs/GLOSSARY.md#hnsw) index is a graph. A search walks towards
@@ -82,8 +83,8 @@ assert 5 < (counts < 5).sum() < len(counts) / 2, "some lists are just shorter"
 #
 # ![Rows from the nearest to the farthest, marked where they pass. An index that gives 8 leaves 2 of 5 results; an iterative scan finds 5 after 19 rows.](../labs/figures/filter_starves.svg)
 #
-# Two come back. An [iterative scan](../labs/GLOSSARY.md#iterative-scan) continues until five have passed, here after 19 rows. You will need it
-# soon. First comes the query itself.
+# Two come back. An [iterative scan](../labs/GLOSSARY.md#iterative-scan) continues until five have passed, here after 19 rows. First comes the
+# query itself.
 
 # %% [markdown]
 # ## What PostgreSQL does with a query
@@ -145,7 +146,8 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 # The value closed the string, and the rest was read as SQL.
 #
 # In a [parameterised query](../labs/GLOSSARY.md#parameterised-query), values are sent beside the statement and are never read as SQL. One
-# statement serves all filters. A filter that nobody asked for is `None`, in SQL NULL; `::text` says which type it has:
+# statement is enough for all searches. If a search does not use a filter, its value is `None`, which is NULL in SQL. NULL has no type of its
+# own, so `::text` names one:
 #
 # ```sql
 # (%(kind)s::text IS NULL OR kind = %(kind)s)
@@ -154,17 +156,19 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 #
 # ## Exercise 7.1: the statement
 #
-# The order is not a value and cannot be a placeholder. So your text has one gap: `NEAREST.format(distance=BY_VECTOR)` fills it with
-# `embedding <=> %(query)s`, the order of the index. Later we fill in another one. Never fill a gap with text from outside.
+# A placeholder stands for a value. The order of the rows is an expression, so it needs something else: your text has one gap, `{distance}`.
+# `NEAREST.format(distance=BY_VECTOR)` fills it with `embedding <=> %(query)s`, the order of the index. Later we fill in another order. Never
+# fill a gap with text from outside.
 #
-# The columns of the result are given. Complete the statement:
+# The columns of the result are given, and four of the seven filters. Complete the statement:
 #
 # - the similarity to `%(query)s`, as `similarity_score`, whatever the order is; from the table `document_chunks`
-# - seven filters: `partition` (a list), `kind`, `repo_slug`, `branch`, `namespace`, `document_name`, `tenant_id`
+# - three filters: `partition` (a list), `kind` and `namespace`
 # - first by `{distance}`; rows of equal distance by document name, then by chunk index; `%(top_k)s` rows
 
 # %% exercise="7.1"
 # Given up to: kind, name, namespace, citation_url, metadata, tenant_id,
+# Given lines: \((repo_slug|branch|document_name|tenant_id)\)s::text
 from course_lib.retriever.statements import NEAREST
 
 # %%
@@ -211,7 +215,7 @@ assert leaked == 0, "never read as SQL"
 
 # %% [markdown]
 # Two are in the first plan. A condition whose value is NULL is not in the plan: PostgreSQL knew the values when it made the plan, and dropped
-# what is always true. So one text costs no more than a statement made for each search.
+# what is always true.
 
 # %% [markdown]
 # ## Planned for which values?
@@ -232,22 +236,21 @@ with lab.connect(autocommit=True) as fresh:
     repos = ["documents", *["handbook"] * 10, "documents"]
     rows = [fresh.execute(short, asked(queries[26], repo=repo), prepare=True).rowcount for repo in repos]
     plans = fresh.execute("SELECT custom_plans, generic_plans FROM pg_prepared_statements").fetchone()
-print("rows:", *rows)
-print("planned for its values: {}, for any value: {}".format(*plans))
+print("rows: {} · planned for its values: {}, for any value: {}".format(rows, *plans))
 
 # %% tags=["claim"]
 assert rows[0] == 5 and rows[-1] < 5, "the last search did not get its five"
 assert plans[1] > 0, "one plan for all values"
 
 # %% [markdown]
-# After five runs PostgreSQL considers a generic plan: one plan for all values. It takes it if it does not look dearer than the plans before it. This
-# one assumes an average repository and walks the graph, but only one row in a hundred is from our documents: the last search did not get its
-# five. With `prepare=False` it cannot happen: PostgreSQL plans each search for its own values.
+# After five runs PostgreSQL considers a generic plan: one plan for all values. It uses this plan if the estimated cost is not higher than the
+# average of the earlier plans, planning included. The generic plan here assumes an average repository and walks the graph. But only one row in
+# a hundred is from our documents, so the last search did not get its five. This cannot happen with `prepare=False`: PostgreSQL plans each
+# search for its own values.
 #
 # ## Exercise 7.2: a walk that continues
 #
-# pgvector continues a walk if `hnsw.iterative_scan` allows it. `strict_order` returns rows by distance; `relaxed_order` may swap some and is a
-# little faster. (IVFFlat has the second only.) A setting must not stay for the next user of a connection: `SET LOCAL …` inside
+# pgvector continues a walk if `hnsw.iterative_scan` allows it. `strict_order` returns rows by distance; `relaxed_order` may swap some. A setting must not stay for the next user of a connection: `SET LOCAL …` inside
 # `with conn.transaction():` ends with the transaction.
 
 # %% exercise="7.2"
@@ -323,22 +326,25 @@ both = ways.xs("find_nearest", level=1)
 old = ways.loc["archived sections"]
 assert old.rows["walk"] < 1 and (both.rows == 5).all(), "Now there are five rows for each filter"
 assert ways.recall["sections", "walk"] + 0.01 < both.recall["sections"] < 1, "for the sections, a few of them are not the true ones"
-assert old.pages["find_nearest"] > 100 * old.pages["exact"], "hundreds of times as many pages"
+assert 500 < old.pages["find_nearest"] / old.pages["exact"] < 2000, "about a thousand times as many pages"
+assert 1 < ways.pages["sections", "exact"] / both.pages["sections"] < 1.6, "For all sections the exact scan visits a few more pages"
 assert 300 < old["expected to pass"]["find_nearest"] < 1500, "It expected hundreds of archived sections to pass"
 assert old["expected to pass"]["with statistics"] < 50 and old.pages["with statistics"] < 100, "it fetches the twelve rows by the B-trees"
 
 # %% [markdown]
 # Now there are five rows for each filter. Counting them proves little: for the sections, a few of them are not the true ones, because an index is
-# approximate. A larger `ef_search` finds more.
+# approximate. A larger `ef_search` finds more. For all sections the exact scan visits a few more pages than the walk, and it is right: a table
+# as small as this one hardly needs an index.
 #
-# For the archived sections the walk visits hundreds of times as many pages as the exact scan, which compares twelve rows. PostgreSQL chooses by its
+# For the archived sections the walk visits about a thousand times as many pages as the exact scan, which compares twelve rows. PostgreSQL chooses by its
 # [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass: it has statistics for each column alone, and
 # multiplied the two shares. But sections are rarely old, and comments often. `CREATE STATISTICS` has it count the combinations. With them, it fetches
-# the twelve rows by the B-trees. This is the best repair, for columns that you thought of, and while the statistics are new.
+# the twelve rows by the B-trees. This is the best repair, if you know the columns in advance, and keep the statistics up to date.
 #
 # Without them, a walk has a limit: 20,000 rows by default (`hnsw.max_scan_tuples`), or its memory (`hnsw.scan_mem_multiplier`). Then rows are
-# missing again, and there is no message. But your program can count: if fewer rows come than it asked for, it can look at all rows that pass. If
-# the walk starved, these are few.
+# missing again, and there is no message. But your program can count: if too few rows come, it can look at all rows that pass.
+# Often these are few. If many rows pass, but all are far from the query, this second search is slow: it reads all that pass. Give it a
+# `statement_timeout`.
 
 # %% [markdown]
 # ## A threshold, inside or outside
@@ -391,21 +397,21 @@ steps = [step / 20 for step in range(15)]
 kept = [np.mean([answered(one, scores, step) for one, scores in zip(questions, own, strict=True)]) for step in steps]
 shares = pd.DataFrame({"own, answer kept": kept, "unrelated, no result": [np.mean(highest < step) for step in steps]}, index=steps)
 axes = shares.plot(xlabel="threshold (cosine similarity)", ylabel="share of the questions", ylim=(0, 1.05))
-lab.alt(axes, "With a higher threshold, fewer questions keep their answer, and more unrelated questions get no result. The lines cross near 0.25.")
+lab.alt(axes, f"Kept falls from {kept[0]:.2f} to {kept[-1]:.2f}, no result rises to 1; they cross near {shares.min(axis=1).idxmax():.2f}.")
 
 # %% tags=["claim"]
-assert kept[14] < 0.05, "Here 0.7 removes nearly every answer"
+assert shares.iloc[-1, 1] == 1 and kept[14] < 0.05, "Here 0.7 removes nearly every answer"
 best = shares.min(axis=1).idxmax()
 assert shares.loc[best, "own, answer kept"] < kept[0] and shares.loc[best, "unrelated, no result"] < 1, "No value separates the two"
 
 # %% [markdown]
-# You will read the advice "take 0.7". Here 0.7 removes nearly every answer: each model has its own scale. No value separates the two. Where the
-# lines cross rests on eight unrelated questions, so it is a hint and no more. Choose a low value, with your own questions.
+# Some advise 0.7. Here 0.7 removes nearly every answer: each model has its own scale. No value separates the two, and eight
+# unrelated questions are few. Choose a low value, with your own questions.
 
 # %% [markdown]
 # ## Exercise 7.3: the nearest rows, whatever the filter removes
 #
-# Put it together: walk, look again where too few rows came, and apply the threshold last. What would happen if the threshold came first?
+# Put it together: walk, look again where too few rows came, and apply the threshold last.
 
 # %% exercise="7.3"
 from course_lib.retriever.query import search_filtered
@@ -435,16 +441,17 @@ for name, filters in FILTERS.items():
 proof = pd.DataFrame(proof).T[["rows", "recall"]]
 conn.execute("RESET hnsw.max_scan_tuples")
 axes = proof.recall.unstack().plot.bar(rot=0, xlabel="filter", ylabel="recall", ylim=(0, 1.3))
-lab.alt(axes, "Recall of three ways for two filters. search_filtered is at 1 for the archived sections, where the others find little.")
+lab.alt(axes, f"Recall of three ways for two filters: {proof.recall.round(2).to_dict()}")
 proof.round(2)
 
 # %% tags=["claim"]
-assert proof.recall["archived sections", "search_filtered"] == 1, "For the archived sections it is 1 now"
+assert proof.recall["archived sections", "search_filtered"] == 1, "For the archived sections recall is 1 now"
 assert proof.rows["archived sections", "find_nearest"] < 4, "rows are missing again, and there is no message"
-assert proof.recall["sections", "search_filtered"] == proof.recall["sections", "find_nearest"], "For the sections it is what the walk finds"
+assert proof.recall["sections", "search_filtered"] == proof.recall["sections", "find_nearest"], "For all sections it is still that of the walk"
 
 # %% [markdown]
-# For the archived sections it is 1 now: these rows are those of the exact scan. For the sections it is what the walk finds. In JupyterLab, move the controls: which setting helps which filter, and what does it cost?
+# For the archived sections recall is 1 now: these rows are those of the exact scan. For all sections it is still that of the walk, which found
+# five rows, so that there was no second search. In JupyterLab, move the controls: which setting helps which filter, and what does it cost?
 
 # %%
 def look(filter="sections", top_k=5, ef_search=40, iterative="off"):
@@ -458,8 +465,7 @@ lab.interact(look, filter=list(FILTERS), top_k=(1, 20, 1), ef_search=(10, 200, 1
 # %% [markdown]
 # ## Measure
 #
-# The library's `search` calls `search_filtered`. Around it, it refuses vectors that it cannot compare, sets `ef_search` by the size of the table, and
-# explains errors. We ask both about our own documents.
+# The library's `search` calls `search_filtered`. We ask both about our own documents.
 
 # %%
 from course_lib.retriever import search
@@ -472,10 +478,13 @@ print(f"recall@5: yours {mine.recall:.2f}, the library's {library.recall:.2f}, i
 lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, in a table of 12,000")
 
 # %% tags=["claim"]
-assert abs(mine.recall - in_memory) < 0.01, "The filter costs no quality"
+assert abs(mine.recall - in_memory) < 0.01, "The filter costs no quality here"
+plan = conn.execute(f"EXPLAIN {nearest}", asked(queries[0], repo="documents"), prepare=False).fetchall()
+assert "chunks_hnsw" not in str(plan), "PostgreSQL did not walk: it compared all of them"
 
 # %% [markdown]
-# The filter costs no quality: recall is that of a search in memory that knows nothing but our documents. What is still missing, the vectors miss.
+# The filter costs no quality here. Our chunks are so few that PostgreSQL did not walk: it compared all of them, as the search in memory does.
+# The answers that are still missing are too far from their questions, and no index changes that.
 #
 # ## Recap
 #
@@ -506,6 +515,4 @@ assert abs(mine.recall - in_memory) < 0.01, "The filter costs no quality"
 # Try a partial index: `CREATE INDEX … USING hnsw (…) WHERE kind = 'doc-section'`. Measure `walk` again. PostgreSQL
 # takes such a partial index only if it knows at planning time that the condition holds: one more reason for `prepare=False`.
 #
-# Next is [lab 08](../labs/08_words_and_meaning.ipynb), words and meaning: there, a search for words finds what vectors miss, and two rankings become one.
-#
-# ![Two rankings, by meaning and by words, and the fused one between them.](../labs/figures/rankings_fused.svg)
+# Next is [lab 08](../labs/08_words_and_meaning.ipynb): there, a search for words finds what vectors miss.

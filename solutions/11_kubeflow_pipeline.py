@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 11 · A pipeline
 #
-# You will turn a notebook's functions into steps that can run on any machine. One of these steps will be killed in the middle, and you
-# will lose nothing.
+# You will build the pipeline that fills the course's index, as [Kubeflow](../labs/GLOSSARY.md#pipeline) runs it. One of its steps will
+# be killed, and you will lose nothing.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | make a component of a function, and pass on files with counts · build a pipeline that runs steps in parallel, repeats failed steps and skips finished ones · read the compiler's output, and run it here or on a cluster | `pipeline/` | about {minutes} min | Python functions; lab 01 for chunks |
+# | write a component that may run twice · set retries, cache, memory and secrets of a step · connect steps to a pipeline, and read what the compiler makes of it | `pipeline/` | about {minutes} min | Python functions; lab 01 for chunks |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -20,736 +20,477 @@ lab = start("11", data_dir=data_dir, database_url=database_url, embedding_model=
 lab.show.pipeline("pipeline")
 
 # %% [markdown]
-# ## Two machines
+# ## A machine is taken away
 #
-# One day, a corpus is too large for your machine. You get a second machine, and each takes half of the files. The machines have the
-# numbers 0 and 1, and each takes the files for which `hash(name) % 2` is its number. Each half is called a
-# [shard](../labs/GLOSSARY.md#shard). Here, two processes play the two machines, and the corpus is every file below `data/` that ends in
-# `.md`, `.yaml`, `.py`, `.go` or `.sh`.
-#
-# > **Predict.** How many files are taken by neither machine? How many are taken by both?
+# This is what you will build. A solid arrow is a file that one step hands to another. A dashed arrow is a small value. `report`
+# runs at the end, whatever happened before.
 
 # %%
-import subprocess
-import sys
+import yaml
 
-from course_lib.loader import read_documents
-from course_lib.settings import project_root
+from course_lib.pipeline.compiling import compile_pipeline
 
-corpus = read_documents(project_root() / "data", (".md", ".yaml", ".py", ".go", ".sh"))
-names = [document.name for document in corpus]
-program = "import sys; print(*[name for name in sys.argv[2:] if hash(name) % 2 == int(sys.argv[1])], sep='\\n')"
+lab.show.dag(next(yaml.safe_load_all(compile_pipeline("docs_pipeline"))))
+
+# %% [markdown]
+# The documents are split into two parts, which are called [shards](../labs/GLOSSARY.md#shard). On a cluster, each step is a
+# [container](../labs/GLOSSARY.md#container) of its own, perhaps on another machine. `run_locally` calls `kfp.local`: each step is a process on
+# this machine.
+#
+# A cloud provider may take a cheap machine away at any moment. Here, `kill_one` kills the first process that stores a shard.
+#
+# > **Predict.** What becomes of the other shard, and of the index?
+
+# %%
+import os
+import shutil
+import time
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+
+import psutil
+
+from course_lib.pipeline.local import run_locally
+
+# %%
+workshop = TemporaryDirectory()  # gone when the kernel ends
+work = Path(workshop.name)
+copy = shutil.copytree(lab.data_dir, work / "pages")
+if embedding_model:
+    os.environ["RAG_EMBED_MODEL"] = embedding_model
 
 
-def machine(number):
-    command = [sys.executable, "-I", "-c", program, str(number), *names]
-    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines())
+# %%
+def kill_one():
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):  # it has ended meanwhile
+                if {"kfp.dsl.executor_main", "embed_and_store"} <= {*process.cmdline()}:
+                    return process.kill()
+        time.sleep(0.05)
 
 
-taken = [machine(0), machine(1)]
-neither, both = set(names) - taken[0] - taken[1], taken[0] & taken[1]
-print(f"of {len(names)} files, {len(neither)} are taken by neither, {len(both)} by both")
+# %%
+killers = [Thread(target=kill_one)]
+
+
+def on_event(what, task, seconds):
+    if (what, task) == ("started", "embed-and-store") and killers:
+        killers.pop().start()
+
+
+# %%
+print("This takes about a minute.")
+run = run_locally(
+    "docs_pipeline", {"source": str(copy)}, root=work, url=lab.database_url, on_event=on_event
+)
+with lab.connect() as conn:
+    [rows] = conn.execute("SELECT count(*) FROM document_chunks").fetchone()
+print("error:", run.error or "none", "·", rows, "chunks in the index")
+lab.show.attempts(run, "One step is killed and tried again")
 
 # %% tags=["claim"]
-assert len(neither) > 2 and len(both) > 2, "There was no error and no warning, but many files are in no shard"
+tries = sorted(one.outcome for one in run.attempts if one.task.startswith("embed-and-store"))
+assert tries == ["failed", "succeeded", "succeeded"] and not run.error, (
+    "The step was tried again, and the other shard was not repeated"
+)
+assert rows == 121, "No chunk is lost, and none is there twice"
 
 # %% [markdown]
-# There was no error and no warning, but many files are in no shard. For the `hash` of a text, Python uses a new random number in every
-# process. So the two machines compute different numbers for the same name. If you run the cell again, other files are missing.
-#
-# ## By hand: a hash that is the same everywhere
-#
-# SHA-256 uses no random number. Take the first 8 bytes of a name's digest as one large number, and divide it by the number of shards.
-# The remainder is the shard. For two shards you can do this in your head: only the last hexadecimal digit matters, because it is odd
-# or even. `a` is ten and even, `b` is eleven and odd.
-#
-# > **Predict.** The 8 bytes of `a.md` end in `ad`, those of `b.md` in `ae`, and those of `c.md` in `1e`. Which of two shards does each of
-# > these names belong to?
-
-# %% tags=["nbval-check-output"]
-from hashlib import sha256
-
-for name in ("a.md", "b.md", "c.md"):
-    print(name, sha256(name.encode("utf-8")).digest()[:8].hex(" "))
+# The step was tried again, and the other shard was not repeated. No chunk is lost, and none is there twice. Kubeflow only starts the step
+# again. The step has to be written so that it may run twice: it is [idempotent](../labs/GLOSSARY.md#idempotent).
 
 # %% [markdown]
-# The last digits are `d`, `e` and `e`. So the names belong to shard 1, shard 0 and shard 0, on every machine.
+# ## From a function to a component
 #
-# ## Exercise 11.1: the shard of a name
-
-# %% exercise="11.1"
-from course_lib.pipeline.corpus import shard_of
+# A step is made from a [component](../labs/GLOSSARY.md#component): a function with a decorator. Its image is the file system of the container:
+# Python, kfp and `course_lib`. `LOADER` is the name of ours. (By default, kfp is also installed again in every step. Our image has it, so
+# `install_kfp_package=False`.)
+#
+# Small values are parameters. Documents are too large for that: they go into a file, an [artifact](../labs/GLOSSARY.md#artifact). The component
+# gets a `path` for the file, and a dictionary `metadata` for facts that one wants to know without opening it.
 
 # %%
-lab.check("11.1", shard_of)
+from kfp import dsl
+from kfp.dsl import Dataset, Output
+
+from course_lib.loader import read_documents
+from course_lib.pipeline.components import LOADER
+
+
+@dsl.component(base_image=LOADER, install_kfp_package=False)
+def read_pages(folder: str, pages: Output[Dataset]):
+    from course_lib.pipeline.corpus import write_corpus
+    from course_lib.pipeline.sources import read_folder
+
+    counts = write_corpus(pages.path, read_folder(folder, repo="pages"))
+    pages.metadata["documents"] = counts["documents"]
+
+
+# %% [markdown]
+# > **Predict.** `count_words` needs `read_documents`, which the notebook has imported. Does it work as a component, too?
+
+
+# %% tags=["nbval-check-output"]
+def count_words(folder: str) -> int:
+    return sum(len(document.content.split()) for document in read_documents(folder))
+
+
+component = dsl.component(count_words, base_image=LOADER, install_kfp_package=False)
+print("here:", count_words(copy))
+print(run_locally(component, {"folder": str(copy)}, root=work))
+pages = run_locally(read_pages, {"folder": str(copy)}, root=work).outputs["pages"]
+print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitlines()), "lines")
+
+# %% [markdown]
+# It does not: kfp takes only the text of the function, so a component imports everything that it needs.
+#
+# The file has five documents, and a first line, the origin, that says where they belong. The component wrote 5, and you got 5.0. `kfp.local`
+# hands metadata on in a format of JSON that has only floats. A cluster's launcher writes whole numbers as such. Write code that works with both.
+
+# %% [markdown]
+# ## Exercise 11.1: split one shard
+#
+# The name of a document alone decides which shard it is in. Python's own `hash` gives another number in every process, so `Shard` uses SHA-256.
+#
+# Complete the component. Its first lines are given: `origin` is the first line of the file, and `found` has a `Document` for each name.
+# `replace(origin, …)` returns a copy in which some fields are different.
+
+# %% exercise="11.1"
+# Given up to: origin, found = read_staged(documents.path, Document)
+from course_lib.pipeline.components import split_documents
+
+# %%
+lab.check("11.1", split_documents)
 
 # %%
 lab.hint("11.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Only the name decides, not its place in a list. So a file that is added next week does not move other files to another shard. If you
-# change the number of shards, most files move. So this number belongs to the configuration of the corpus.
-
-# %% tags=["nbval-check-output"]
-from collections import Counter
-
-shard_of = lab.use("shard_of")
-print(f"all {len(names)} files in 2 shards:", sorted(Counter(shard_of(name, 2) for name in names).items()))
-documents = lab.documents()
-for shard in range(3):
-    print(f"documents in shard {shard} of 3:", [name for name in documents if shard_of(name, 3) == shard])
+# The mistake to remember: a special case for an empty shard. Its two files are empty, but they are there, so the next step needs no special
+# case either. Files are overwritten as a whole. If they were opened with the mode `"a"`, a second attempt would double their lines.
 
 # %% [markdown]
-# Every file is in exactly one shard. A hash does not make shards of equal size. With few files, a shard may be empty, and the code has
-# to work then, too.
+# ## Half a file
 #
-# ## From a function to a component
+# A component's function can be called like any other. `Dataset(uri=…)` is an artifact at a path that you choose.
 #
-# Kubeflow runs each step in its own [container](../labs/GLOSSARY.md#container), perhaps on another machine. Such a step is called a
-# [component](../labs/GLOSSARY.md#component). In Python, it is a function with a decorator. Its image is the file system of the
-# container: Python, kfp and `course_lib`. `LOADER` is the name of our image.
-#
-# `run_locally` calls `kfp.local`, which runs each step as a process on this machine, without a container. The files that the steps
-# write are below `root`.
-#
-# > **Predict.** This function counts words in a notebook. Does it also work as a component?
-
-# %% tags=["nbval-check-output"]
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-from kfp import dsl
-
-from course_lib.pipeline.components import LOADER
-from course_lib.pipeline.local import run_locally
-
-workshop = TemporaryDirectory()  # gone when the kernel ends
-work = Path(workshop.name)
-
-
-def count_words(folder: str) -> int:
-    return sum(len(document.content.split()) for document in read_documents(folder))
-
-
-print("here:", count_words(lab.data_dir))
-component = dsl.component(count_words, base_image=LOADER, install_kfp_package=False)
-print(run_locally(component, {"folder": str(lab.data_dir)}, root=work))
-
-# %% [markdown]
-# kfp takes only the text of the function, without the notebook's imports, variables and other functions. So a component has to import
-# everything that it needs. Its parameters are small values (text, numbers, lists) that can be written as JSON. A returned value has no
-# name, so kfp calls it `Output`.
-
-# %% tags=["nbval-check-output"]
-@dsl.component(base_image=LOADER, install_kfp_package=False)
-def count_words(folder: str) -> int:
-    from course_lib.loader import read_documents
-
-    return sum(len(document.content.split()) for document in read_documents(folder))
-
-
-run = run_locally(count_words, {"folder": str(lab.data_dir)}, root=work)
-print(run, run.outputs)
-
-by_default = dsl.component(count_words.python_func, base_image=LOADER)
-for name, each in {"ours": count_words, "by default": by_default}.items():
-    script = "\n".join(each.component_spec.implementation.container.command)
-    print(f"{name}:", *[line[line.index("pip") :][:59] for line in script.splitlines() if "pip install" in line])
-
-# %% [markdown]
-# By default, every task begins with a `pip install` of kfp. This takes time and needs a network, and in a local run, only one task can
-# install at a time. Our image already has kfp, so `install_kfp_package=False` switches this off.
-#
-# `run_locally` hides three lines of kfp. After `local.init`, a call of a component runs it. The runner decides where:
-# `SubprocessRunner` starts a process with this Python, `DockerRunner` starts a container with the component's image.
+# A disk is full, and the last ten chunks are missing. Or a file was opened to append, and the first ten chunks are there twice. What does the
+# next step say? `store_shard` is what `embed_and_store` calls.
 
 # %%
-import io
-from contextlib import redirect_stderr, redirect_stdout
-
-from kfp import local
-
-local.init(local.SubprocessRunner(use_venv=False), pipeline_root=str(work / "plain"))
-with redirect_stdout(io.StringIO()) as log, redirect_stderr(log):
-    task = count_words(folder=str(lab.data_dir))
-print("words:", task.output, "· lines of kfp's log:", len(log.getvalue().splitlines()))
-
-# %% [markdown]
-# kfp prints a log, which the cell does not show. `run_locally` writes this log to a file. If a step fails, it returns a result that
-# says so.
-#
-# ## Artifacts
-#
-# Thousands of documents are too large for a parameter. They are written to a file, which kfp calls an
-# [artifact](../labs/GLOSSARY.md#artifact). `Output[Dataset]` in the signature declares an artifact. The component gets a path for
-# the file, and a small dictionary, the metadata, for facts that you want to know without opening the file.
-
-# %% tags=["nbval-check-output"]
-from kfp.dsl import Dataset, Input, Output
+from course_lib.errors import CourseError
+from course_lib.pipeline.storing import store_shard
 
 
-@dsl.component(base_image=LOADER, install_kfp_package=False)
-def read_folder(folder: str, documents: Output[Dataset]):
-    import json
-
-    from course_lib.loader import read_documents
-
-    found = read_documents(folder)
-    with open(documents.path, "w", encoding="utf-8") as file:
-        for one in found:
-            print(json.dumps({"name": one.name, "content": one.content}), file=file)
-    documents.metadata["documents"] = len(found)
+def stored_of(lines):
+    Path(work, "broken").write_bytes(b"".join(lines))
+    with lab.connect() as conn:
+        try:
+            return store_shard(rows.path, work / "broken", conn=conn, embedder=lab.embedder)["chunks"]
+        except CourseError as error:
+            return error.args[0]
 
 
-read = run_locally(read_folder, {"folder": str(lab.data_dir)}, root=work).outputs["documents"]
-print(type(read).__name__, read.metadata)
-with open(read.path, encoding="utf-8") as file:
-    print(len(file.readlines()), "lines")
+# %%
+split_function = lab.use("split_documents")
+split_documents = dsl.component(split_function, base_image=LOADER, install_kfp_package=False)
+chunks, rows = Dataset(uri=str(work / "chunks.jsonl")), Dataset(uri=str(work / "rows.jsonl"))
+split_function(pages, chunks, rows, "0/1", 512, 64)
+lines = Path(chunks.path).read_bytes().splitlines(keepends=True)
+twice, half = stored_of(lines + lines[:10]), stored_of(lines[:-10])
+print("twice:", twice)
+print("half: ", half, "chunks are stored; the splitter counted", chunks.metadata["chunks"])
+
+# %% tags=["claim"]
+assert "two chunks" in twice, "Lines that are there twice are refused"
+assert half == chunks.metadata["chunks"] - 10, "Lost lines are not noticed"
 
 # %% [markdown]
-# The component wrote 5, and you got 5.0. kfp keeps metadata in a `Struct` of protocol buffers. This format has only one kind of number,
-# a float. The same happens to numbers in lists and dictionaries. Soon this will cause an error.
+# Lines that are there twice are refused, because a chunk has an identity. Lost lines are not noticed: the shorter file looks like a shorter
+# document, and its last chunks leave the index. Only the counts tell. So `embed_and_store` returns both: `chunks`, which it has read, and `split`,
+# which the splitter counted. `build_index` gets the counts of all shards.
 #
-# ## Exercise 11.2: split one shard
-#
-# The next step reads this artifact and writes another one. Write it as a plain function, with its imports inside. We make a component
-# of it later. `split_document(Document(Path(name), name, content))` returns a list of [chunks](../labs/GLOSSARY.md#chunk), and
-# `to_json()` makes a line of text from a chunk. `write_jsonl(path, lines)` adds a line feed to each line and writes the whole file, or
-# nothing if it fails.
-# `Shard.parse("0/3").holds(name)` is the same as your `shard_of(name, 3) == 0`.
+# ## Exercise 11.2: compare the counts
 
 # %% exercise="11.2"
-def split_part(documents: Input[Dataset], chunks: Output[Dataset], shard: str):
-    """Split the documents of one shard, such as "0/3", the first of three.
-
-    Each line of the file at `documents.path` is a JSON object with `name` and `content`. Split the
-    documents that are in the shard, and write their chunks to the file at `chunks.path`, in order,
-    each as one line of JSON. If a failed attempt has left a file there, overwrite it. Then set
-    `documents` and `chunks` in `chunks.metadata`: the number of documents in the shard, including
-    documents without chunks, and the number of chunks. Return nothing.
-
-    Import everything inside the function: `json`, `pathlib.Path`, `split_document` and
-    `write_jsonl` from `course_lib.loader`, `Shard` from `course_lib.pipeline.corpus`, and
-    `Document` from `course_lib.records`.
-
-    Examples
-    --------
-    >>> split_part(documents, chunks, "0/3")
-    >>> chunks.metadata
-    {'documents': 3, 'chunks': 77}
-    """
-    ### BEGIN SOLUTION
-    import json
-    from pathlib import Path
-
-    from course_lib.loader import split_document, write_jsonl
-    from course_lib.pipeline.corpus import Shard
-    from course_lib.records import Document
-
-    mine, lines = 0, []
-    with open(documents.path, encoding="utf-8") as file:
-        for line in file:
-            one = json.loads(line)
-            if Shard.parse(shard).holds(one["name"]):
-                document = Document(Path(one["name"]), one["name"], one["content"])
-                lines += [chunk.to_json() for chunk in split_document(document)]
-                mine += 1
-    write_jsonl(chunks.path, lines)
-    chunks.metadata.update(documents=mine, chunks=len(lines))
-    ### END SOLUTION
-
+from course_lib.pipeline.storing import add_up
 
 # %%
-lab.check("11.2", split_part)
+lab.check("11.2", add_up)
 
 # %%
 lab.hint("11.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# For an empty shard, the function writes an empty file and two zeros, so the next step needs no special case. If the file were opened
-# with the mode `"a"`, it would be right after the first attempt and wrong after a retry.
+# The mistake to remember: sums that are compared instead of shards. One shard has lost a chunk, another has one too many, and the sums are
+# equal. For Python, `2 == 2.0` is true, so only the results have to be made whole.
 
 # %% [markdown]
-# You can call a component's function like any other function. `Dataset(uri=…)` makes an artifact at a path that you choose.
-
-# %% tags=["nbval-check-output"]
-split_part = lab.use("split_part")
-parts = [Dataset(uri=str(work / f"part-{shard}.jsonl")) for shard in range(3)]
-for shard, part in enumerate(parts):
-    split_part(read, part, f"{shard}/3")
-    print(shard, part.metadata)
-
-# %% [markdown]
-# ## Collect
+# ## What a step needs
 #
-# Three files are three artifacts. A component that takes all of them has a parameter of the type `Input[list[Dataset]]`.
-# `dsl.Collected` gives it all artifacts that a loop has made. Here is a simple component of this kind.
+# In a pipeline, a call of a component returns a *task*. A task can be set up:
 #
-# > **Predict.** It adds the counts of all parts and returns an `int`. What can go wrong?
-
-# %% tags=["nbval-check-output"]
-@dsl.component(base_image=LOADER, install_kfp_package=False)
-def add_up(parts: Input[list[Dataset]]) -> int:
-    return sum(part.metadata["chunks"] for part in parts)
-
-
-split_step = dsl.component(split_part, base_image=LOADER, install_kfp_package=False)
-
-
-@dsl.pipeline(name="plain")
-def plain(folder: str, shards: list[str]):
-    read = read_folder(folder=folder)
-    with dsl.ParallelFor(shards) as shard:
-        part = split_step(documents=read.outputs["documents"], shard=shard)
-    add_up(parts=dsl.Collected(part.outputs["chunks"]))
-
-
-*_, last = run_locally(plain, {"folder": str(lab.data_dir), "shards": ["0/2", "1/2"]}, root=work).attempts
-print(last.task, last.outcome, last.error)
-
-# %% [markdown]
-# The counts are floats. kfp compares the result with the signature, and a sum of floats is not an `int`. Counts that are collected as
-# parameters would be floats, too. `int(sum(…))` repairs it.
+# ```python
+# task = bake(dough=dough)
+# task.set_retry(num_retries=1, backoff_duration="5s", backoff_factor=2)   # after 5 s; a second retry would wait 10 s
+# task.set_memory_request("1Gi").set_memory_limit("2Gi")                  # what is set aside, and when the container is killed
+# task.set_caching_options(enable_caching=False)
+# kubernetes.use_secret_as_env(task, "bakery", {"key": "OVEN_KEY"})       # environment variable OVEN_KEY, of the Secret "bakery"
+# ```
 #
-# ## Exercise 11.3: one file, and the counts compared
+# Parameters are shown in logs and in the user interface. So a password comes from a Secret of the cluster.
 #
-# On the way from the shards to one file, chunks can be lost, for example if a disk was full and a part is incomplete. You can notice it:
-# the number of lines is not the count in the metadata, or the last line is only half a line and has no line feed.
+# ## Exercise 11.3: a step with the database
 
 # %% exercise="11.3"
-def collect(parts: Input[list[Dataset]], chunks: Output[Dataset]) -> int:
-    """Write the chunks of all parts into one file and return the number of chunks.
-
-    Each part is a file at its `path`. Its lines end with a line feed. Its `metadata` has the counts
-    `documents` and `chunks`, as floats. Write all lines to `chunks.path` without a change, in the
-    order of the parts, also equal lines and empty lines. A file that is opened as text may change
-    line ends, so open the files as bytes, with the modes "rb" and "wb". If there is a file already,
-    overwrite it. Set the sums of both counts in `chunks.metadata`, as whole numbers.
-
-    If for any part the number of lines differs from its `chunks`, or its last line does not end
-    with a line feed, raise a `ValueError`.
-
-    Examples
-    --------
-    >>> collect([part_0, part_1], chunks)    # of 2.0 and 3.0 chunks, from 1.0 document each
-    5
-    >>> chunks.metadata
-    {'documents': 2, 'chunks': 5}
-    """
-    ### BEGIN SOLUTION
-    lines = []
-    for part in parts:
-        with open(part.path, "rb") as file:
-            own = file.readlines()
-        if len(own) != part.metadata["chunks"]:
-            raise ValueError(f"{len(own)} lines, but {part.metadata['chunks']} chunks")
-        if own and not own[-1].endswith(b"\n"):
-            raise ValueError("the last line has no line feed")
-        lines += own
-    with open(chunks.path, "wb") as file:
-        file.writelines(lines)
-    count = int(sum(part.metadata["documents"] for part in parts))
-    chunks.metadata.update(documents=count, chunks=len(lines))
-    return len(lines)
-    ### END SOLUTION
-
+from course_lib.pipeline.pipelines import with_database
 
 # %%
-lab.check("11.3", collect)
+lab.check("11.3", with_database)
 
 # %%
 lab.hint("11.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# In Python, `2 == 2.0` is true, so only the results have to be made whole numbers. For bytes, `readlines` splits only at line feeds.
-# `str.splitlines` would also split at characters such as U+2028, which may be inside a line, and count too many lines.
+# The mistake to remember: a cached step that writes. If the database is new and the result is old, the step is left out and the table stays
+# empty. Nothing fails. Retries do no harm here, because the step may run twice.
+
+# %% [markdown]
+# ## An old result from the cache
+#
+# The [cache](../labs/GLOSSARY.md#cache) takes the result of a task from an earlier run. Here is a pipeline of one step.
+#
+# > **Predict.** Between its two runs, a page is added. What does the second run return?
+
+
+# %%
+@dsl.component(base_image=LOADER, install_kfp_package=False)
+def count_pages(folder: str) -> int:
+    from pathlib import Path
+
+    return len(list(Path(folder).iterdir()))
+
 
 # %% tags=["nbval-check-output"]
-collect = lab.use("collect")
-collect_step = dsl.component(collect, base_image=LOADER, install_kfp_package=False)
-print(collect(parts, Dataset(uri=str(work / "all.jsonl"))), "chunks of", [part.metadata["chunks"] for part in parts])
+@dsl.pipeline(name="counting")
+def counting(folder: str) -> int:
+    return count_pages(folder=folder).output
+
+
+with_database = lab.use("with_database")
+before = run_locally(counting, {"folder": str(copy)}, root=work)
+Path(copy, "rollback.md").write_text(
+    "# Rollback\n\nGo back to the last release that worked.\n", encoding="utf-8"
+)
+after = run_locally(counting, {"folder": str(copy)}, root=work)
+print(
+    before.outputs["Output"],
+    after.outputs["Output"],
+    after.attempts[0].outcome,
+    len(list(copy.iterdir())),
+)
+
+# %% [markdown]
+# It returns the old count. The cache compares code, image and inputs, and the path is still the same text. It does not see what a step reads or
+# changes besides: a folder, a database, a branch on GitHub. There are two remedies. A step that changes a database is never cached. A step that
+# reads a folder gets a *fingerprint* as an input: a small task, never cached, returns a hash of the folder's content.
 
 # %% [markdown]
 # ## Connect the steps
 #
-# A [pipeline](../labs/GLOSSARY.md#pipeline) is a function, too. kfp calls it once, when it compiles it. The components in it do not
-# run then. kfp only records which component gets which output of which other component. Here is an example about another subject:
+# kfp calls a pipeline's function once, when it compiles it. No component runs then. An example about another subject:
 #
 # ```python
-# @dsl.pipeline(name="bakery")
-# def bakery(flour: str, cakes: list[str] = ["plum", "apple"]) -> Dataset:
-#     dough = knead(flour=flour)
-#     with dsl.ParallelFor(cakes, parallelism=4) as cake:           # at most four at a time
-#         baked = bake(dough=dough.outputs["dough"], kind=cake)     # knead has an Output[...] named dough
-#         baked.set_retry(num_retries=1)
-#     packed = pack(cakes=dsl.Collected(baked.outputs["cake"]))
-#     return packed.outputs["box"]
+# with dsl.ExitHandler(clean_up(shop=shop)):                            # clean_up runs at the end, whatever happens inside
+#     dough = knead(flour=flour)                                        # returns a list of names, and has an artifact `mass`
+#     with dsl.ParallelFor(dough.outputs["Output"], parallelism=4) as name:   # at most 4 at once
+#         baked = bake(mass=dough.outputs["mass"], name=name)           # has the artifacts `cake` and `crumbs`
+#         sold = sell(**baked.outputs, shop=shop)                       # cake=…, crumbs=…; returns a number
+#     count(sold=dsl.Collected(sold.output))                            # a list: the output of every turn
 # ```
 #
-# ## Exercise 11.4: from folder to chunks
+# ## Exercise 11.4: the pipeline
 
 # %% exercise="11.4"
-def build_pipeline(read_folder, split_part, collect):
-    """Return the pipeline "split-in-shards", made of the three given components.
-
-    It has two parameters: `folder`, a text without a default, and `shards`, a list of texts with
-    the default ["0/3", "1/3", "2/3"]. It reads the folder once. It splits each shard, at most 2 at
-    the same time, with 2 retries. Then it collects the `chunks` of all shards. The output of the
-    pipeline is a `Dataset`: the `chunks` of this last step.
-
-    The components are `read_folder(folder)` with the output `documents`,
-    `split_part(documents, shard)` with the output `chunks`, and `collect(parts)` with the output
-    `chunks`.
-
-    Examples
-    --------
-    >>> pipeline = build_pipeline(read_folder, split_part, collect)
-    >>> pipeline.name
-    'split-in-shards'
-    """
-    ### BEGIN SOLUTION
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(
-        folder: str,
-        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
-    ) -> Dataset:
-        read = read_folder(folder=folder)
-        with dsl.ParallelFor(shards, parallelism=2) as shard:
-            part = split_part(documents=read.outputs["documents"], shard=shard)
-            part.set_retry(num_retries=2)
-        collected = collect(parts=dsl.Collected(part.outputs["chunks"]))
-        return collected.outputs["chunks"]
-
-    return split_in_shards
-    ### END SOLUTION
-
+from course_lib.pipeline.pipelines import docs_pipeline
 
 # %%
-lab.check("11.4", build_pipeline)
+lab.check("11.4", docs_pipeline)
 
 # %%
 lab.hint("11.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The outputs decide the order: a task that needs an output waits for the task that makes it. While this function runs, `shard` is not
-# a text but only a placeholder. So `if shard == "0/3"` would be decided only once, when the pipeline is compiled.
+# The mistake to remember: `shards` and `shard` are placeholders while this function runs, and no values. An `if shard == "0/2"` would be decided
+# once, when the pipeline is compiled. Outputs decide the order: a task waits for the tasks whose outputs it gets.
+
+# %% [markdown]
+# ## Five lines of the compiled file
+#
+# The compiler writes the [intermediate representation](../labs/GLOSSARY.md#intermediate-representation), a YAML file. A cluster gets nothing
+# else. Its first document has tasks, components and *executors* (image and code). Its second document is for Kubernetes.
 
 # %%
-import yaml
 from kfp import compiler
 
-build_pipeline = lab.use("build_pipeline")
-pipeline = build_pipeline(read_folder, split_step, collect_step)
 
-compiler.Compiler().compile(pipeline, str(work / "pipeline.yaml"))
-text = (work / "pipeline.yaml").read_text(encoding="utf-8")
-spec = yaml.safe_load(text)
-lab.show.dag(spec)
+def compiled(pipeline, step):
+    compiler.Compiler().compile(pipeline, str(work / "pipeline.yaml"))
+    spec, platform = yaml.safe_load_all((work / "pipeline.yaml").read_text(encoding="utf-8"))
+    graphs = [one["dag"] for one in (spec["root"], *spec["components"].values()) if "dag" in one]
+    [task] = [graph["tasks"][step] for graph in graphs if step in graph["tasks"]]
+    wishes = platform["platforms"]["kubernetes"]["deploymentSpec"]["executors"]
+    return task, spec["deploymentSpec"]["executors"][f"exec-{step}"]["container"], wishes[f"exec-{step}"]
 
-# %% [markdown]
-# No task has run yet. The figure shows a file that the compiler wrote, the
-# [intermediate representation](../labs/GLOSSARY.md#intermediate-representation) or IR. A cluster gets only this file. In it, a *task*
-# names its component, and a component names its *executor*, which has the image and the code. A loop is a component with tasks of its
-# own. The next cell prints all names, and then the task `collect` and its executor.
-#
-# All these names are text. Suppose that two of them are changed by mistake: the component of one task, and the output that another
-# task needs.
-#
-# > **Predict.** Does kfp report an error when it loads this file?
 
 # %% tags=["nbval-check-output"]
-from kfp import components
-
-print("tasks:      ", *spec["root"]["dag"]["tasks"])
-print("in the loop:", *spec["components"]["comp-for-loop-1"]["dag"]["tasks"])
-print("components: ", *spec["components"])
-print("executors:  ", *spec["deploymentSpec"]["executors"])
-print(yaml.safe_dump({"collect": spec["root"]["dag"]["tasks"]["collect"]}))
-container = spec["deploymentSpec"]["executors"]["exec-collect"]["container"]
-print("image:", container["image"])
-print("code:", *container["command"][-1].split("\n")[1:7], "    ...\n", sep="\n  ")
-
-renamed = text.replace("name: comp-collect", "name: comp-colect").replace("Key: documents", "Key: document")
-print("loaded:     ", components.load_component_from_text(renamed).name)
+docs_pipeline = lab.use("docs_pipeline")
+pipeline = dsl.pipeline(docs_pipeline, name="docs-pipeline")
+task, container, wishes = compiled(pipeline, "embed-and-store")
+print("waits for:", task["dependentTasks"])
+print("retries:  ", task["retryPolicy"]["maxRetryCount"])
+print("cache:    ", task["cachingOptions"])
+print("memory:   ", container["resources"]["resourceMemoryLimit"], "at most")
+print("secret:   ", wishes["secretAsEnv"][0]["secretName"])
 
 # %% [markdown]
-# It does not. A cluster finds the first mistake when you submit the pipeline: before any task runs, it looks up the component of every
-# task and the executor of every component. It finds the second mistake only in the middle of the run, when the loop needs an output of
-# `read-folder` that does not exist. So do not edit this file. Change the Python and compile it again: the compiler writes names that fit.
+# The cache is off where the braces are empty. The secret is a name: its value is nowhere in the file. Do not edit the file. Change the Python,
+# and compile it again.
 
 # %% [markdown]
 # ## Run it
 #
-# Now we run the pipeline twice with a copy of `data/documents`. A [run](../labs/GLOSSARY.md#run) begins with the path of a folder and
-# ends with one artifact. Each bar in the figure is one process, except for a task from the cache, which needs no process.
-#
-# > **Predict.** How many of the five tasks will run the first time? How many will run the second time?
+# > **Predict.** You run your pipeline twice with two shards. Which steps come from the cache in the second run?
 
 # %%
-import shutil
-from tempfile import mkdtemp
+import pandas as pd
 
-copy = shutil.copytree(lab.data_dir, mkdtemp(dir=work), dirs_exist_ok=True)
-first, second = (run_locally(pipeline, {"folder": str(copy)}, root=work) for _ in range(2))
-for run in (first, second):
-    print(run.count("succeeded"), "succeeded,", run.count("cached"), "cached,", run.outputs["Output"].metadata["chunks"], "chunks")
-lab.show.attempts(first, "The first run")
+print("This takes about a minute.")
+wanted = {
+    "source": str(copy),
+    "shards": 2,
+    "chunk_size": 500,
+}  # another size: nothing is in the cache yet
+runs = [run_locally(pipeline, wanted, root=work, url=lab.database_url) for _ in range(2)]
+outcomes = [{one.task.partition("[")[0]: one.outcome for one in run.attempts} for run in runs]
+outcomes = pd.DataFrame(outcomes, index=["first", "second"]).T
+outcomes
 
 # %% tags=["claim"]
-assert [(run.count("succeeded"), run.count("cached")) for run in (first, second)] == [(5, 0), (0, 5)], "The second time, no task ran"
-assert first.outputs["Output"].metadata["chunks"] == second.outputs["Output"].metadata["chunks"], "Here it found these results and returned them"
-assert [one.outcome for one in first.attempts] == ["succeeded"] * 5, "Each bar in the figure is one process, except for a task from the cache"
+cached = set(outcomes.index[outcomes["second"] == "cached"])
+assert cached == {"load-documents", "split-documents"}, (
+    "Only reading and splitting come from the cache"
+)
+assert set(outcomes["first"]) == {"succeeded"} and not runs[1].error, (
+    "The first time, every step ran"
+)
 
 # %% [markdown]
-# The second time, no task ran. kfp stores the result of a task under a hash of its code, its image and its inputs. Here it found these
-# results and returned them. For an input artifact, kfp hashes only the address and the metadata, and does not open the file. A
-# cluster does this a little differently: it uses only runs of the same pipeline in the same namespace, and it identifies an artifact
-# by the name that the cluster's metadata store has given it.
+# The first time, every step ran. Only reading and splitting come from the cache in the second run. The other steps looked again: at the folder, the database or the questions.
 #
-# The time of each bar includes the start of Python and its imports. Every step costs this time, and starting a container costs more. So
-# a step should do enough work.
-#
-# ## A machine is taken away
-#
-# A cloud provider can take away cheap machines at short notice. The splitter below is killed like this in the middle of shard 2, without
-# an exception. When it starts again, it finds an incomplete file, so it knows that it was killed before, and the second attempt
-# succeeds. The pipeline is yours, with this splitter as one step. `without_cache` makes a step that always runs, so that you can run the
-# cell again.
-#
-# > **Predict.** Which bars will the figure have? How many chunks will there be at the end?
+# On this machine, each step was a process. If a container engine runs here and `make images` has built the images, the next cell runs it once
+# with containers.
 
 # %%
-@dsl.component(base_image=LOADER, install_kfp_package=False)
-def dies_once(documents: Input[Dataset], chunks: Output[Dataset], shard: str, mode: str = "w"):
-    import json
-    import os
-    from pathlib import Path
+from course_lib.pipeline.catalogue import PipelineError
 
-    from course_lib.loader import split_document
-    from course_lib.pipeline.corpus import Shard
-    from course_lib.records import Document
-
-    doomed = shard == "2/3" and not Path(chunks.path).exists()
-    counts = {"documents": 0, "chunks": 0}
-    with open(documents.path, encoding="utf-8") as source, open(chunks.path, mode, encoding="utf-8") as file:
-        for one in map(json.loads, source):
-            if Shard.parse(shard).holds(one["name"]):
-                counts["documents"] += 1
-                for chunk in split_document(Document(Path(one["name"]), one["name"], one["content"])):
-                    print(chunk.to_json(), file=file)
-                    counts["chunks"] += 1
-                    if doomed and counts["chunks"] == 10:
-                        file.flush()
-                        os._exit(137)  # the exit code of a killed container
-    chunks.metadata.update(counts)
-
-
-def without_cache(step):
-    return lambda **inputs: step(**inputs).set_caching_options(False)
-
-
-with_dying = build_pipeline(read_folder, without_cache(dies_once), collect_step)
-third = run_locally(with_dying, {"folder": str(copy)}, root=work)
-one, other = (Path(run.outputs["Output"].path).read_text(encoding="utf-8") for run in (first, third))
-print(one.count("\n"), "and", other.count("\n"), "chunks, and both files are equal:", one == other)
-lab.show.attempts(third, "Shard 2 is killed and tried again")
-
-# %% tags=["claim"]
-assert one == other, "No chunk is lost, and none is there twice"
-tried = [(step.task, step.outcome) for step in third.attempts]
-assert sorted(step for step in tried if step[0].startswith("dies-once")) == [
-    ("dies-once[0]", "succeeded"), ("dies-once[1]", "succeeded"), ("dies-once[2]", "failed"), ("dies-once[2]", "succeeded"),
-], "The other shards were not repeated"
-assert ("read-folder", "cached") in tried, "Each bar in the figure is one process, except for a task from the cache"
+try:
+    with_containers = run_locally(
+        pipeline, wanted, root=work, url=lab.database_url, runner="docker"
+    )
+    print(with_containers)
+except PipelineError:
+    print("skipped: there is no container engine here, or it has no images (make images)")
 
 # %% [markdown]
-# No chunk is lost, and none is there twice. The other shards were not repeated. `set_retry` only starts the task again. You have to
-# write the task so that it may run twice. Such a task is called [idempotent](../labs/GLOSSARY.md#idempotent).
+# ## Measure
 #
-# ## Break it: append instead of overwrite
+# Several processes have filled this index, and they shared only files. Would a single process have made the same? `ingest` reads the same
+# folder here. It writes only chunks that are missing or different.
 #
-# In the next cell, `partial` makes the splitter open its file with the mode `"a"`.
-#
-# > **Predict.** What does your `collect` do?
-
-# %% tags=["nbval-check-output"]
-from functools import partial
-
-appends = without_cache(partial(dies_once, mode="a"))
-appending = build_pipeline(read_folder, appends, collect_step)
-print(run_locally(appending, {"folder": str(copy), "shards": ["2/3"]}, root=work))
-
-# %% [markdown]
-# The ten chunks of the first attempt are still in the file. Without the comparison of counts, they would be in the index twice, and no
-# step would have failed. On a cluster, each attempt has a new container without the old file, so this mistake would do no harm there.
-# But rows in a database and files on a shared disk stay from one attempt to the next, on a cluster as well as here.
-#
-# ## Break it: an old result from the cache
-#
-# We add a sixth document to the folder of the pipeline.
-#
-# > **Predict.** Will the pipeline find five documents or six?
-
-# %% tags=["nbval-check-output"]
-Path(copy, "rollback.md").write_text("# Rollback\n\nGo back to the last release that worked.\n", encoding="utf-8")
-after = run_locally(pipeline, {"folder": str(copy)}, root=work)
-print(len(list(Path(copy).glob("*.md"))), "files in the folder")
-print(after.count("succeeded"), "succeeded,", after.count("cached"), "cached,", after.outputs["Output"].metadata["documents"], "documents")
-
-# %% [markdown]
-# The path of the folder is still the same text. So the input is the same, and no task runs. The [cache](../labs/GLOSSARY.md#cache)
-# compares only code, image and inputs. It does not check anything else that a step reads, such as a folder, a database or a branch on GitHub.
-#
-# So the library's pipeline begins with a small task that is never cached. It returns a hash of the folder's content, and the next step
-# gets this hash as a parameter. If the content is the same, the hash is the same, and the next step comes from the cache. Otherwise it
-# runs.
+# > **Predict.** How many chunks does it write?
 
 # %%
-from course_lib.pipeline.compiling import compile_pipeline
-
-docs = next(yaml.safe_load_all(compile_pipeline("docs_pipeline")))
-lab.show.dag(docs)
-
-# %% tags=["claim"]
-graphs = (docs["root"], *docs["components"].values())
-tasks = {name: task for graph in graphs if "dag" in graph for name, task in graph["dag"]["tasks"].items()}
-assert not tasks["fingerprint-documents"]["cachingOptions"], "begins with a small task that is never cached"
-assert tasks["load-documents"]["dependentTasks"] == ["fingerprint-documents"], "the next step gets this hash as a parameter"
-assert not tasks["embed-and-store"]["cachingOptions"], "The step that stores the chunks is never cached"
-assert tasks["report"]["triggerPolicy"]["strategy"] == "ALL_UPSTREAM_TASKS_COMPLETED", "report runs at the end, even if one of them fails"
-
-# %% [markdown]
-# A solid arrow is an artifact. A dashed arrow is a small value, or only says which step comes first. For each shard, `embed-and-store`
-# computes [vectors](../labs/GLOSSARY.md#embedding) and stores them with the chunks in a database. So the parts meet in the database, and
-# no `collect` is needed. `build-index` makes the search in it fast, and `evaluate` measures the search with questions.
-#
-# The step that stores the chunks is never cached, because its result is rows in a database and not a file. An *exit handler* contains
-# all these steps: `report` runs at the end, even if one of them fails.
-#
-# The address of the database is a secret, and parameters appear in logs. So the address is an environment variable. Here `run_locally`
-# sets it to its `url`; on a cluster, a Kubernetes Secret sets it.
-
-# %%
-import os
-
-from course_lib.pipeline.pipelines import docs_pipeline
-
-if embedding_model:
-    os.environ["RAG_EMBED_MODEL"] = embedding_model
-print("This takes about half a minute.")
-filled = run_locally(docs_pipeline, {"source": str(copy), "shards": 2}, root=work, url=lab.database_url)
-print(filled)
-with lab.connect() as conn:
-    rows = conn.execute("SELECT count(*), document_name FROM document_chunks GROUP BY 2 ORDER BY 2").fetchall()
-print(*[f"{count} {name}" for count, name in rows], sep="\n")
-assert not filled.error, filled.error
-lab.show.attempts(filled, "The whole pipeline")
-
-# %% tags=["claim"]
-assert len(rows) == 6 and (1, "rollback.md") in rows, "The sixth document is in the index"
-assert sum(count for count, _ in rows) == 122, "How many of the 122 chunks does it write?"
-
-# %% [markdown]
-# The sixth document is in the index. Run the cell again: which steps come from the cache, which steps run, and how many rows are there
-# then?
-#
-# ## Measure: the scorecard
-#
-# Several processes have filled this index, and they shared only files. Would a single process have made the same index? `ingest` reads
-# the same folder in this notebook. It writes only chunks that are missing or different.
-#
-# > **Predict.** How many of the 122 chunks does it write?
-
-# %%
-from course_lib.indexing import ingest
+from course_lib.indexing import IngestOptions, ingest
 from course_lib.retriever import Query, search
 
 with lab.connect() as conn:
-    done = ingest(copy, conn=conn, embedder=lab.embedder)
-    found = lab.measure_retrieval(lambda question: search(conn, lab.encode(question), Query(question)))
-print(f"{done.inserted} new, {done.updated} changed, {done.unchanged} as before, {done.deleted} deleted")
+    done = ingest(copy, options=IngestOptions(chunk_size=500), conn=conn, embedder=lab.embedder)
+    found = lab.measure_retrieval(
+        lambda question: search(conn, lab.encode(question), Query(question))
+    )
+print(
+    f"{done.inserted} new, {done.updated} changed, {done.unchanged} as before, {done.deleted} deleted"
+)
 lab.score(recall_at_5=found.recall, mrr=found.mrr, note="filled by the pipeline")
 
 # %% tags=["claim"]
-assert (done.inserted, done.updated, done.unchanged, done.deleted) == (0, 0, 122, 0), "It writes none: every chunk is already there"
+assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), (
+    "It writes none: every chunk is there already"
+)
 
 # %% [markdown]
-# It writes none: every chunk is already there, with the same text, from the same parser and the same model.
+# It writes none: every chunk is there already, with the same text, parser and model.
 
 # %% [markdown]
-# ## On a cluster
-#
-# For a cluster, you compile the same Python to the same file and submit it to Kubeflow. With Docker,
-# [kind](https://kind.sigs.k8s.io) and kubectl, you can run a cluster on a laptop:
-#
-# ```bash
-# infra/setup-kubeflow.sh --dry-run      # shows what it would do
-# infra/setup-kubeflow.sh                # cluster, Kubeflow, images, secrets; the UI is at http://localhost:8080
-# course pipeline compile --check        # checks that the committed YAML belongs to this code
-# course pipeline submit --host http://localhost:8080 --pipeline-name docs_pipeline --set shards=4
-# infra/setup-kubeflow.sh teardown
-# ```
-#
 # ## In the field
 #
-# `course pipeline submit` uses `kfp.Client`, as every Kubeflow user does. The code is **not run here**, because it needs a cluster:
+# What you have written is in `my/system/`, and this command runs it, with your component and your counts:
+#
+# ```bash
+# course mine pipeline run --set shards=2
+# ```
+#
+# A cluster gets the same file. With Docker, [kind](https://kind.sigs.k8s.io) and kubectl, a cluster runs on a laptop:
+#
+# ```bash
+# infra/setup-kubeflow.sh                # cluster, Kubeflow, images, secrets; the UI is at http://localhost:8080
+# course pipeline submit --host http://localhost:8080 --set shards=4
+# ```
+#
+# `submit` uses `kfp.Client`, as every user of Kubeflow does. This is **not run here**:
 #
 # ```python
-# from kfp import Client
-#
-# client = Client(host="http://localhost:8080")
-# run = client.create_run_from_pipeline_package("docs_pipeline.yaml", arguments={"shards": 4}, experiment_name="course")
+# client = kfp.Client(host="http://localhost:8080")
+# run = client.create_run_from_pipeline_package("pipeline.yaml", arguments={"shards": 4})
 # client.wait_for_run_completion(run.run_id, timeout=3600)
 # ```
 #
-# The client sends only the YAML. So a cluster runs the same pipeline whenever it gets the same YAML, whichever program made it. Airflow
-# or Dagster could call the same functions instead of Kubeflow. By default, they run Python on their own workers, and a container for
-# each step is an option.
-#
-# With `run` instead of `submit --host …`, the pipeline runs on this machine. `infra/README.md` says how your documents get into the
-# cluster. A cluster works as you have seen here, except for the cache and for files that a failed attempt left. A few more things can
-# go wrong:
-#
-# | problem | solution |
-# |---|---|
-# | numbers in metadata, lists and dictionaries become floats | `int(sum(…))` |
-# | `install_kfp_package` is true by default | install kfp in the image, and set it to false |
-# | a `ParallelFor` over an empty list is an error in a local run | make sure that the list has at least one item |
-# | a local run deletes the folder that it gets as `workspace_root` | give it a folder that nothing else uses |
-# | in a local run, a component cannot open what `dsl.importer` imports from a `file://` address | import a plain path |
-# | a long text as a parameter is stored in databases and logs | use an artifact |
+# Some things differ on a cluster. Each attempt has a new container, without the files of a failed one; rows in a database stay. The cache uses only
+# runs of the same pipeline. Airflow or Dagster could call the same functions; by default, they run them on their own workers.
 
 # %% [markdown]
 # ## Recap
 #
-# - A component is the text of a function. The function imports what it needs, and the image has the packages that it imports.
-# - Use parameters for small values, and artifacts with counts in their metadata for data. Compare the counts when you join parts.
-# - A pipeline is compiled once. Its graph follows from the outputs that each task needs. The IR is a file that you can read and check.
-# - To split work over machines, you need a hash that is the same everywhere. If each step may run twice, a retry does no harm.
-# - A cache compares code and inputs. If a step reads anything else, make it an input. If a step changes anything else, do not cache it.
-# - Of these four exercises, `shard_of` is part of your system. The other three are only for this lab.
+# - A component is the text of a function. It imports what it needs, and its image has it.
+# - A retry only starts a step again. The step has to bear it: overwrite whole files, and give rows an identity.
+# - Compare counts where parts meet. Lost data raises no error by itself.
+# - The cache compares code and inputs. What else a step reads becomes an input. What else it changes forbids the cache.
+# - The compiled file is all that a cluster gets. It has no secrets.
+# - What passed is part of your own system now, and `course mine` runs it: `split_documents`, `add_up`, `with_database` and `docs_pipeline` in `my/system/pipeline.py`.
 
 # %% [markdown]
 # ## Three questions to test yourself
 #
-# 1. A pipeline function contains `shards=len(os.listdir(folder))`. What happens?
-# 2. Why may `collect` be cached, but not `embed_and_store`?
-# 3. One shard fails three times. You run the pipeline again. What happens to the shards that succeeded the first time?
+# 1. A pipeline function contains `shards=len(os.listdir(source))`. What happens?
+# 2. Why may `split_documents` be cached, but not `embed_and_store`?
+# 3. One shard fails four times. You run the pipeline again. What happens to the other shards?
 #
 # <details><summary>Answers</summary>
 #
-# 1. It raises an error, because `folder` is a placeholder and not a path while this function runs. If it worked, it would count only
-#    once, on your machine, when the pipeline is compiled. Code that depends on data belongs in a component.
-# 2. `collect` makes only its artifact. `embed_and_store` changes a database. If the database is new and the step comes from the
-#    cache, the database stays empty.
-# 3. Their chunks come from the cache. The step that stores them looks into the database and finds them there. So only the failed
-#    shard has to be processed.
+# 1. It raises an error, because `source` is a placeholder. If it worked, it would count once, on your machine, when it is compiled.
+# 2. `split_documents` makes only its files. `embed_and_store` changes a database, which may be a new one.
+# 3. Their chunks come from the cache. `embed_and_store` runs, finds their rows in the database and writes none.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# Give `split-in-shards` an empty list of shards and read kfp's error. Then make `read_folder` return the names of the shards, as the
-# library's `load_documents` does, so that the list is never empty.
+# Which files are in which of three shards? Write `shard_of(name, shards)`: the first 8 bytes of the SHA-256 digest of the name as one large number,
+# and its remainder. Compare it with `hash(name) % shards` in two processes.
 #
 # Next is [lab 12](../labs/12_a_fresh_index.ipynb), where you keep an index up to date: what to skip, what to add, and what to remove.

@@ -55,7 +55,7 @@ print(report.documents, "documents in", report.chunks, "chunks")
 
 # %% [markdown]
 # Here are two questions. Each contains the name of a file. Each is asked twice: once with a [dense](../labs/GLOSSARY.md#dense-retrieval)
-# search, which compares meanings only, as in the first half of lab 07, and once with a [hybrid](../labs/GLOSSARY.md#hybrid-retrieval)
+# search, which compares meanings only, as in lab 07, and once with a [hybrid](../labs/GLOSSARY.md#hybrid-retrieval)
 # search, which compares meanings and words.
 #
 # > **Predict.** Which of the two files does the dense search find?

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,6 +73,16 @@ def split(
     if not jsonl:
         name, _ = options.parsed_with(documents[0], parser)
         say(f"{counted(len(chunks), 'chunk')} by {name} (number, lines, characters, kind, name)")
+        if "COURSE_MINE" in os.environ:
+            say(f"Yours, where {name} calls them: {', '.join(_own_functions()) or 'none'}")
+
+
+def _own_functions() -> list[str]:
+    """Return which functions that read and split are the learner's, under `course mine`."""
+    from course_lib.teaching.mine.keep import kept, system_folder
+
+    own = kept(system_folder()).values()
+    return [one.name for one in own if one.module.startswith("course_lib.loader.")]
 
 
 def _header(chunk: Chunk) -> str:

@@ -37,8 +37,8 @@ def start(
     path, is_new = start_lab(number)
     note("started", path.stem[:2])
     shown = path.relative_to(project_root())
-    there = "is there and stays as it is; for a new copy, rename or delete it first"
-    show(f"{shown} {'is ready, and so are the labs that it leads to' if is_new else there}")
+    there = "it was copied before, and what you wrote in it is kept"
+    show(f"{shown} is ready, {'and so are the labs that it leads to' if is_new else there}")
     show("Open it with `make lab` (or `course lab`).")
 
 
@@ -63,10 +63,10 @@ def progress() -> None:
     """
     from course_lib.teaching.attempts import by_exercise, own_log, read_log
 
-    if not own_log().is_file():
+    log = own_log()
+    if not log.is_file() or (table := by_exercise(read_log(log))).empty:
         show("No exercise was checked in my/ yet. Begin with: make start LAB=01")
         return
-    table = by_exercise(read_log(own_log()))
     table["minutes"] = [f"{one / 60:.0f}" if one == one else "" for one in table["seconds"]]
     table["passed"] = table["passed"].map({True: "✓", False: ""})
     shown = table[["passed", "tries", "hints", "minutes"]].reset_index()

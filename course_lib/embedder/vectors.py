@@ -18,23 +18,24 @@ Vectors = np.ndarray[Any, np.dtype[np.float32]]
 def cosine_similarity(a: Any, b: Any) -> Any:
     """Return the cosine similarity of each vector in `a` with each vector in `b`.
 
+    A vector of zeros has similarity 0 with everything.
+    Every other vector has a direction, however short it is.
+
     Parameters
     ----------
     a, b
-        Arrays of numbers: one vector of shape (d,), or several as the rows of a matrix, (n, d)
-        and (m, d).
+        A single vector of shape (d,), or a matrix with a vector in each row, (n, d) and (m, d).
 
     Returns
     -------
     float or ndarray
-        A number where both are single vectors. Shape (n,) or (m,) where one of them is. Shape
-        (n, m) where none is: row i of `a` with row j of `b` is at [i, j]. A vector of zeros has
-        similarity 0 with everything; every other vector has a direction, however short it is.
+        Two single vectors give a number. A vector and a matrix give one for each row.
+        Two matrices give shape (n, m): row i of `a` with row j of `b` is at [i, j].
 
     Examples
     --------
-    >>> cosine_similarity(np.array([[4, 3], [0, 5]]), np.array([3, 4]))
-    array([0.96, 0.8 ])
+    >>> cosine_similarity(np.array([[4, 3], [0, 5], [0, 0]]), np.array([3, 4]))
+    array([0.96, 0.8 , 0.  ])
     """
 
     def unit(rows: Any) -> Any:
@@ -74,18 +75,19 @@ def encode_in_batches(
 ) -> Any:
     """Return one vector for each text, in the order of `texts`.
 
-    The longest are encoded first: texts of like length in a batch need little padding.
+    Put texts of similar length into the same batch: `len` says how long a text is.
+    Fill every batch with `batch_size` texts. Only the last one may hold fewer.
+    Encode every text as it is: blank ones too, and equal ones each time.
+    Do not change the list of texts.
 
     Parameters
     ----------
     encode_batch
-        A function: takes a list of texts, returns their vectors as an array with one row each.
+        Takes a list of texts, and returns an array with a row for each.
     texts
-        At least one text; the list itself is not changed. `len` says how long a text is: in
-        characters for a string, in word pieces for a list of these. Blank texts are encoded, too,
-        and equal ones each time.
+        At least one text: a string, or a list of word pieces.
     batch_size
-        How many texts `encode_batch` gets at once. Only the last batch may hold fewer.
+        How many texts `encode_batch` gets at once.
 
     Returns
     -------
@@ -114,26 +116,29 @@ def encode_in_batches(
 def unread(text: str, offsets: list[tuple[int, int]], limit: int = 256) -> str:
     """Return the part of a text that the model does not read.
 
+    It goes from the start of the first piece that is not read to the end of the text.
+    If every piece is read, it is empty.
+
     Parameters
     ----------
     text
         The whole text.
     offsets
-        For each word piece of the text, in order, where it starts and ends: a list of (start,
-        end). The two special pieces are not among them.
+        The (start, end) of each word piece, in order; the special ones are not among them.
     limit
-        How many pieces the model reads; two of these are the special ones.
+        How many pieces the model reads. Two of these are the special ones.
 
     Returns
     -------
     str
-        From the start of the first piece that is not read to the end of the text; empty where
-        every piece is read.
+        What is not read.
 
     Examples
     --------
     >>> unread("one two three four", [(0, 3), (4, 7), (8, 13), (14, 18)], limit=4)
     'three four'
+    >>> unread("one two three four", [(0, 3), (4, 7), (8, 13), (14, 18)], limit=6)
+    ''
     """
     most = limit - 2  # without the two special pieces
     return text[offsets[most][0] :] if len(offsets) > most else ""

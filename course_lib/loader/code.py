@@ -149,19 +149,18 @@ def split_code(
 def choose_header(signatures: Sequence[str], room: int) -> str:
     r"""Return the header for a part of a definition: it says where the part is from.
 
+    1. Take all signatures, if they fit into `room`.
+    2. Otherwise take the innermost one alone, which says most about the part.
+    3. Otherwise take the first line of that one, which has the name.
+    4. Otherwise, or without signatures, return "".
+
     Parameters
     ----------
     signatures
-        The lines that introduce the class and the method from which the part was cut, each line
-        with its line end; the outermost signature first. A list or a tuple; it may be empty.
+        What introduces the class and the method that the part is from, the outermost first. Each
+        has one or more lines with their line ends.
     room
         The largest number of characters in the header, line ends included.
-
-    Returns
-    -------
-    str
-        All signatures if they fit; otherwise the innermost one; otherwise the first line of that
-        one with its line end; otherwise "".
 
     Examples
     --------
@@ -169,14 +168,10 @@ def choose_header(signatures: Sequence[str], room: int) -> str:
     >>> [choose_header(signatures, room).count("\n") for room in (80, 50, 20, 10)]
     [4, 3, 1, 0]
     """
-    if not signatures:
-        return ""
-    innermost = signatures[-1]
-    first_line, line_end, _ = innermost.partition("\n")
-    for header in ("".join(signatures), innermost, first_line + line_end):
-        if len(header) <= room:
-            return header
-    return ""
+    innermost = signatures[-1] if signatures else ""
+    first_line = innermost[: innermost.find("\n") + 1]
+    candidates = ("".join(signatures), innermost, first_line)
+    return next((header for header in candidates if len(header) <= room), "")
 
 
 def parse_code(

@@ -51,8 +51,8 @@ def split_stream(text: str) -> list[Span]:
     r"""Return the documents of a YAML stream that are not empty.
 
     A separator is ``---`` at the beginning of a line, before white space or the end of the text.
-    A document begins directly after the dashes, the first one at 0. It ends where the next ones
-    begin.
+    A document begins directly after the dashes, the first one at 0. It ends directly before the
+    next dashes, the last one at the end of the text.
 
     Returns
     -------

@@ -154,27 +154,31 @@ def _parser(grammar: str) -> tree_sitter.Parser | None:
 def split_definitions(text: str, starts: str) -> list[tuple[str, Span]]:
     r"""Split a source file into one piece for each definition, and one for the text before them.
 
+    1. Each line that `starts` matches begins a definition. Use `re.MULTILINE`.
+    2. Go up from there: if the line above begins with one of `ABOVE`, the piece begins with it.
+    3. Stop at the first line that does not, or at the start of the text.
+    4. A piece ends where the next one begins, and the last one where the text ends.
+    5. The text before the first definition has the name "". If there is none, that is all of it.
+    6. Leave out an empty piece.
+
     Parameters
     ----------
     text
         A source file.
     starts
-        A regular expression that matches the beginning of a line which begins a definition (use
-        `re.MULTILINE`). Its group ``name`` is the name of the definition, and may be empty.
+        A regular expression. Its group ``name`` is the name of the definition; it may be empty.
 
     Returns
     -------
     list of (str, Span)
-        Name and place of each piece, in order. A piece begins with its definition, or with the
-        lines directly above it that begin with one of `ABOVE` at the left margin. It ends where the
-        next piece begins; the last one ends with the text. The text before the first definition (or
-        all of it, if there is none) has the name "". An empty piece is left out.
+        Name and place of each piece, in order.
 
     Examples
     --------
     >>> source = "import os\n\n# Says yes.\n@cached\ndef yes():\n    pass\n"
-    >>> [(name, span.start) for name, span in split_definitions(source, r"^def (?P<name>\w+)")]
-    [('', 0), ('yes', 11)]
+    >>> pieces = split_definitions(source, r"^def (?P<name>\w+)")
+    >>> [(name, span.text) for name, span in pieces]
+    [('', 'import os\n\n'), ('yes', '# Says yes.\n@cached\ndef yes():\n    pass\n')]
     """
     names = {0: ""}
     for match in re.finditer(starts, text, re.MULTILINE):
@@ -193,11 +197,16 @@ def split_definitions(text: str, starts: str) -> list[tuple[str, Span]]:
 def find_definitions(node: tree_sitter.Node, types: Mapping[str, str]) -> list[tree_sitter.Node]:
     r"""Return the outermost definitions below a node, in the order of the text.
 
+    1. A node is a definition if its `type` is one of `types`.
+    2. Look below every node that is not a definition.
+    3. Do not look inside a definition.
+    4. Leave out `node` itself, even if it is a definition.
+    5. Use a loop with a list of waiting nodes: a tree may be deeper than Python's recursion limit.
+
     Parameters
     ----------
     node
-        A node of a syntax tree. It is never in the result, even if it is a definition itself. Its
-        tree may be deeper than Python's recursion limit.
+        A node of a syntax tree.
     types
         Its keys are the types of nodes that are definitions.
 
@@ -206,8 +215,8 @@ def find_definitions(node: tree_sitter.Node, types: Mapping[str, str]) -> list[t
     >>> source = "if x:\n    def turn(): pass\nclass Mill:\n    def grind(self): pass\n"
     >>> root = parse_source(source, "python")
     >>> found = find_definitions(root, LANGUAGES["python"].definitions)
-    >>> [one.type for one in found]
-    ['function_definition', 'class_definition']
+    >>> [one.text[:10] for one in found]  # without grind, which is inside Mill
+    [b'def turn()', b'class Mill']
     """
     found, waiting = [], node.named_children[::-1]
     while waiting:

@@ -27,9 +27,14 @@ def find_cut(
 ) -> int:
     """Return where the chunk that begins at `start` ends.
 
-    A separator counts if it begins at `start` or later, ends after `floor` and does not end after
-    `limit`. Cut after the strongest one that counts. If it occurs several times, take the last. If
-    none counts, cut at `limit`.
+    A separator counts if
+
+    - it begins at `start` or later,
+    - it ends after `floor`, and
+    - it ends at `limit` or before.
+
+    Cut after the strongest one that counts. If it occurs several times, take the last. If none
+    counts, cut at `limit`.
 
     Parameters
     ----------
@@ -42,7 +47,8 @@ def find_cut(
     floor
         Only cuts after this offset count.
     separators
-        From the strongest to the weakest. An empty string is found everywhere.
+        From the strongest to the weakest. An empty string is everywhere in the text, also at its
+        end.
 
     Returns
     -------

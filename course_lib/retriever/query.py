@@ -54,7 +54,7 @@ def find_nearest(
     >>> values = Query(kind="doc-section").filters | {"query": vector, "top_k": 2}
     ... # doctest: +SKIP
     >>> [row.document_name for row in find_nearest(conn, values)]  # doctest: +SKIP
-    ['03000.md', '11000.md']
+    ['ci-cd-for-ml.md', 'ci-cd-for-ml.md']
     """
     with conn.transaction(), conn.cursor(row_factory=namedtuple_row) as cursor:
         cursor.execute("SET LOCAL hnsw.iterative_scan = strict_order")
@@ -79,7 +79,7 @@ def search_filtered(
     >>> values = Query(kind="doc-section", namespace="archive").filters  # doctest: +SKIP
     >>> rows = search_filtered(conn, values | {"query": vector, "top_k": 3})  # doctest: +SKIP
     >>> [(row.document_name, round(row.similarity_score, 2)) for row in rows]  # doctest: +SKIP
-    [('03000.md', 0.31), ('11000.md', 0.28), ('00000.md', 0.17)]
+    [('1000.md', 0.13), ('1100.md', 0.03), ('0700.md', 0.03)]
     """
     rows = find_nearest(conn, values, distance)
     if len(rows) < values["top_k"] and distance != EXACT:

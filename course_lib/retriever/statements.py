@@ -18,9 +18,9 @@ SELECT id::text AS chunk_id, document_name, chunk_index, content, partition, rep
 FROM document_chunks
 WHERE (%(partition)s::text[] IS NULL OR partition = ANY (%(partition)s))
   AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+  AND (%(namespace)s::text IS NULL OR namespace = %(namespace)s)
   AND (%(repo_slug)s::text IS NULL OR repo_slug = %(repo_slug)s)
   AND (%(branch)s::text IS NULL OR branch = %(branch)s)
-  AND (%(namespace)s::text IS NULL OR namespace = %(namespace)s)
   AND (%(document_name)s::text IS NULL OR document_name = %(document_name)s)
   AND (%(tenant_id)s::text IS NULL OR tenant_id = %(tenant_id)s)
 ORDER BY {distance}, document_name, chunk_index

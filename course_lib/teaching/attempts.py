@@ -27,8 +27,10 @@ def own_log() -> Path:
     return project_root() / "my" / FILE
 
 
-def note(event: Event, lab: str, exercise: str = "", log: Path | None = None) -> None:
-    """Add one line to the log: the moment, the lab, the exercise and what happened.
+def note(
+    event: Event, lab: str, exercise: str = "", log: Path | None = None, number: int = 0
+) -> None:
+    """Add one line to the log: the moment, the lab, the exercise, what happened, and which hint.
 
     A log that cannot be written does not disturb the lab: the line is left out.
 
@@ -38,10 +40,11 @@ def note(event: Event, lab: str, exercise: str = "", log: Path | None = None) ->
     >>> log = Path(tempfile.mkdtemp()) / FILE
     >>> note("failed", "01", "1.1", log)
     >>> sorted(json.loads(log.read_text(encoding="utf-8")))
-    ['at', 'event', 'exercise', 'lab']
+    ['at', 'event', 'exercise', 'lab', 'number']
     """
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    line = json.dumps({"at": at, "lab": lab, "exercise": exercise, "event": event})
+    row = {"at": at, "lab": lab, "exercise": exercise, "event": event, "number": number}
+    line = json.dumps(row)
     try:
         with (log or own_log()).open("a", encoding="utf-8") as file:
             file.write(line + "\n")
@@ -50,7 +53,7 @@ def note(event: Event, lab: str, exercise: str = "", log: Path | None = None) ->
 
 
 def read_log(log: Path) -> pd.DataFrame:
-    """Return a log as a table with the columns at (UTC), lab, exercise and event.
+    """Return a log as a table with the columns at (UTC), lab, exercise, event and number.
 
     Raises
     ------
@@ -69,13 +72,14 @@ def read_log(log: Path) -> pd.DataFrame:
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
-            rows.append((pd.Timestamp(row["at"]), row["lab"], row["exercise"], row["event"]))
-        except (ValueError, KeyError, TypeError) as error:
+            at, number_of_hint = pd.Timestamp(row["at"]), row.get("number", 0)
+            rows.append((at, row["lab"], row["exercise"], row["event"], number_of_hint))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"line {number} of {log} is not a line of a log: {line[:60]!r}",
                 hint=f"A lab writes my/{FILE}. Delete the line to read the rest.",
             ) from error
-    return pd.DataFrame(rows, columns=["at", "lab", "exercise", "event"])
+    return pd.DataFrame(rows, columns=["at", "lab", "exercise", "event", "number"])
 
 
 def by_exercise(log: pd.DataFrame) -> pd.DataFrame:
@@ -90,16 +94,16 @@ def by_exercise(log: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         With the index ``exercise`` and the columns ``tries`` (checks up to the first that passed),
-        ``hints`` (up to then), ``passed``, and ``seconds`` from the first check to the first that
-        passed, breaks included (NaN where none has).
+        ``hints`` (different ones, up to then), ``passed``, and ``seconds`` from the first check to
+        the first that passed, breaks included (NaN where none has).
 
     Examples
     --------
     >>> import pandas as pd
     >>> noon = pd.Timestamp("2026-11-27T12:00:00Z")
-    >>> events = [(0, "failed"), (60, "hint"), (90, "passed"), (95, "failed")]
-    >>> rows = [(noon + pd.Timedelta(seconds=at), "01", "1.1", event) for at, event in events]
-    >>> log = pd.DataFrame(rows, columns=["at", "lab", "exercise", "event"])
+    >>> events = [(0, "failed", 0), (60, "hint", 1), (70, "hint", 1), (90, "passed", 0)]
+    >>> rows = [(noon + pd.Timedelta(seconds=at), "01", "1.1", *event) for at, *event in events]
+    >>> log = pd.DataFrame(rows, columns=["at", "lab", "exercise", "event", "number"])
     >>> print(by_exercise(log).to_string(index_names=False))
          tries  hints  passed  seconds
     1.1      2      1    True     90.0
@@ -119,7 +123,7 @@ def by_exercise(log: pd.DataFrame) -> pd.DataFrame:
             {
                 "exercise": exercise,
                 "tries": int(until["event"].isin(["failed", "passed"]).sum()),
-                "hints": int((until["event"] == "hint").sum()),
+                "hints": until.loc[until["event"] == "hint", "number"].nunique(),
                 "passed": end is not None,
                 "seconds": float("nan") if spent is None else spent,
             }

@@ -13,6 +13,7 @@ import re
 import zlib
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -21,6 +22,18 @@ NOTE = "is packed, because an exercise asks for it."
 BLOCK = """# {name} {note}
 import base64, zlib
 exec(zlib.decompress(base64.b85decode("{packed}")))"""
+
+COMPONENT_BLOCK = """# {name} {note}
+import base64, linecache, zlib
+_text = zlib.decompress(base64.b85decode("{packed}")).decode()
+linecache.cache["<{name}>"] = len(_text), None, _text.splitlines(True), "<{name}>"
+exec(compile(_text, "<{name}>", "exec"))"""
+"""kfp makes a component of its source, and looks for it where Python keeps lines of code."""
+
+
+def function_of(given: Any) -> Any:
+    """Return the function that kfp made a pipeline or a component of; anything else as it is."""
+    return getattr(given, "pipeline_func", getattr(given, "python_func", given))
 
 
 def find_answer(source: str, name: str) -> ast.stmt | None:
@@ -113,7 +126,9 @@ def pack_answers(path: Path, names: Collection[str]) -> None:
             first -= 1
         text, file = sql_of(node, path.parent)
         piece = f"{name} = {sql_literal(text)}" if text else "\n".join(lines[first:last])
-        lines[first:last] = BLOCK.format(name=name, note=NOTE, packed=packed(piece)).split("\n")
+        is_component = any(".component" in ast.unparse(one) for one in kfp_decorators(node))
+        block = COMPONENT_BLOCK if is_component else BLOCK
+        lines[first:last] = block.format(name=name, note=NOTE, packed=packed(piece)).split("\n")
         if file:
             file.write_text(f"-- {file.name} {NOTE}\n", encoding="utf-8", newline="\n")
     path.write_text("\n".join(lines), encoding="utf-8", newline="\n")
@@ -121,9 +136,11 @@ def pack_answers(path: Path, names: Collection[str]) -> None:
 
 def unpacked(source: str, name: str) -> str:
     """Return a module's source in which one answer is no longer packed."""
-    head, _, tail = BLOCK.format(name=name, note=NOTE, packed="\0").partition("\0")
-    block = re.escape(head) + '([^"]*)' + re.escape(tail)
-    return re.sub(block, lambda found: unpacked_text(found[1]), source)
+    for form in (BLOCK, COMPONENT_BLOCK):
+        head, _, tail = form.format(name=name, note=NOTE, packed="\0").partition("\0")
+        block = re.escape(head) + '([^"]*)' + re.escape(tail)
+        source = re.sub(block, lambda found: unpacked_text(found[1]), source)
+    return source
 
 
 def packed(text: str) -> str:

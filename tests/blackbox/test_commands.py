@@ -218,7 +218,10 @@ def test_starting_a_lab_copies_all_labs_and_overwrites_none(tmp_path: Path) -> N
     assert "](02_second.ipynb)" in (root / mine).read_text(encoding="utf-8")
     (root / mine).write_text("my answers", encoding="utf-8")
     again = course("start", "01").ok()
-    assert "is there and stays as it is" in again
+    assert f"{mine} is ready, it was copied before, and what you wrote in it is kept" in again
+    assert course("progress").ok() == (
+        "No exercise was checked in my/ yet. Begin with: make start LAB=01\n"
+    )
     assert (root / mine).read_text(encoding="utf-8") == "my answers"
     assert course("start", "99").error() == (
         "error: there is no lab '99'\nThere are: 01, 02. Example: make start LAB=01\n"

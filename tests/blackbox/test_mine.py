@@ -55,6 +55,9 @@ def test_a_changed_splitter_indexes_anew_in_an_index_of_its_own(
 
     kept.write_text(SPLITTER.format(size=120), encoding="utf-8")
     assert chunks() == 2
+    split = course.in_a_process("mine", "split", page)
+    assert split.code == 0
+    assert ": split_text\n" in split.err.partition("Yours, where ")[2]
     kept.write_text(SPLITTER.format(size=60), encoding="utf-8")
     assert chunks() == 4
     kept.write_text(SPLITTER.format(size="(1 / 0)"), encoding="utf-8")
@@ -70,7 +73,7 @@ def test_the_map_shows_whose_each_function_is_and_how_it_differs(
     kept = home / "my" / "system" / "loader.py"
     kept.write_text(SPLITTER.format(size="chunk_size"), encoding="utf-8")
     shown = course("mine", "--no-eval").ok()
-    assert "1 of 45 functions are yours\n" in shown
+    assert "1 of 47 functions are yours\n" in shown
     assert "split_text differs: split_text(" in shown
     assert "find_cut" in shown and "│ evaluation │" in shown
 

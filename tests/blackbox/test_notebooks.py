@@ -36,8 +36,8 @@ def points(sheet: Any) -> dict[str, float]:
     return {one["grade_id"]: one["points"] for one in graded}
 
 
-def test_labs_are_numbered_from_00_without_a_gap_and_have_a_solution_each() -> None:
-    assert NAMES and [name[:2] for name in NAMES] == [f"{n:02}" for n in range(len(NAMES))]
+def test_labs_are_numbered_from_00_to_16_and_have_a_solution_each() -> None:
+    assert [name[:2] for name in NAMES] == [f"{n:02}" for n in range(17) if n not in (13, 15)]
     assert sorted(path.name for path in (ROOT / "solutions").glob("*.ipynb")) == NAMES
 
 

@@ -71,22 +71,17 @@ def wait_time(status, headers, message="", attempt=0):
     return None
 """,
     ],
-    "11.4": [
+    "11.2": [
         """
-def build_pipeline(read_folder, split_part, collect):
-    from kfp import dsl
-    from kfp.dsl import Dataset
-
-    @dsl.pipeline(name="split-in-shards")
-    def pipeline(folder: str, shards: list = ["0/3", "1/3", "2/3"]) -> Dataset:
-        read = read_folder(folder=folder)
-        with dsl.ParallelFor(items=shards, parallelism=2) as shard:
-            part = split_part(documents=read.outputs["documents"], shard=shard)
-            part.set_retry(num_retries=2)
-        collected = collect(parts=dsl.Collected(part.outputs["chunks"]))
-        return collected.outputs["chunks"]
-
-    return pipeline
+def add_up(stored):
+    wrong = [one for one in stored if one["split"] != one["chunks"]]
+    if wrong:
+        raise InputError(f"{len(wrong)} shards are incomplete")
+    sums = dict.fromkeys(COUNTS, 0)
+    for one in stored:
+        for name in sums:
+            sums[name] += int(one[name])
+    return sums
 """,
     ],
     "14.5": [

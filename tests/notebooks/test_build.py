@@ -265,7 +265,7 @@ def test_the_readmes_table_is_written_between_its_markers_and_checked(built) -> 
     row = readme_table(built.project).splitlines()[2]
     assert row == (
         "| [**01 · Doubling**](labs/01_doubling.ipynb)<br>You will double numbers, and they stay "
-        "doubled. | 25 min | double a number · say why | `maths.py` |"
+        "doubled. | 35 min | double a number · say why | `maths.py` |"
     )
     assert stale_of(built) == []
 

@@ -1,4 +1,4 @@
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,14 @@ def library(tmp_path: Path, **modules: str) -> Project:
     return Project(root=tmp_path)
 
 
-def source(tmp_path: Path, text: str, *, earlier: Collection[str] = ()) -> str:
-    return cut(library(tmp_path, a=text), "mini.a", "f", earlier=earlier)
+def source(
+    tmp_path: Path,
+    text: str,
+    *,
+    earlier: Collection[str] = (),
+    given: Mapping[str, str] | None = None,
+) -> str:
+    return cut(library(tmp_path, a=text), "mini.a", "f", earlier=earlier, given=given)
 
 
 def test_a_comment_between_docstring_and_answer_lies_inside_the_answer(tmp_path: Path) -> None:
@@ -93,3 +99,11 @@ def test_what_cannot_be_an_exercise_is_refused(tmp_path: Path, text: str, messag
 def test_a_string_with_an_odd_line_separator_does_not_shift_the_cut(tmp_path: Path) -> None:
     text = "x = '\x0c\u2028'\n\n\ndef f():\n    '''Say.'''\n    return 1\n"
     assert source(tmp_path, text).startswith("def f():")
+
+
+def test_lines_of_sql_are_given_within_the_learners_part(tmp_path: Path) -> None:
+    text = 'f = """\nSELECT 1\nWHERE a\n  AND b\n  AND c\nLIMIT 1\n"""\n'
+    assert source(tmp_path, text, given={"up to": "SELECT 1", "lines": "AND [bc]"}) == (
+        'f = """\nSELECT 1\n-- ### BEGIN SOLUTION\nWHERE a\n-- ### END SOLUTION\n'
+        '  AND b\n  AND c\n-- ### BEGIN SOLUTION\nLIMIT 1\n-- ### END SOLUTION\n"""'
+    )

@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Any
 from course_lib.teaching.checks.origin import named, stub_in, where_in_given
 from course_lib.teaching.checks.probe import Case, Probe, StubReached
 from course_lib.teaching.checks.values import shown, written
+from course_lib.teaching.taught import function_of
 
 if TYPE_CHECKING:
     from kfp.dsl import Dataset
 
 __all__ = [
     "compiled",
+    "compiled_pipeline",
     "counts_of",
     "dataset",
     "lines_of",
@@ -126,23 +128,40 @@ def compiled(call: Probe) -> dict[str, Any]:
     call
         Around the pipeline: its function, decorated or not.
     """
+    return compiled_pipeline(call, call.given)[0]
+
+
+def compiled_pipeline(
+    call: Probe, given: Any, label: str = ""
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what kfp compiles a pipeline to, and what it asks of Kubernetes.
+
+    Parameters
+    ----------
+    call
+        Around the learner's answer; it fails where the pipeline does not compile.
+    given
+        The pipeline: its function, decorated or not.
+    label
+        What a failure shows as the call.
+    """
     from google.protobuf import json_format
     from kfp import dsl
 
-    function = getattr(call.given, "pipeline_func", call.given)
-    label = f"dsl.pipeline({call.exercise.name})"
+    function = function_of(given)
+    label = label or f"dsl.pipeline({call.exercise.name})"
     if not inspect.isfunction(function):
         got = f"{shown(function)} ({type(function).__name__})"
         call.fail(label, got=got, expected="the function of a pipeline")
     try:
-        spec = dsl.pipeline(function).pipeline_spec
+        made = dsl.pipeline(function)
     except Exception as error:
         if stub := stub_in(error):
             raise StubReached(stub) from None
-        got = f"{named(error)}{where_in_given(error, function)}"
+        got = f"{named(error)}{where_in_given(error, function_of(call.given))}"
         call.fail(label, got=got, expected="a pipeline that compiles")
-    found: dict[str, Any] = json_format.MessageToDict(spec)
-    return found
+    spec, platform = map(json_format.MessageToDict, (made.pipeline_spec, made.platform_spec))
+    return spec, platform
 
 
 def _globals_of(code: CodeType) -> set[str]:

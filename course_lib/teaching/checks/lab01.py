@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import isgeneratorfunction
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -37,6 +38,9 @@ def any_recursion(random: Draws) -> Call:
 @exercise("1.1", "split_recursively", 3, time_limit=3, draws=any_recursion)
 def check_split_recursively(call: Probe) -> None:
     """Test each rule on a small text, then what is true of every text."""
+    if isgeneratorfunction(call.given):
+        call.fail("split_recursively('ab cd.', 8)", got="a generator", expected="a list of chunks",
+                  because="the lab counts the chunks; a generator has no length")  # fmt: skip
     for (text, size, *others), chunks, because in RECURSIONS:
         case = call(text, size, *others)
         ends_and_is_whole(case, text, size)
@@ -83,7 +87,7 @@ def ends_and_is_whole(case: Case, text: str, size: int) -> None:
     """Expect chunks that fit and together are the text, and a recursion that ends."""
     if isinstance(case.error, RecursionError):
         case.holds(
-            False, "chunks", got=f"RecursionError: {case.error}",
+            False, "a recursion that ends", got=f"RecursionError: {case.error}",
             because="a piece that is too long still ends with its separator: it needs weaker ones",
         )  # fmt: skip
     chunks: list[str] = case.returns(list[str])
@@ -150,6 +154,8 @@ def check_find_cut(call: Probe) -> None:
          "no separator counts, so the cut is at limit, even if the text ends before it"),
         (("ab cdef", 0, 5, 0, ("", " ")), 5,
          "'' cuts at the limit, and here it comes before ' ' in the list"),
+        (("ab", 0, 8), 2,
+         "'' is everywhere in the text, and the last one is at its end, before limit"),
         (("ab--cdefgh", 0, 8, 3, ("--",)), 4,
          "'--' begins before floor=3, but the cut, at its end, is after it"),
     )  # fmt: skip

@@ -12,6 +12,7 @@ from course_lib.loader.yaml_lines import Line, lines_of
 from course_lib.records import Span
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
+from course_lib.teaching.checks.values import shown
 
 SMALL = """\
 spec:
@@ -207,7 +208,7 @@ CUTS: tuple[tuple[list[Line], int, int, int, str], ...] = (
     (LINES, 2, 90, 5,
      "lines 3 to 6 are in reach: 3 is a first, 4 and 5 are equal, and the last one counts"),
     (LINES, 5, 139, 7, "line 7 has depth 9, which is less than 12: the block is over"),
-    (LINES, 7, 173, 9, "the end has depth -1, and no depth is smaller"),
+    (LINES, 7, 173, 9, "the end has depth -1, which is smaller than 9: the block is over"),
     (LINES, 5, 89, 6, "line 6 is a first, and no other line is in reach"),
     (LINES, 4, 60, 5, "no line starts at 60 or before, so cut before the next line"),
     (LINES, 0, 20, 2, "a line that starts at the limit is in reach: the piece ends there"),
@@ -257,13 +258,14 @@ def check_cut_document(call: Probe) -> None:
         lines = lines_of(text, start, len(text))
         resource = ResourceSpan(who, start, len(text), start)
         case = call(text, resource, lines, path, most)
-        if text == SMALL and case.error is None:
-            case.label = f"cut_document(small, web, lines, {path!r}, {most})"
+        named = "small, web" if (text, who) == (SMALL, POD) else f"{shown(text)}, resource"
+        case.label = f"cut_document({named}, lines, {path!r}, {most})"
         _judge(case, text, resource, path, most, expected, because)
     # Of a definition, the library leaves lines out: a run of lines is not all of a resource.
     some = [*LINES[3:7], LINES[7]._replace(depth=-1, first=False, path="")]
     resource = ResourceSpan(POD, 0, len(SMALL), 0)
     case = call(SMALL, resource, some, "w.yaml", 700)
+    case.label = "cut_document(small, web, [*lines[3:7], their end], 'w.yaml', 700)"
     _judge(case, SMALL, resource, "w.yaml", 700, [(34, 103, "spec.containers[0]")],
            "only these lines are cut, from `lines[0].start` to `lines[-1].start`")  # fmt: skip
 

@@ -2,18 +2,17 @@
 
 A module that holds the answer to one of the lab's exercises is there for `lab.use` and for the
 cells that need its other functions, as bytecode alone. Bytecode shows a text of SQL, and kfp wants
-the source of a module with components: there, texts and pipelines are packed.
+the source of a module with components: there, all answers are packed.
 """
 
 from __future__ import annotations
 
-import ast
 import py_compile
 import shutil
 from pathlib import Path
 
 from course_lib.settings import project_root
-from course_lib.teaching.taught import find_answer, kfp_decorators, pack_answers, sql_of
+from course_lib.teaching.taught import find_answer, pack_answers, sql_of
 
 LEFT_OUT = ("classroom", "grade")
 """Rooms of `teaching` that no notebook needs."""
@@ -40,7 +39,7 @@ def library_for(lab: str, folder: Path) -> Path:
     for module, answers in taught_answers(lab).items():
         path = target.parent / f"{module.replace('.', '/')}.py"
         text = path.read_text(encoding="utf-8")
-        pack_answers(path, [one for one in answers if is_shown_in_bytecode(text, one, path.parent)])
+        pack_answers(path, [one for one in answers if is_shown(text, one, path.parent)])
         for cached in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
             cached.unlink()
         if "@dsl." in text:
@@ -67,8 +66,7 @@ def taught_answers(lab: str) -> dict[str, list[str]]:
     return found
 
 
-def is_shown_in_bytecode(source: str, name: str, folder: Path) -> bool:
-    """Tell whether an answer is a text of SQL, or a pipeline whose source kfp does not need."""
+def is_shown(source: str, name: str, folder: Path) -> bool:
+    """Tell whether an answer is a text of SQL, or in a module whose source stays for kfp."""
     node = find_answer(source, name)
-    made = [ast.unparse(one) for one in kfp_decorators(node)] if node else []
-    return bool(node and sql_of(node, folder)[0]) or any(".pipeline" in one for one in made)
+    return bool(node and sql_of(node, folder)[0]) or "@dsl." in source

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from course_lib.teaching.checks import Exercise
+from course_lib.teaching.taught import function_of
 
 MISSING: Any = object()
 """Stands for what a check was not given."""
@@ -42,7 +43,7 @@ def not_the_learners(exercise: Exercise, given: Any) -> str:
     if given is MISSING:
         return f'is checked with your {name}: lab.check("{exercise.id}", {name})'
     inner = given.func if isinstance(given, functools.partial) else given
-    inner = getattr(inner, "pipeline_func", inner)
+    inner = function_of(inner)
     module = getattr(inner, "__module__", None) or ""
     place, _, constant = (exercise.library or "").partition(":")
     is_courses = isinstance(given, str) and given is getattr(sys.modules.get(place), constant, None)

@@ -16,7 +16,7 @@ from typing import Any
 from course_lib.errors import InputError
 from course_lib.settings import project_root
 from course_lib.teaching.checks import Exercise
-from course_lib.teaching.taught import unpacked_text
+from course_lib.teaching.taught import function_of, unpacked_text
 
 PACKED = "course_lib/teaching/lab/packed"
 """Where the solutions' sources are in a copy for learners, which has no folder `solutions/`."""
@@ -28,6 +28,8 @@ MAGIC = re.compile(r"^\s*(?:!|%(?!\()).*$", re.MULTILINE)
 
 def reference(lab_id: str, exercise: Exercise) -> Any:
     """Return the final version of what an exercise asks for.
+
+    Of a pipeline or a component, that is the function without kfp's decorator.
 
     Parameters
     ----------
@@ -43,7 +45,7 @@ def reference(lab_id: str, exercise: Exercise) -> Any:
     """
     if exercise.library is not None:
         module, _, name = exercise.library.partition(":")
-        return getattr(importlib.import_module(module), name)
+        return function_of(getattr(importlib.import_module(module), name))
     path = solution_path(lab_id)
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".packed":

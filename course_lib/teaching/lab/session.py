@@ -177,9 +177,9 @@ class Lab:
             self._keep(exercise, given)
             show_explanation(exercise.id)
 
-    def _note(self, event: Event, exercise: Exercise) -> None:
+    def _note(self, event: Event, exercise: Exercise, number: int = 0) -> None:
         if is_learners(Path.cwd()):
-            note(event, self.id, exercise.id)
+            note(event, self.id, exercise.id, number=number)
 
     def _keep(self, exercise: Exercise, given: Any) -> None:
         """Keep what passed in the learner's own system."""
@@ -205,7 +205,7 @@ class Lab:
         shown = min(seen + 1, most)
         if exercise.name not in self._passed:  # who has passed did not ask: a cell was run again
             self._hints[exercise.id] = shown
-            self._note("hint", exercise)
+            self._note("hint", exercise, shown)
         return Hint(exercise, shown, beyond=0 < most == seen)
 
     def use(self, name: str) -> Any:

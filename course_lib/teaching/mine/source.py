@@ -19,7 +19,7 @@ from typing import Any
 
 from course_lib.teaching.lab.own import notebook_shell
 from course_lib.teaching.names import bound_names, read_names
-from course_lib.teaching.taught import first_line, kfp_decorators, sql_literal
+from course_lib.teaching.taught import first_line, function_of, kfp_decorators, sql_literal
 
 LONGEST_VALUE = 2_000
 """Characters of a value that is written as a literal, at most."""
@@ -35,7 +35,7 @@ def source_of(given: Any, name: str, places: Mapping[str, str]) -> str:
     Parameters
     ----------
     given
-        What the learner wrote; the decorator of a pipeline is left out.
+        What the learner wrote; the decorator of a pipeline or a component is left out.
     name
         What it is to be called.
     places
@@ -48,7 +48,7 @@ def source_of(given: Any, name: str, places: Mapping[str, str]) -> str:
     """
     if isinstance(given, str):
         return f"{name} = {sql_literal(given)}\n"
-    function = inspect.unwrap(getattr(given, "pipeline_func", given))
+    function = inspect.unwrap(function_of(given))
     if not isinstance(function, types.FunctionType):
         raise NoSourceError(f"{name} is a {type(given).__name__} and no function")
     if function.__code__.co_freevars:

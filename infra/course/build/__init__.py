@@ -24,8 +24,10 @@ needs (imports, constants, helpers, records) is imported on top of the cell, unl
 exercise of the lab defines it: then the learner's own is used.
 The name may also be a constant with a text of SQL, or one that is read from a file `.sql` beside
 the module: the cell shows the text whole, and the lab the comment at its head and
-``-- YOUR SQL HERE``. A function under ``@dsl.pipeline`` is shown without its decorator, because kfp
-would run a stub at once.
+``-- YOUR SQL HERE``. Comments in the source's cell give more of it: ``# Given up to:`` a line,
+``# Given from:`` the beginning of a line, ``# Given lines:`` what lines between them match. A
+function under ``@dsl.pipeline`` is shown without its decorator, because kfp would run a stub at
+once.
 Anything else that a learner writes is a function whose body is between the markers::
 
     # %% exercise="5.1"

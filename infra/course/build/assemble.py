@@ -26,8 +26,8 @@ from infra.course.build.times import minutes_of
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-GIVEN = re.compile(r"^# Given (up to|from): *(.*)$", re.MULTILINE)
-"""Between which lines of a text of SQL the learner's part is."""
+GIVEN = re.compile(r"^# Given (up to|lines|from): *(.*)$", re.MULTILINE)
+"""Between which lines of a text of SQL the learner's part is, and which of these are given."""
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 COMPARED = "nbval-check-output"

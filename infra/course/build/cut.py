@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import symtable
 import sys
 import tempfile
 from collections.abc import Collection, Mapping
+from itertools import groupby
 from pathlib import Path
 
 from course_lib.teaching.notebooks.project import BuildError, Project
@@ -57,8 +59,9 @@ def cut(
         Names that earlier exercises of this notebook define. These are not imported: the learner's
         own is used.
     given
-        Of a text of SQL: the last line ``up to`` which, and the beginning of the line ``from``
-        which it is given to the learner. Without them that is the comment at its head.
+        The last line ``up to`` which it is given to the learner, and of a text of SQL the beginning
+        of the line ``from`` which; between them, ``lines`` that match a regular expression. Without
+        them that is the docstring, or the comment at its head.
 
     Raises
     ------
@@ -80,7 +83,7 @@ def cut(
             hint="An exercise is a function or a text of SQL: import it from the module that holds "
             "its source.",
         )
-    piece = _piece(text.split("\n"), node, module)  # lines as ast counts them
+    piece = _piece(text.split("\n"), node, module, given or {})  # lines as ast counts them
     head, undefined = _needed(_import_lines(module, text, tree, {name, *earlier}), piece)
     for one in undefined:
         if one not in earlier:
@@ -104,7 +107,12 @@ def _import_lines(module: str, text: str, tree: ast.Module, without: Collection[
     return lines
 
 
-def _piece(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef, module: str) -> str:
+def _piece(
+    lines: list[str],
+    node: ast.FunctionDef | ast.AsyncFunctionDef,
+    module: str,
+    given: Mapping[str, str],
+) -> str:
     """Return the source of a function, with markers around what the learner writes."""
     if ast.get_docstring(node) is None:
         raise BuildError(
@@ -114,14 +122,21 @@ def _piece(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef, modul
     if len(node.body) < 2:
         raise BuildError(f"{node.name} in {module} has no body to write")
     docstring = node.body[0]
+    head = docstring.end_lineno or 0
+    if given:
+        try:
+            head += [line.strip() for line in lines[head : node.end_lineno]].index(given["up to"])
+        except (KeyError, ValueError):
+            raise BuildError(f"{node.name} has no line {given}") from None
+        head += 1
     # kfp would run the stub of a pipeline at once: the lab decorates it below.
     first = (node.lineno if kfp_decorators(node) else first_line(node)) - 1
     indent = " " * docstring.col_offset
     return "\n".join(
         [
-            *lines[first : docstring.end_lineno],
+            *lines[first:head],
             indent + BEGIN,
-            *lines[docstring.end_lineno : node.end_lineno],
+            *lines[head : node.end_lineno],
             indent + END,
         ]
     )
@@ -144,7 +159,12 @@ def _sql_piece(name: str, query: str, given: Mapping[str, str]) -> str:
             f"{name} does not begin with a comment, or has nothing to write after it",
             hint="The comment at the head of a text of SQL is the statement of the exercise.",
         )
-    marked = [*lines[:head], SQL_BEGIN, *lines[head:end], SQL_END, *lines[end:]]
+    marked = lines[:head]
+    between = re.compile(given.get("lines", r"(?!)"))
+    for is_given, group in groupby(lines[head:end], lambda one: bool(between.search(one))):
+        part = list(group)
+        marked += part if is_given else [SQL_BEGIN, *part, SQL_END]
+    marked += lines[end:]
     return sql_literal("\n" + "\n".join(marked) + "\n")
 
 

@@ -59,7 +59,8 @@ def minutes_of(prose: Sequence[str], code: Sequence[str], answers: Sequence[str]
 def written(cell: str) -> str:
     """Return what a learner writes in an exercise's cell: what is between nbgrader's markers."""
     begin, end = (SQL_BEGIN, SQL_END) if SQL_BEGIN in cell else (BEGIN, END)
-    answer = dedent(cell.partition(begin)[2].partition(end)[0].strip("\n"))
+    parts = [part.partition(end)[0].strip("\n") for part in cell.split(begin)[1:]]
+    answer = dedent("\n".join(parts))
     return answer if begin == BEGIN else re.sub(r"^ *--.*\n?", "", answer, flags=re.MULTILINE)
 
 

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from course_lib.teaching.taught import function_of
+
 
 class WrongText(str):
     """A wrong text of SQL, with a name as functions have one."""
@@ -38,7 +40,7 @@ def edited(given: Any, name: str, *changes: str) -> Any:
         wrong = WrongText(changed(given, name, changes))
         wrong.__name__ = name
         return wrong
-    function = getattr(given, "pipeline_func", given)
+    function = function_of(given)
     source = inspect.getsource(function)
     node: Any = ast.parse(source).body[0]
     lines = source.splitlines(keepends=True)

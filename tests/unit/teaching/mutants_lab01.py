@@ -393,6 +393,10 @@ MUTANTS = {
             "return limit -> return min(limit, len(text))",
             "find_cut('ab', 0, 8, 0, (';',))",
         ),
+        cuts_at_the_limit_for_the_empty_separator=(
+            "return at + width -> return at + width if separator else limit",
+            "the last one is at its end, before limit",
+        ),
         skips_the_empty_separator=(
             "in separators -> in filter(None, separators)",
             "'' cuts at the limit",

@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 from course_lib.loader.code import choose_header
-from course_lib.loader.languages import ABOVE, find_definitions, split_definitions
+from course_lib.loader.languages import ABOVE, definition_of, find_definitions, split_definitions
 from course_lib.records import Span
 from tests.unit.teaching.edits import edits
 
@@ -80,6 +80,35 @@ def knows_python_alone(node, types):
     return find_definitions(node, own & {*types})
 
 
+def compares_with_the_kinds(node, types):
+    return find_definitions(node, dict.fromkeys(types.values()))
+
+
+def takes_the_decorators_off(node, types):
+    return [definition_of(found) for found in find_definitions(node, types)]
+
+
+def looks_two_levels_down(node, types):
+    found = []
+    for child in node.named_children:
+        found += [child] if child.type in types else looks_at_the_children_alone(child, types)
+    return found
+
+
+def looks_into_blocks_alone(node, types):
+    found = []
+    for child in node.named_children:
+        if child.type in types:
+            found.append(child)
+        elif child.type in ("block", "if_statement"):
+            found += looks_into_blocks_alone(child, types)
+    return found
+
+
+def sorts_by_type(node, types):
+    return sorted(find_definitions(node, types), key=lambda found: found.type)
+
+
 # --- 3.3 choose_header ---
 
 
@@ -120,6 +149,10 @@ def takes_the_innermost_off(signatures, room):
 def takes_the_shortest(signatures, room):
     innermost = signatures[-1] if signatures else ""
     return min((innermost, innermost.partition("\n")[0] + "\n"), key=len) if len(innermost) else ""
+
+
+def strips_the_indentation(signatures, room):
+    return choose_header([one.lstrip() for one in signatures], room)
 
 
 # --- found by playing learners ---
@@ -199,17 +232,31 @@ MUTANTS = {
         takes_the_node_itself: "the node itself is not in the result",
         passes_over_what_is_broken: "an error in the grammar",
         knows_python_alone: "Go has other types",
+        compares_with_the_kinds: "a function is a definition",
+        takes_the_decorators_off: "the node with decorator and function is the definition",
+        looks_two_levels_down: "a and b are further in",
+        looks_into_blocks_alone: "a and b are further in",
+        sorts_by_type: "all three, in the order of the text",
     },
     "3.3": edits(
         choose_header,
         takes_all_or_nothing=(
-            ", innermost, first_line + line_end) -> ,)",
+            ", innermost, first_line) -> ,)",
             "the whole innermost one fits",
         ),
-        forgets_the_first_line=(", first_line + line_end) -> )", "only the first line"),
-        loses_the_line_end=("first_line + line_end -> first_line", "only the first line"),
+        forgets_the_first_line=(", first_line) -> )", "only the first line"),
+        loses_the_line_end=('find("\\n") + 1 -> find("\\n")', "only the first line"),
         needs_one_character_more=("<= room -> < room", "exactly `room` characters"),
-        expects_a_signature=("if not signatures -> if False", "IndexError"),
+        expects_a_signature=(' if signatures else "" -> ', "IndexError"),
+        takes_the_last_line=(
+            'innermost[: innermost.find("\\n") + 1] -> innermost.splitlines(True)[-1]',
+            "only the first line",
+        ),
+        joins_with_line_ends=('"".join -> "\\n".join', "so the header has all of them"),
+        takes_the_first_signature_as_innermost=(
+            "signatures[-1] -> signatures[0]",
+            "the whole innermost one fits",
+        ),
     )
     | {
         takes_the_outermost: "the whole innermost one fits",
@@ -219,6 +266,7 @@ MUTANTS = {
         takes_every_first_line: "the innermost one, and no other",
         takes_the_innermost_off: "leaves what it was given as it was",
         takes_the_shortest: "all signatures fit",
+        strips_the_indentation: "so the header has all of them",
         counts_the_header_s_bytes: "room is in characters",
     },
 }

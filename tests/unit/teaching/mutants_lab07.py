@@ -6,8 +6,9 @@ from course_lib.retriever.query import find_nearest, search_filtered
 from course_lib.retriever.statements import NEAREST
 from tests.unit.teaching.edits import edited, edits
 
-GIVEN = NEAREST[: NEAREST.index("       1 - (embedding")]
-STUBS = {"7.1": f"{GIVEN}-- YOUR SQL HERE\n"}
+YOURS = [NEAREST.index(at) for at in ("       1 - (", "  AND (%(repo_slug)s", "ORDER BY")]
+GIVEN = NEAREST[: YOURS[0]], NEAREST[YOURS[1] : YOURS[2]]
+STUBS = {"7.1": "-- YOUR SQL HERE\n".join([*GIVEN, ""])}
 
 KIND = "(%(kind)s::text IS NULL OR kind = %(kind)s)"
 PARTITION = "(%(partition)s::text[] IS NULL OR partition = ANY (%(partition)s))"

@@ -1,545 +1,236 @@
 """Plausible wrong versions of lab 11's exercises, and what the check's message names."""
 
-import json
-from hashlib import sha256
-
-from kfp import dsl
-from kfp.dsl import Dataset
-
-from course_lib.pipeline.corpus import shard_of
+from course_lib.pipeline.components import split_documents
+from course_lib.pipeline.pipelines import docs_pipeline, with_database
+from course_lib.pipeline.storing import add_up
 from tests.unit.teaching.edits import edits
 
-# --- 11.1 shard_of ---
-
-
-def hashes_with_a_secret(name, shards):
-    if shards < 1:
-        raise ValueError
-    return hash(name) % shards
-
-
-def takes_8_hexadecimal_digits(name, shards):
-    return int(sha256(name.encode()).hexdigest()[:8], 16) % shards
-
-
-# --- 11.2 split_part ---
-
-
-def _split(documents, chunks, shard, *, mode="w", all_of_them=False, dumped=False, is_small=False):
-    from pathlib import Path
-
-    from course_lib.loader import split_document
-    from course_lib.pipeline.corpus import Shard
-    from course_lib.records import Document
-
-    mine, lines = 0, []
-    with open(documents.path, encoding="utf-8") as file:
-        for one in map(json.loads, file):
-            if all_of_them or Shard.parse(shard).holds(one["name"]):
-                mine += 1
-                size = {"chunk_size": 200} if is_small else {}
-                document = Document(Path(one["name"]), one["name"], one["content"])
-                found = split_document(document, **size)
-                lines += [piece.content if dumped else piece.to_json() for piece in found]
-    with open(chunks.path, mode, encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in lines)
-    return mine, len(lines)
-
-
-def takes_json_from_the_notebook(documents, chunks, shard):
-    with open(documents.path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
-
-
-def splits_every_document(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard, all_of_them=True)
-    chunks.metadata.update(documents=mine, chunks=lines)
-
-
-def writes_text_without_records(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard, dumped=True)
-    chunks.metadata.update(documents=mine, chunks=lines)
-
-
-def cuts_smaller(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard, is_small=True)
-    chunks.metadata.update(documents=mine, chunks=lines)
-
-
-def forgets_the_metadata(documents, chunks, shard, split=_split):
-    split(documents, chunks, shard)
-
-
-def counts_all_documents(documents, chunks, shard, split=_split):
-    from pathlib import Path
-
-    _, lines = split(documents, chunks, shard)
-    every = len(Path(documents.path).read_text("utf-8").splitlines())
-    chunks.metadata.update(documents=every, chunks=lines)
-
-
-def counts_in_floats(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=float(mine), chunks=float(lines))
-
-
-def writes_nothing_for_an_empty_shard(documents, chunks, shard, split=_split):
-    from pathlib import Path
-
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-    if not lines:
-        Path(chunks.path).unlink()
-
-
-def keeps_what_was_there_for_an_empty_shard(documents, chunks, shard, split=_split):
-    from pathlib import Path
-
-    left = Path(chunks.path).read_text("utf-8") if Path(chunks.path).exists() else ""
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-    if not lines:
-        Path(chunks.path).write_text(left, encoding="utf-8")
-
-
-def sorts_by_name(documents, chunks, shard, split=_split):
-    from pathlib import Path
-
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-    found = Path(chunks.path).read_text("utf-8").split("\n")[:-1]
-    found.sort(key=lambda line: line[line.index("sourcePath") :])
-    Path(chunks.path).write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
-
-
-def leaves_out_empty_documents(documents, chunks, shard, split=_split):
-    import json
-    from pathlib import Path
-
-    _, lines = split(documents, chunks, shard)
-    names = {
-        json.loads(line)["sourcePath"]
-        for line in Path(chunks.path).read_text("utf-8").split("\n")[:-1]
-    }
-    chunks.metadata.update(documents=len(names), chunks=lines)
-
-
-def reads_one_digit_of_a_shard(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, f"{shard[0]}/{shard[-1]}")
-    chunks.metadata.update(documents=mine, chunks=lines)
-
-
-def returns_the_counts(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-    return lines
-
-
-# --- 11.3 collect ---
-
-
-def _differ(own, count):
-    return len(own) != count
-
-
-def _cut(own):
-    return own and not own[-1].endswith("\n")
-
-
-def _collect(
-    parts,
-    chunks,
-    *,
-    mode="w",
-    newline="\n",
-    is_wrong=_differ,
-    is_cut=_cut,
-    is_sorted=False,
-    change=list,
-):
-    lines = []
-    for part in parts:
-        with open(part.path, encoding="utf-8", newline=newline) as file:
-            own = file.readlines()
-        if is_wrong(own, part.metadata["chunks"]) or is_cut(own):
-            raise ValueError(part.metadata)
-        lines += change(own)
-    with open(chunks.path, mode, encoding="utf-8", newline="\n") as file:
-        file.writelines(sorted(lines) if is_sorted else lines)
-    count = int(sum(part.metadata["documents"] for part in parts))
-    chunks.metadata.update(documents=count, chunks=len(lines))
-    return len(lines)
-
-
-def returns_a_float(parts, chunks, collect=_collect):
-    collect(parts, chunks)
-    return sum(part.metadata["chunks"] for part in parts)
-
-
-def hands_on_floats(parts, chunks, collect=_collect):
-    total = collect(parts, chunks)
-    chunks.metadata["documents"] = sum(part.metadata["documents"] for part in parts)
-    return total
-
-
-def trusts_the_metadata(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, count: False)
-
-
-def compares_the_total(parts, chunks, collect=_collect):
-    from pathlib import Path
-
-    found = sum(Path(part.path).read_text("utf-8").count("\n") for part in parts)
-    if found != sum(part.metadata["chunks"] for part in parts):
-        raise ValueError("incomplete")
-    return collect(parts, chunks, is_wrong=lambda own, count: False)
-
-
-def compares_the_last_part(parts, chunks, collect=_collect):
-    from pathlib import Path
-
-    for part in parts:
-        found = Path(part.path).read_text("utf-8").count("\n")
-    if found != part.metadata["chunks"]:
-        raise ValueError("incomplete")
-    return collect(parts, chunks, is_wrong=lambda own, count: False)
-
-
-def drops_equal_lines(parts, chunks, collect=_collect):
-    from pathlib import Path
-
-    collect(parts, chunks)
-    lines = dict.fromkeys(Path(chunks.path).read_text("utf-8").split("\n")[:-1])
-    Path(chunks.path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    chunks.metadata["chunks"] = len(lines)
-    return len(lines)
-
-
-def sorts_the_parts(parts, chunks, collect=_collect):
-    return collect(sorted(parts, key=lambda part: part.path), chunks)
-
-
-def writes_only_if_there_is_something(parts, chunks, collect=_collect):
-    from pathlib import Path
-
-    left = Path(chunks.path).read_text("utf-8") if Path(chunks.path).exists() else ""
-    total = collect(parts, chunks)
-    if not total:
-        Path(chunks.path).write_text(left, encoding="utf-8")
-    return total
-
-
-def passes_over_what_is_wholly_lost(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, count: own and len(own) != count)
-
-
-def passes_over_a_count_of_zero(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, count: count and len(own) != count)
-
-
-def counts_lines_with_text(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, n: len([*filter(str.strip, own)]) != n)
-
-
-def drops_empty_lines(parts, chunks, collect=_collect):
-    return collect(parts, chunks, change=lambda own: [one for one in own if one.strip()])
-
-
-def strips_the_lines(parts, chunks, collect=_collect):
-    return collect(parts, chunks, change=lambda own: [f"{one.strip()}\n" for one in own])
-
-
-def reads_the_lines_as_text(parts, chunks, collect=_collect):
-    return collect(parts, chunks, newline=None)
-
-
-def counts_half_a_line(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_cut=lambda own: False)
-
-
-def notices_only_what_is_lost(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, count: len(own) < count)
-
-
-def splits_at_every_separator(parts, chunks, collect=_collect):
-    from pathlib import Path
-
-    for part in parts:
-        if len(Path(part.path).read_text("utf-8").splitlines()) != part.metadata["chunks"]:
-            raise ValueError("incomplete")
-    return collect(parts, chunks)
-
-
-def appends_to_what_is_there(parts, chunks, collect=_collect):
-    return collect(parts, chunks, mode="a")
-
-
-def sorts_the_lines(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_sorted=True)
-
-
-def keeps_only_the_last_part(parts, chunks, collect=_collect):
-    for part in parts:
-        total = collect([part], chunks)
-    return total
-
-
-def counts_the_parts(parts, chunks, collect=_collect):
-    total = collect(parts, chunks)
-    chunks.metadata["documents"] = len(parts)
-    return total
-
-
-def takes_a_function_from_the_notebook(parts, chunks):
-    return _collect(parts, chunks)
-
-
-# --- 11.4 build_pipeline ---
-
-
-def _wired(read_folder, split_part, collect, *, folder=None, limit=2, retries=2, shard=None):
-    own_folder, own_shard = folder, shard
-
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(
-        folder: str,
-        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
-    ) -> Dataset:
-        read = read_folder(folder=own_folder or folder)
-        with dsl.ParallelFor(shards, parallelism=limit) as shard:
-            part = split_part(documents=read.output, shard=own_shard or shard)
-            if retries:
-                part.set_retry(retries)
-        return collect(parts=dsl.Collected(part.output)).outputs["chunks"]
-
-    return split_in_shards
-
-
-def returns_nothing(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read_folder(folder=folder)
-
-
-def has_another_name(read_folder, split_part, collect):
-    @dsl.pipeline(name="shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read_folder(folder=folder)
-
-    return split_in_shards
-
-
-def has_no_default(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str]):
-        read_folder(folder=folder)
-
-    return split_in_shards
-
-
-def has_a_default_of_none(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(
-        folder: str = None,  # noqa: RUF013
-        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
-    ):
-        read_folder(folder=folder)
-
-    return split_in_shards
-
-
-def reads_a_folder_of_its_own(read_folder, split_part, collect):
-    return _wired(read_folder, split_part, collect, folder="data/documents")
-
-
-def splits_in_no_loop(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read = read_folder(folder=folder)
-        split_part(documents=read.output, shard="0/1").set_retry(2)
-        read_folder(folder=folder)
-
-    return split_in_shards
-
-
-def reads_once_a_shard(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        with dsl.ParallelFor(shards, parallelism=2) as shard:
-            read = read_folder(folder=folder)
-            part = split_part(documents=read.output, shard=shard).set_retry(2)
-        collect(parts=dsl.Collected(part.output))
-
-    return split_in_shards
-
-
-def sets_no_limit(read_folder, split_part, collect):
-    return _wired(read_folder, split_part, collect, limit=None)
-
-
-def never_retries(read_folder, split_part, collect):
-    return _wired(read_folder, split_part, collect, retries=0)
-
-
-def splits_the_same_shard(read_folder, split_part, collect):
-    return _wired(read_folder, split_part, collect, shard="0/3")
-
-
-def has_no_output(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read = read_folder(folder=folder)
-        with dsl.ParallelFor(shards, parallelism=2) as shard:
-            part = split_part(documents=read.output, shard=shard).set_retry(2)
-        collect(parts=dsl.Collected(part.output))
-
-    return split_in_shards
-
-
-@dsl.component(base_image="python:3.13-slim")
-def split_part(documents: dsl.Input[Dataset], chunks: dsl.Output[Dataset], shard: str):
-    pass
-
-
-split_step = split_part
-
-
-def takes_a_component_from_the_notebook(read_folder, split_part, collect):
-    return _wired(read_folder, split_step, collect)
-
-
-# --- found by playing learners ---
-
-
-def forgets_folders_of_documents(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard)
-    with open(chunks.path, encoding="utf-8") as file:
-        text = file.read().replace("docs/a.md", "a.md")
-    with open(chunks.path, "w", encoding="utf-8") as file:
-        file.write(text)
-    chunks.metadata.update(documents=mine, chunks=lines)
-
-
-def reads_lines_at_every_separator(documents, chunks, shard, split=_split):
-    import json
-    from pathlib import Path
-
-    for line in Path(documents.path).read_text("utf-8").splitlines():
-        json.loads(line)
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-
-
-def ends_without_a_line_feed(parts, chunks):
-    from pathlib import Path
-
-    lines = [line for part in parts for line in Path(part.path).read_text("utf-8").split("\n")[:-1]]
-    Path(chunks.path).write_text("\n".join(lines), "utf-8")
-    counts = {
-        name: int(sum(part.metadata[name] for part in parts)) for name in ("documents", "chunks")
-    }
-    chunks.metadata.update(counts)
-    return len(lines)
-
-
-def declares_an_artifact(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def pipeline(
-        folder: str,
-        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
-    ) -> dsl.Artifact:
-        read = read_folder(folder=folder)
-        with dsl.ParallelFor(shards, parallelism=2) as shard:
-            part = split_part(documents=read.outputs["documents"], shard=shard)
-            part.set_retry(num_retries=2)
-        return collect(parts=dsl.Collected(part.outputs["chunks"])).outputs["chunks"]
-
-    return pipeline
-
-
-def calls_the_pipeline(read_folder, split_part, collect):
-    return declares_an_artifact(read_folder, split_part, collect)(folder="data")
-
+MINE = "[one for name, one in found.items() if Shard.parse(shard).holds(name)]"
+SPLIT = "split_to_files(replace(origin, shard=shard), mine, options, rows.path, chunks.path)"
+CHUNKS = "    chunks.metadata.update(counts, shard=shard)\n"
+ROWS = "    rows.metadata.update(counts, shard=shard)\n"
+TOTAL = "{name: int(sum(shard[name] for shard in stored)) for name in COUNTS}"
+COMPARED = "there != split"
+OFF = "task.set_caching_options(enable_caching=False)"
+RETRY = 'num_retries=3, backoff_duration="2s", backoff_factor=3'
+MEMORY = 'set_memory_request("512Mi").set_memory_limit("2Gi")'
+SECRET = 'use_secret_as_env(task, DATABASE_SECRET, {"DATABASE_URL": "DATABASE_URL"})'
+UNCACHED = "        seen.set_caching_options(enable_caching=False)\n"
+LOOP = 'dsl.ParallelFor(loaded.outputs["Output"], parallelism=PARALLELISM)'
+STORED = "with_database(embed_and_store(**split.outputs, batch_size=batch_size))"
+COLLECTED = "dsl.Collected(stored.output)"
+ASKED = "ask_questions(built, questions, documents_claim, tenant, repo)"
+
+
+def docs_pipeline_stub(source: str = "data/documents") -> None:
+    raise NotImplementedError()
+
+
+docs_pipeline_stub.__qualname__ = docs_pipeline_stub.__name__ = "docs_pipeline"
+STUBS = {"11.4": docs_pipeline_stub}
 
 MUTANTS = {
     "11.1": edits(
-        shard_of,
-        takes_all_32_bytes=("digest[:8] -> digest", "the first 8 bytes of the digest"),
-        reads_from_the_small_end=('"big" -> "little"', "the most significant first"),
-        leaves_out_other_letters=(
-            'encode("utf-8") -> encode("ascii", "ignore")',
-            "in UTF-8 the name is the bytes",
+        split_documents,
+        splits_every_document=(f"{MINE} -> list(found.values())", "a.md is in shard 1 of 2"),
+        takes_the_other_shards=("if Shard -> if not Shard", "shard 0 of 1 holds every"),
+        sorts_by_name=(f"{MINE} -> sorted({MINE}, key=lambda one: one.name)", "keep the order"),
+        reads_one_digit_of_a_shard=(
+            "Shard.parse(shard) -> Shard(int(shard[0]), int(shard[-1]))",
+            "more than one digit",
         ),
-        ignores_case=("name.encode -> name.lower().encode", "A.md and a.md are different names"),
-        counts_from_one=("% shards -> % shards + 1", "shards are counted from 0"),
-        divides_by_nothing=("if shards < 1 -> if False", "there has to be at least 1 shard"),
-        takes_a_negative_number=("shards < 1 -> shards == 0", "shard_of('a.md', -2)"),
-        forgets_the_folder=('name.encode -> name.split("/")[-1].encode', "its folder counts"),
-        strips_the_name=(
-            "name.encode -> name.strip().encode",
-            "a blank is a character of the name",
+        takes_the_base_name=("holds(name) -> holds(name.split('/')[-1])", "more than one digit"),
+        forgets_the_shard_of_the_origin=("replace(origin, shard=shard) -> origin", "a.md is in"),
+        makes_a_new_origin=(
+            "replace(origin, shard=shard) -> type(origin)(origin.scope, shard=shard)",
+            "in both artifacts",
         ),
-    )
-    | {
-        hashes_with_a_secret: "the first 8 bytes of the digest",
-        takes_8_hexadecimal_digits: "the first 8 bytes of the digest",
-    },
-    "11.2": {
-        takes_json_from_the_notebook: "takes json from the notebook",
-        keeps_what_was_there_for_an_empty_shard: "also with an empty file",
-        sorts_by_name: "the others follow in the order of the file",
-        splits_every_document: "a.md is in shard 1 of 2",
-        reads_one_digit_of_a_shard: "more than one digit",
-        writes_text_without_records: "which is a line",
-        cuts_smaller: "a longer document gives two chunks",
-        forgets_the_metadata: "chunks.metadata",
-        counts_all_documents: "'documents': 2",
-        leaves_out_empty_documents: "an empty document is one document without chunks",
-        counts_in_floats: "counts are whole numbers",
-        writes_nothing_for_an_empty_shard: "no file at chunks.path",
-        returns_the_counts: "a component must return nothing",
-        forgets_folders_of_documents: "with the folder",
-        reads_lines_at_every_separator: "only a line feed ends a line",
-    },
-    "11.3": {
-        returns_a_float: "a sum of floats is a float",
-        hands_on_floats: "counts are whole numbers",
-        trusts_the_metadata: "a line is missing",
-        compares_the_total: "the other has lost one",
-        compares_the_last_part: "the first part has 1 line and not 2",
-        notices_only_what_is_lost: "one line too many",
-        splits_at_every_separator: "only a line feed ends a line",
-        passes_over_what_is_wholly_lost: "all lines are missing",
-        passes_over_a_count_of_zero: "the metadata say 0 chunks",
-        counts_lines_with_text: "also an empty line",
-        drops_empty_lines: "also an empty line",
-        strips_the_lines: "without a change, with their spaces",
-        reads_the_lines_as_text: "also a carriage return",
-        counts_half_a_line: "ends with half a line without",
-        drops_equal_lines: "two equal lines are two chunks",
-        appends_to_what_is_there: "overwrite what a failed attempt left",
-        writes_only_if_there_is_something: "also with an empty file",
-        sorts_the_lines: "do not sort the lines",
-        sorts_the_parts: "the order of the parts",
-        keeps_only_the_last_part: "all lines, in the order of the parts",
-        counts_the_parts: "the sums of both counts",
-        takes_a_function_from_the_notebook: "takes _collect from the notebook",
-        ends_without_a_line_feed: "each line ends with a line feed",
-    },
-    "11.4": {
-        returns_nothing: "nothing was returned",
-        has_another_name: "its name",
-        has_no_default: "the default of shards",
-        has_a_default_of_none: "without it there is nothing to read",
-        reads_a_folder_of_its_own: "the folder that is read",
-        splits_in_no_loop: "each component is used once",
-        reads_once_a_shard: "only the splitting is done for each shard",
-        sets_no_limit: "2 at the same time",
-        never_retries: "has 2 retries",
-        splits_the_same_shard: "each turn of the loop has its own",
-        has_no_output: "it returns the output of collect",
-        takes_a_component_from_the_notebook: "use the three arguments",
-        calls_the_pipeline: "returned and not called",
-        declares_an_artifact: "the pipeline's own `-> Dataset`",
-    },
+        swaps_the_files=("rows.path, chunks.path -> chunks.path, rows.path", "shard 0 of 1"),
+        forgets_the_metadata_of_rows=(f"{ROWS} -> ", "in both artifacts"),
+        forgets_the_metadata_of_chunks=(f"{CHUNKS} -> ", "in both artifacts"),
+        forgets_the_shard_in_the_metadata=(
+            "update(counts, shard=shard) -> update(counts)",
+            "in both",
+        ),
+        counts_the_documents_of_all=(
+            f"{CHUNKS} -> {CHUNKS}    chunks.metadata['documents'] = len(found)\n",
+            "in both artifacts",
+        ),
+        counts_in_floats=(
+            f"{CHUNKS} -> {CHUNKS}    chunks.metadata['chunks'] = float(counts['chunks'])\n",
+            "in both artifacts",
+        ),
+        writes_nothing_for_an_empty_shard=(
+            f"counts = {SPLIT} -> if not mine:\n        return\n    counts = {SPLIT}",
+            "even if it is empty",
+        ),
+        refuses_an_empty_shard=(
+            f"counts = {SPLIT} -> if not mine:\n        raise ValueError\n    counts = {SPLIT}",
+            "even if it is empty",
+        ),
+        leaves_out_empty_documents=(
+            "holds(name)] -> holds(name) and one.content]",
+            "in both artifacts",
+        ),
+        uses_the_default_sizes=("mine, options -> mine, IngestOptions()", "that were given"),
+        returns_the_counts=(f"{ROWS} -> {ROWS}    return counts\n", "returns nothing"),
+        keeps_a_file_that_is_there=(
+            f"counts = {SPLIT} -> from pathlib import Path\n"
+            "    if Path(chunks.path).exists():\n        return\n"
+            f"    counts = {SPLIT}",
+            "left by a failed attempt",
+        ),
+    ),
+    "11.2": edits(
+        add_up,
+        trusts_the_counts=(f"{COMPARED} -> False", "the splitter counted 2"),
+        notices_only_what_is_lost=(f"{COMPARED} -> there < split", "the splitter counted 2"),
+        notices_only_what_is_double=(f"{COMPARED} -> there > split", "a chunk was lost"),
+        passes_over_what_is_wholly_lost=(f"{COMPARED} -> there and there != split", "all chunks"),
+        passes_over_a_count_of_zero=(f"{COMPARED} -> split and there != split", "has none"),
+        compares_the_last_shard=(
+            f"{COMPARED} -> shard is stored[-1] and there != split",
+            "the first shard has lost",
+        ),
+        compares_the_first_shard=(
+            f"{COMPARED} -> shard is stored[0] and there != split",
+            "the second shard has lost",
+        ),
+        compares_the_total=(
+            f"{COMPARED} -> sum(o['chunks'] for o in stored) != sum(o['split'] for o in stored)",
+            "although the sums are equal",
+        ),
+        hands_on_floats=("int(sum -> (sum", "whole numbers"),
+        keeps_the_last_shard=("sum(shard[name] for shard in stored) -> shard[name]", "over all"),
+        counts_the_shards=("shard[name] for -> 1 for", "one shard, nothing lost"),
+        returns_the_chunks=(
+            f"return {TOTAL} -> return int(sum(o['chunks'] for o in stored))",
+            "one",
+        ),
+        sums_the_split_too=("for name in COUNTS -> for name in stored[0]", "`split` is not"),
+        raises_a_value_error=("raise InputError -> raise ValueError", "the splitter counted 2"),
+        returns_none_instead=("raise InputError( -> return print(", "the splitter counted 2"),
+        leaves_out_what_is_zero=(
+            "for name in COUNTS -> for name in COUNTS if name != 'kept'",
+            "one shard, nothing lost",
+        ),
+        skips_wrong_shards=("raise InputError( -> print(", "the splitter counted 2"),
+    ),
+    "11.3": edits(
+        with_database,
+        leaves_the_cache_on=(f"{OFF} -> pass", "leave the database as it is"),
+        turns_the_cache_on=("enable_caching=False -> enable_caching=True", "as it is"),
+        never_tries_again=(f"task.set_retry({RETRY}) -> pass", "up to 3 retries"),
+        tries_once_more=("num_retries=3 -> num_retries=1", "up to 3 retries"),
+        counts_the_first_attempt=("num_retries=3 -> num_retries=2", "up to 3 retries"),
+        waits_for_minutes=('"2s" -> "2m"', "up to 3 retries"),
+        waits_equally_long=("backoff_factor=3 -> backoff_factor=1", "up to 3 retries"),
+        leaves_the_factor_out=(", backoff_factor=3 -> ", "up to 3 retries"),
+        leaves_the_wait_out=(', backoff_duration="2s" -> ', "up to 3 retries"),
+        sets_no_memory=(f"task.{MEMORY} -> pass", "the request is"),
+        sets_the_limit_only=('set_memory_request("512Mi"). -> ', "the request is"),
+        requests_the_limit=(
+            'set_memory_request("512Mi") -> set_memory_request("2Gi")',
+            "the request",
+        ),
+        swaps_request_and_limit=(
+            f'{MEMORY} -> set_memory_limit("512Mi").set_memory_request("2Gi")',
+            "the request is",
+        ),
+        takes_other_units=('"512Mi" -> "512M"', "the request is"),
+        forgets_the_secret=(f"return kubernetes.{SECRET} -> return task", "rag-database"),
+        takes_another_secret=("DATABASE_SECRET -> 'rag-github'", "rag-database"),
+        names_another_variable=('": "DATABASE_URL" -> ": "PGURL"', "rag-database"),
+        names_another_key=('{"DATABASE_URL" -> {"url"', "rag-database"),
+        writes_the_address_as_it_is=(
+            f"return kubernetes.{SECRET} -> return "
+            'task.set_env_variable("DATABASE_URL", "postgresql://postgres@rag/rag")',
+            "rag-database",
+        ),
+        returns_nothing=("return kubernetes -> kubernetes", "returns the step"),
+    ),
+    "11.4": edits(
+        docs_pipeline,
+        has_no_exit_handler=(
+            "with dsl.ExitHandler(with_database(report(tenant=tenant, repo=repo))) -> "
+            "with_database(report(tenant=tenant, repo=repo))\n    if True",
+            "got",
+        ),
+        has_no_report=(
+            "with dsl.ExitHandler(with_database(report(tenant=tenant, repo=repo))) -> if True",
+            "each component is used once",
+        ),
+        caches_the_fingerprint=(f"{UNCACHED} -> ", "looks at the world outside"),
+        caches_nothing=(
+            f"{UNCACHED} -> ",
+            "with_documents(loaded, documents_claim) -> with_documents(loaded, documents_claim)\n"
+            "        loaded.set_caching_options(False)",
+            "looks at the world outside",
+        ),
+        never_caches_the_splitting=(
+            "stored = with -> split.set_caching_options(False)\n            stored = with",
+            "looks at the world outside",
+        ),
+        loads_without_the_fingerprint=("fingerprint=seen.output -> fingerprint=source", "gets"),
+        loads_with_a_constant=('fingerprint=seen.output -> fingerprint=""', "the output of"),
+        has_a_loop_without_a_limit=(", parallelism=PARALLELISM -> ", "4 at once"),
+        does_one_shard_at_a_time=("parallelism=PARALLELISM -> parallelism=1", "4 at once"),
+        splits_constant_shards=(
+            f"{LOOP} -> dsl.ParallelFor(['0/2', '1/2'], parallelism=PARALLELISM)",
+            "for each shard",
+        ),
+        builds_the_index_in_the_loop=(
+            f"        built = with_database(build_index(stored={COLLECTED})) ->             "
+            "built = with_database(build_index(stored=[]))",
+            "got",
+        ),
+        does_not_collect=(f"{COLLECTED} -> stored.output", "a pipeline that compiles"),
+        builds_of_nothing=(f"stored={COLLECTED} -> stored=[]", "the output of another step"),
+        collects_into_another_parameter=(
+            f"stored={COLLECTED} -> stored=[], code={COLLECTED}",
+            "gets",
+        ),
+        measures_in_no_order=("ask_questions(built -> ask_questions(loaded", "got"),
+        does_not_measure=(f"        {ASKED}\n -> ", "each component is used once"),
+        measures_another_repository=("claim, tenant, repo) -> claim, tenant, tenant)", "gets"),
+        stores_without_a_database=(f"{STORED} -> embed_and_store(**split.outputs)", "gets"),
+        stores_without_settings=(
+            "with_database(embed_and_store(**split.outputs, batch_size=batch_size)) -> "
+            "embed_and_store(**split.outputs, batch_size=batch_size)",
+            "looks at the world outside",
+        ),
+        builds_without_settings=(
+            f"with_database(build_index(stored={COLLECTED})) -> build_index(stored={COLLECTED})",
+            "looks at the world outside",
+        ),
+        reports_without_settings=(
+            "with_database(report(tenant=tenant, repo=repo)) -> report(tenant=tenant, repo=repo)",
+            "looks at the world outside",
+        ),
+        gives_the_secret_to_the_splitter=(
+            "stored = with -> with_database(split)\n            stored = with",
+            "looks at the world outside",
+        ),
+        forgets_the_volume=("with_documents(loaded, documents_claim) -> pass", "with_documents"),
+        forgets_the_volume_of_the_fingerprint=(
+            "with_documents(fingerprint_documents(source=source), documents_claim) -> "
+            "fingerprint_documents(source=source)",
+            "with_documents",
+        ),
+        mounts_a_constant=(
+            "with_documents(loaded, documents_claim) -> with_documents(loaded, 'rag-documents')",
+            "mounts documents_claim",
+        ),
+        forgets_the_overlap=("chunk_overlap=chunk_overlap -> chunk_overlap=64", "gets"),
+        swaps_size_and_overlap=(
+            "chunk_size=chunk_size, -> chunk_size=chunk_overlap,",
+            "the parameter of its name",
+        ),
+        forgets_the_batch_size=(", batch_size=batch_size -> ", "gets"),
+        splits_twice=(
+            "stored = with -> split_documents(documents=loaded.outputs['documents'], shard=shard, "
+            "chunk_size=chunk_size, chunk_overlap=chunk_overlap)\n            stored = with",
+            "each component is used once",
+        ),
+    ),
 }

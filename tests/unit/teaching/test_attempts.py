@@ -38,6 +38,10 @@ def test_a_lab_notes_checks_and_hints_and_no_stub(log: Path) -> None:
     assert found["exercise"].tolist() == ["", "5.1", "5.1"]
     row = by_exercise(found).loc["5.1"]
     assert (row["tries"], row["hints"], row["passed"]) == (1, 1, False)
+    for _ in range(9):  # the last hint comes again and again
+        lab.hint("5.1")
+    hints = len(lab.exercises["5.1"].hints)
+    assert by_exercise(read_log(log)).loc["5.1", "hints"] == hints
     assert latest_lab() == "05"
 
 

@@ -41,7 +41,6 @@ ALL = {
     "spans": lambda: figures.spans(EVIL, split_text(EVIL, 20, 5)),
     "pipeline": lambda: figures.pipeline(here="chunks"),
     "bars": lambda: figures.bars({"<a>": 1.5, "b": 2}, "<T>", "ms"),
-    "histogram": lambda: figures.histogram([1, 2, 2, 3, 9], "Sizes", "characters", limit=5),
     "intervals": lambda: figures.intervals({"<a>": (1.5, 1, 2), EVIL: (2, 2, 3)}, "<T>", "MRR"),
     "latencies": lambda: figures.latencies({"exact": [3.0, 4.0, 5.0], "hnsw": [1.0]}, "Search"),
     "lines": lambda: figures.lines(

@@ -6,7 +6,7 @@ is readable on light and dark themes, and never tells things apart by colour alo
 
 from course_lib.teaching.lab.figures.base import Figure
 from course_lib.teaching.lab.figures.budget import budget
-from course_lib.teaching.lab.figures.charts import bars, histogram, latencies
+from course_lib.teaching.lab.figures.charts import bars, latencies
 from course_lib.teaching.lab.figures.curves import lines
 from course_lib.teaching.lab.figures.dags import attempts, dag
 from course_lib.teaching.lab.figures.definitions import torn
@@ -28,7 +28,6 @@ __all__ = [
     "cuts",
     "dag",
     "heat_map",
-    "histogram",
     "intervals",
     "latencies",
     "lines",

@@ -1,4 +1,4 @@
-"""Plain charts: bars, a histogram, and the spread of latencies."""
+"""Plain charts: bars, and the spread of latencies."""
 
 from __future__ import annotations
 
@@ -71,52 +71,6 @@ def bars(
         for name, value in own.dropna().items()
     )
     return picture(figure, f"Bar chart{about(title)}: {told}.")
-
-
-def histogram(
-    values: Sequence[float],
-    title: str = "",
-    unit: str = "",
-    *,
-    limit: float | None = None,
-    whole: bool = False,
-) -> Figure:
-    """Draw how often values of which size occur.
-
-    Parameters
-    ----------
-    values
-        Any numbers.
-    title, unit
-        Above the chart and below its axis.
-    limit
-        Draws a dashed line at this value, which no bar crosses, and counts what is beyond it.
-    whole
-        Whether each whole number has a bar of its own; the line is then at the end of its bar.
-    """
-    import numpy as np
-
-    if len(values) == 0:
-        raise InputError("There are no values to draw")
-    figure, axes = chart(title, unit, "how many")
-    edges = np.histogram_bin_edges([float(value) for value in values], bins="auto")
-    if whole:
-        edges = np.arange(min(values), max(values) + 2) - 0.5
-    elif limit is not None:
-        width = edges[1] - edges[0]
-        first, last = np.floor((edges[0] - limit) / width), np.ceil((edges[-1] - limit) / width)
-        edges = limit + width * np.arange(first, last + 1)
-    axes.hist(
-        [float(value) for value in values], bins=list(edges), color=colour(0), edgecolor="white"
-    )
-    told = f"{len(values)} values from {number(min(values))} to {number(max(values))} {unit}"
-    told = told.strip()
-    if limit is not None:
-        told += f"; {sum(value > limit for value in values)} are beyond {number(limit)}"
-        at = limit + 0.5 * whole
-        axes.axvline(at, color="black", linestyle="--", linewidth=2, label=number(limit))
-        axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
-    return picture(figure, f"Histogram{about(title)}: {told}.")
 
 
 def latencies(samples: Mapping[str, Sequence[float]] | Sequence[float], title: str = "") -> Figure:

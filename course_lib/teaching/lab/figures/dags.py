@@ -20,6 +20,9 @@ WIDE, HIGH = 1.35, 1.1
 """A task's box; from one to the next it is `ACROSS` to the right or `DOWN` below."""
 
 ACROSS, DOWN = 2.25, 1.75
+LINE, BETWEEN = 5, 0.9
+"""A graph of more columns than fit in a line has two lines, with this between them."""
+
 GROUP_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7")
 LOOKS = {
     "succeeded": Look("#009e73", "", "succeeded"),
@@ -40,7 +43,7 @@ def dag(spec: Mapping[str, Any]) -> Figure:
     """
     read = read_dag(spec)
     places = _places(read)
-    columns = max(task.layer for task in read.tasks.values()) + 1
+    columns = round(max(x for x, _ in places.values()) / ACROSS) + 1
     ys = [y for _, y in places.values()]
     deep = max([_levels(group, read) for group in read.groups], default=-1) + 1
     longest = max([places[e.consumer][0] - places[e.producer][0] for e in read.edges], default=0)
@@ -96,17 +99,31 @@ def attempts(run: LocalRun, title: str = "") -> Figure:
 
 
 def _places(read: Dag) -> dict[str, tuple[float, float]]:
-    """Return the middle of each task's box: a column for each layer, in line with what it takes."""
+    """Return the middle of each task's box: a column for each layer, in line with what it takes.
+
+    A task that takes nothing is just before the first that takes something of it.
+    """
+    layers = {name: task.layer for name, task in read.tasks.items()}
+    for name in layers.keys() - {edge.consumer for edge in read.edges}:
+        after = [layers[edge.consumer] for edge in read.edges if edge.producer == name]
+        layers[name] = min(after, default=layers[name] + 1) - 1
+    columns = max(layers.values()) + 1
+    line = columns if columns <= LINE else (columns + 1) // 2
     rows: dict[str, float] = {}
-    for name in sorted(read.tasks, key=lambda one: read.tasks[one].layer):
+    for name in sorted(layers, key=lambda one: (layers[one], read.tasks[one].layer == 0)):
         before = {edge.producer for edge in read.edges if edge.consumer == name}
-        layer = read.tasks[name].layer
-        beside = [row for other, row in rows.items() if read.tasks[other].layer == layer]
-        row = sum(rows[one] for one in before) / len(before) if before else 0.0
+        own = [rows[one] for one in before if layers[one] // line == layers[name] // line]
+        beside = [row for other, row in rows.items() if layers[other] == layers[name]]
+        row = sum(own) / len(own) if own else 0.0
         while any(abs(row - other) < 1 for other in beside):
             row += 1
         rows[name] = row
-    return {name: (read.tasks[name].layer * ACROSS, -row * DOWN) for name, row in rows.items()}
+    first = max(row for name, row in rows.items() if layers[name] < line)
+    lower = (first + 1) * DOWN + BETWEEN
+    return {
+        name: (layers[name] % line * ACROSS, -row * DOWN - layers[name] // line * lower)
+        for name, row in rows.items()
+    }
 
 
 def _joined(edges: list[Edge]) -> list[tuple[str, str, list[Edge]]]:
@@ -123,8 +140,11 @@ def _draw_edge(axes: Axes, places: Places, producer: str, consumer: str, edges: 
     is_artifact = any(edge.is_artifact for edge in edges)
     is_long = x1 - x0 > ACROSS + 0.01  # past other tasks: in a bow above or below them
     bend = 0.0 if not is_long else -0.3 if y0 > y1 else 0.3
+    begin, end = (x0 + WIDE / 2, y0), (x1 - WIDE / 2, y1)
+    if x1 <= x0:  # down to the second line
+        begin, end, bend = (x0, y0 - HIGH / 2), (x1, y1 + HIGH / 2), 0.0
     axes.annotate(
-        "", xy=(x1 - WIDE / 2, y1), xytext=(x0 + WIDE / 2, y0),
+        "", xy=end, xytext=begin,
         arrowprops={
             "arrowstyle": "-|>", "color": INK, "linewidth": 1.5 if is_artifact else 1.0,
             "linestyle": "-" if is_artifact else "--", "connectionstyle": f"arc3,rad={bend}",
@@ -133,7 +153,8 @@ def _draw_edge(axes: Axes, places: Places, producer: str, consumer: str, edges: 
     )  # fmt: skip
     labels = [edge.label for edge in edges if edge.label]
     lift = -bend * (x1 - x0 - WIDE) / 2
-    axes.text((x0 + x1) / 2, (y0 + y1) / 2 + lift + 0.05, "\n".join(labels), ha="center",
+    middle = (begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2 + lift + 0.05
+    axes.text(*middle, "\n".join(labels), ha="center",
               va="bottom", fontsize=7.5, color=INK, linespacing=1.0,
               bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5}, zorder=3)  # fmt: skip
     return f"{producer} → {consumer}" + (f" ({', '.join(labels)})" if labels else "")
