@@ -240,7 +240,14 @@ def _left(requests: int) -> dict[str, str]:
     return {**_used_up(60), "x-ratelimit-remaining": str(requests)}
 
 
-@drawn(80)
+def _planned(
+    function: Callable[..., Any], listed: dict[str, str], kept: dict[str, str]
+) -> list[Any]:
+    """Return the plan, and the arguments as they are after it."""
+    return [function(listed, kept), listed, kept]
+
+
+@drawn(80, apply=_planned)
 def any_update(random: Draws) -> Call:
     """Draw what is listed and what is kept: some of it equal, changed, renamed, new, or gone."""
     names = random.names(random.randint(1, 9))
