@@ -180,6 +180,8 @@ def test_hidden_checks_of_a_lab_are_those_of_the_class(fresh: Classroom) -> None
     assert first.source == f"{hidden}\n{master.checks[0].source}" and others == master.checks[1:]
     assert first.stub == master.checks[0].stub and used.digest != master.digest
     assert with_hidden_checks(fresh, used) == used
+    assert update_assignment(fresh, master).changes
+    assert with_hidden_checks(fresh, master).checks[0].source == first.source
 
 
 def test_a_time_stamp_that_cannot_be_read_needs_a_person_and_stops_nobody_else(

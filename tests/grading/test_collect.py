@@ -3,7 +3,7 @@
 import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from course_lib.teaching.classroom import (
     read_roster,
 )
 from course_lib.teaching.classroom.collect import time_of
+from course_lib.teaching.classroom.due import set_due
 from course_lib.teaching.classroom.grading import submissions
 from course_lib.teaching.classroom.roster import Learner
 from course_lib.teaching.classroom.taken import read_taken
@@ -126,6 +127,18 @@ def test_a_due_date_that_is_set_later_counts_when_it_is_collected_again(room: Cl
     said = collect(room, WORDS, [made])
     assert said.placed == ["ada", "zoe"] and not said.due_unknown
     assert seconds_late(room, "ada") == 0 and seconds_late(room, "zoe") > 24 * 3600
+
+
+@pytest.mark.parametrize("first", ["the date", "the archive"])
+def test_who_is_late_for_canvas_may_have_a_date_of_their_own(room: Classroom, first: str) -> None:
+    late = {"mullerludenscheidtzoe_LATE_102_9002_words.ipynb": "zoe"}
+    made = given(room, "submissions.zip", archive(late, AFTER))
+    if first == "the archive":
+        collect(room, WORDS, [made])
+    set_due(room, WORDS, DUE + timedelta(days=1), ["zoe"])
+    said = collect(room, WORDS, [made])
+    assert said.late == ["zoe (has a date of their own)"]
+    assert seconds_late(room, "zoe") == 1  # after everybody's date, and in time for hers
 
 
 def test_an_archive_of_moodle_says_when_each_was_handed_in(room: Classroom) -> None:

@@ -35,9 +35,13 @@ VARIETY["timed"] = {
     "double": "%%time\nimport os\ndef double(x):\n    return x + x",
     "longest": f"{RIGHT['longest']}\n%timeit -n 1000000 longest(['a', 'bc'] * 50)",
 }
+VARIETY["left"] = RIGHT | {
+    "double": "def double(x):\n    raise NotImplementedError()\n    return x + x",
+}
 EXPECTED = {
     "stderr": (3, 5, 2), "dies": (3, 0, 0), "needs-more": (3, 5, 2), "settings": (0, 0, 0),
     "helper": (3, 5, 2), "elsewhere": (3, 5, 2), "unclear": (None, 5, 2), "timed": (3, 5, 2),
+    "left": (None, 5, 2), "loop": (None, 5, 2), "lost": (None, 5, 2), "comment": (0, 5, 2),
 }  # fmt: skip
 
 
@@ -83,6 +87,13 @@ def with_answers_elsewhere(*more: str):
     return sheet
 
 
+def with_cells(place: int, *sources: str, **answers: str):
+    """Return a notebook with cells that are added, and code below one of the master's."""
+    sheet = released(master_notebook())
+    sheet.cells[place].source += f"\n{sources[0]}"
+    return learners({**sheet, "cells": [*sheet.cells, *map(cell, sources[1:])]}, RIGHT | answers)
+
+
 def points(book: Report) -> dict[str, tuple[float | None, ...]]:
     return {one.learner: tuple(mark.points for mark in one.marks[:3]) for one in book.grades}
 
@@ -93,12 +104,20 @@ def of_variety(folder, **options) -> Report:
     hand_in(folder / "handed-in", "helper", with_helper())
     hand_in(folder / "handed-in", "elsewhere", with_answers_elsewhere())
     hand_in(folder / "handed-in", "unclear", with_answers_elsewhere(RIGHT["double"]))
+    sheet = with_cells(2, "", "table = {}", "for n in range(-9, 9):\n    table[n] = 2 * n",
+                       double="def double(x):\n    return table[x]")  # fmt: skip
+    hand_in(folder / "handed-in", "loop", sheet)
+    sheet = with_cells(2, "def helped(x):\n    return x + x",
+                       double="def double(x):\n    return helped(x)")  # fmt: skip
+    hand_in(folder / "handed-in", "lost", sheet)
+    stub = f"{released(master_notebook()).cells[3].source}\n# What does this mean?"
+    hand_in(folder / "handed-in", "comment", with_cells(2, "", double=stub))
     return grade_class(folder, VARIETY, master_notebook(), **options)
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory) -> Report:
-    """A class of eight, graded once."""
+    """A class of many, graded once."""
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     book = of_variety(tmp_path_factory.mktemp("variety"))
     left = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
@@ -120,6 +139,32 @@ def test_a_person_reads_the_cells_that_were_added(book, tmp_path) -> None:
     assert ("code", RIGHT["double"]) in read and ("code", "<script>") in read
     given = [one["source"] for one in autograded(master, by_name["helper"])["cells"]]
     assert any("no_such_name" in source for source in given[:4])
+
+
+def test_the_reason_says_what_is_not_run(book) -> None:
+    said = {one.learner: one.marks[0].said for one in book.grades}
+    assert "uses table, and a cell that is not run changes it" in said["loop"]
+    assert "uses helped, and the cell that defines it is not run" in said["lost"]
+    assert "is still in its cell" in said["left"]
+
+
+def test_what_a_stub_has_is_there_for_an_answer_elsewhere_and_raises_no_flag(tmp_path) -> None:
+    notebook, given = master_notebook(), "from course_lib.errors import InputError"
+    double, longest = notebook.cells[3], notebook.cells[5]
+    double.source = f"import operator\n{given}\n\n{double.source}"
+    longest.source = 'QUERY = "SELECT x"\n### BEGIN SOLUTION\nQUERY += ", y"\n### END SOLUTION'
+    notebook.cells[6].source = "assert QUERY == 'SELECT x, y'"
+    notebook.cells[7].source = "assert len(QUERY)"
+    (tmp_path / "handed-in").mkdir()
+    queries = {"adds": 'QUERY += ", y"', "changes": 'QUERY = QUERY.replace("x", "x, y")'}
+    for name, query in queries.items():
+        sheet = released(notebook)
+        calls = f"{given}\ndef double(x):\n    return operator.add(x, x)"
+        sheet.cells += [cell(calls), cell(query)]
+        hand_in(tmp_path / "handed-in", name, sheet)
+    book = grade_class(tmp_path, {}, notebook)
+    assert points(book) == {"adds": (3, 5, 2), "changes": (3, 5, 2)}
+    assert not any(one.flags for one in book.grades)
 
 
 def essays():

@@ -57,6 +57,7 @@ def test_a_deleted_answer_counts_as_not_written(master, sheet, tmp_path) -> None
     assert "double is missing" in found.notes
 
 
+RIGHT_IN_MARKS = next(one for one in master_notebook().cells if one.id == "double").source
 DOUBLE, LONGEST = RIGHT["double"], RIGHT["longest"]
 HEAD, BODY = DOUBLE.split("\n")
 
@@ -102,7 +103,7 @@ def test_a_cell_that_answers_two_exercises_gives_each_its_own(master, sheet, tmp
         ({}, [DOUBLE, "def double(x):\n    return 3"], "2 cells define double"),
         ({"double": "def double(x):\n    return 3"}, [DOUBLE], "2 cells define double"),
         ({"double": "def double(x) = 3"}, [DOUBLE], "not Python"),
-        ({}, [f"{DOUBLE} +* 3"], "cannot run seems to define double"),
+        ({}, [f"{DOUBLE} +* 3"], "another cell seems to define double"),
     ],
     ids=["two added", "one of them the answer's", "the answer's is broken", "the other is broken"],
 )
@@ -150,6 +151,38 @@ def test_what_an_answer_reads_is_there_before_it(master, sheet, tmp_path) -> Non
     assert merged(master, notebook, tmp_path).helpers == {
         3: ["TIMES = 2", "def helped(x):\n    return TIMES * x"]
     }
+
+
+def test_what_the_stub_has_besides_is_there_for_an_answer_elsewhere(tmp_path) -> None:
+    notebook = master_notebook()
+    by_id(notebook.cells, "double").source = f"import operator\n\n{RIGHT_IN_MARKS}"
+    master, sheet = read_master(write_master(tmp_path, notebook)), released(notebook)
+    calls = "def double(x):\n    return operator.add(x, x)"
+    sheet.cells.append(cell(calls))
+    assert merged(master, sheet, tmp_path).answers["double"] == f"import operator\n\n{calls}"
+
+
+@pytest.mark.parametrize(
+    ("source", "changes"),
+    [
+        ("for n in range(9):\n    table[n] = 2 * n", {"table"}),
+        ("table.update({2: 4})", {"table"}),
+        ("table[2] = 4", {"table"}),
+        ("words = ['two']", {"words"}),
+        ("import math\nprint(double(2), table)\nwords.append('two')", set()),
+    ],
+)
+def test_it_is_known_what_statements_change_that_are_not_run(
+    master, sheet, tmp_path, source: str, changes: set[str]
+) -> None:
+    sheet.cells += [cell("table = {}"), cell(source)]
+    assert merged(master, sheet, tmp_path).changed == changes
+
+
+def test_names_are_known_whose_cell_is_not_run(master, sheet, tmp_path) -> None:
+    sheet.cells[2].source += "\ndef helped(x):\n    return x + x"  # a cell of the lab's
+    sheet.cells.append(cell("with open('x') as file:\n    rows = list(file)"))
+    assert merged(master, sheet, tmp_path).elsewhere >= {"helped", "rows"}
 
 
 def by_id(cells, name: str):

@@ -163,7 +163,8 @@ def collect(
             said.left_out.append(f"{login}: another login differs from it by case only")
         for login, hand_ins in sorted(found.items()):
             with told_if_not_written(room.place("submitted", login, assignment)):
-                _place(room, assignment, login, hand_ins, due.get(login, due[""]), said, given_out)
+                own_due = due.get(login, due[""])
+                _place(room, assignment, login, hand_ins, (due[""], own_due), said, given_out)
     if roster.ids:
         said.new = [login for login in said.placed if login not in roster.ids]
     said.unknown = sorted(set(said.unknown))
@@ -353,7 +354,7 @@ def _place(
     assignment: str,
     login: str,
     hand_ins: Sequence[_File],
-    due: datetime | None,
+    dates: tuple[datetime | None, datetime | None],
     said: Collected,
     given_out: Given,
 ) -> None:
@@ -386,11 +387,16 @@ def _place(
     stamp, earlier = target / STAMP, None
     with suppress(InputError):
         earlier = time_of(stamp)
+    everybodys, due = dates
     late = [one.late for one in notebooks if one.late is not None]
     if late and due:
         # An archive of Canvas says when it was made, and of each file only whether it was late.
-        after = due + timedelta(seconds=1)
-        time = max(time or after, after) if any(late) else min(time or due, due)
+        # Who has a later date here may be late for Canvas and in time for it: a person knows.
+        after = (everybodys or due) + timedelta(seconds=1)
+        if any(late):
+            time = max(time or after, after) if due == everybodys else after
+        else:
+            time = min(time or due, due)
     digests = tuple(_digest(one.path).hex() for one in notebooks if one.path)
     taken, written = read_taken(target), ""
     if stamp.is_file():
@@ -417,7 +423,7 @@ def _place(
     write_taken(Taken(lms, digests, taken.stamp if has_own_time else written), target)
     said.placed.append(login)
     if any(late):
-        said.late.append(login)
+        said.late.append(login if due == everybodys else f"{login} (has a date of their own)")
         said.due_unknown = due is None
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from course_lib.errors import CourseError
 from course_lib.teaching.classroom.folder import CONFIG, Classroom
+from course_lib.teaching.classroom.hidden import with_hidden_checks
 from course_lib.teaching.classroom.setup import CONFIGURATION, make_assignment
 from course_lib.teaching.grade import Master, read_master
 
@@ -45,6 +46,8 @@ def update_assignment(room: Classroom, master: Master) -> Update:
     GradeError
         nbgrader refuses the master, or the gradebook cannot be used.
     """
+    with suppress(CourseError, OSError):  # of a damaged copy nothing is taken over
+        master = with_hidden_checks(room, master)
     place = room.place("source", ".", master.name) / f"{master.name}.ipynb"
     earlier = None
     with suppress(CourseError, OSError):  # gone, or damaged: it is made again

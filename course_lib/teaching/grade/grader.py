@@ -116,7 +116,8 @@ class Grader:
             write_atomically(self.junit / f"{slug}.xml", talk.junit)
         helpers = [one for some in merged.helpers.values() for one in some]
         added = {"an added cell": "\n".join(helpers)} if helpers else {}
-        flags += suspicions(own | added, self.master.solutions)
+        given = {"an added cell": "\n".join(self.master.solutions.values())}
+        flags += suspicions(own | added, given | self.master.solutions)
         flags += copies_of_the_course(own, self.master.solutions, self.master.stubs)
         return Grade(
             learner,

@@ -6,6 +6,7 @@ nothing.
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.merge import Added, Merged
 from course_lib.teaching.grade.running import CellRun
 from course_lib.teaching.names import bound_names, read_names
+from course_lib.teaching.notebooks.cells import parse_code
 
 Status = Literal["graded", "needs a person"]
 
@@ -113,8 +115,11 @@ def mark(master: Master, merged: Merged, runs: Sequence[CellRun]) -> list[Mark]:
             marks.append(Mark(name, None, most, "undecided", unclear[name]))
         else:
             given = _checked(cell, ran[name], _cause(ran[name], runs))
-            if given.state == "failed" and _is_untouched(master, merged, cell):
+            untouched = _is_untouched(master, merged, cell)
+            if given.state == "failed" and untouched:
                 given = replace(given, state="not attempted")
+            elif not untouched and (why := _unclear(master, merged, cell, given)):
+                given = Mark(name, None, most, "undecided", why)
             marks.append(given)
     return marks
 
@@ -200,6 +205,31 @@ def _is_untouched(master: Master, merged: Merged, check: MasterCell) -> bool:
     read = read_names(check.source)
     about = [cell.grade_id for cell in master.answers if bound_names(cell.source) & read]
     return bool(about) and merged.untouched.issuperset(about)
+
+
+def _unclear(master: Master, merged: Merged, check: MasterCell, given: Mark) -> str:
+    """Return why a person looks at a check without points; empty where its answer is just wrong."""
+    if given.points:
+        return ""
+    read = read_names(check.source)
+    about = [cell for cell in master.answers if bound_names(cell.source) & read]
+    sources = [merged.answers[cell.grade_id] for cell in about]
+    if " waits for " in given.said and given.state == "not attempted":
+        return f"something was written, and {given.said}"
+    is_left = given.state == "not attempted" or "NotImplementedError" in given.said
+    if is_left and any(_differ(merged.answers[cell.grade_id], cell.stub) for cell in about):
+        return "something was written, and what says that nothing is there yet is still in its cell"
+    used = frozenset[str]().union(*map(read_names, sources))
+    if changed := sorted(merged.changed & used):
+        return f"it uses {changed[0]}, and a cell that is not run changes it"
+    missing = sorted(merged.elsewhere.intersection(UNKNOWN.findall(given.said)))
+    return f"it uses {missing[0]}, and the cell that defines it is not run" if missing else ""
+
+
+def _differ(source: str, stub: str) -> bool:
+    """Tell whether an answer has other code than its stub: comments are none."""
+    trees = parse_code(source), parse_code(stub)
+    return None in trees or len({ast.unparse(one) for one in trees if one}) > 1
 
 
 def _cause(check: CellRun, runs: Sequence[CellRun]) -> CellRun | None:

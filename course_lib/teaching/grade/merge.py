@@ -23,7 +23,7 @@ from course_lib.teaching.notebooks.cells import defined_names, parse_code
 
 DEFINES = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
-    ast.AnnAssign,
+    ast.AnnAssign, ast.AugAssign,
 )  # fmt: skip
 """The statements that define something."""
 
@@ -55,6 +55,10 @@ class Merged:
         What cells of the learner's own define, by the place of the master's cell that it precedes.
     added
         The learner's own cells as they are, and others whose text no answer has, to be read.
+    elsewhere
+        Names that cells of theirs, or stubs, define besides what answers have to.
+    changed
+        Names of theirs whose values statements change that are not run.
     """
 
     answers: dict[str, str]
@@ -63,6 +67,8 @@ class Merged:
     notes: tuple[str, ...]
     helpers: Mapping[int, Sequence[str]] = field(default_factory=dict)
     added: tuple[Added, ...] = ()
+    elsewhere: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
 
     def source(self, cell: MasterCell) -> str:
         """Return what runs in a cell of the master."""
@@ -111,7 +117,7 @@ def merge(master: Master, sent: Sequence[SentCell]) -> Merged:
         finder.notes.append(f"{left_out} {plural} not run")
     return Merged(
         answers, frozenset(untouched), finder.undecided, tuple(finder.notes), helpers,
-        finder.added(answers),
+        finder.added(answers), finder.elsewhere(), finder.changed(),
     )  # fmt: skip
 
 
@@ -280,7 +286,8 @@ class _Finder:
                 f"{name} is not Python, and another cell defines what it asks for"
             )
             return own
-        parts = [own] if own is not None and _plain(own) != _plain(cell.stub) else []
+        is_stub = own is None or _plain(own) in ("", _plain(cell.stub))
+        parts = [_given_by(cell.stub) if is_stub else own or ""]
         for j in homes:
             source, others = self.sent[j].source, set[str]().union(*self.asked.values()) - asked
             if j in self.places or self._gives(source, others):
@@ -333,17 +340,42 @@ class _Finder:
                 found.append((j, place))
         return found[::-1]
 
+    def elsewhere(self) -> frozenset[str]:
+        """Return names that an answer may miss, because the cell that defines them is not run."""
+        own = {s for one in self.sent if one.kind == "code" for s in _statements(one.source)}
+        stubs = {s for cell in self.master.answers for s in _statements(cell.stub)}
+        texts = (own - self.given) | stubs | set(map(ast.unparse, self._nodes()))
+        return frozenset[str]().union(*map(bound_names, texts)).difference(*self.asked.values())
+
+    def changed(self) -> frozenset[str]:
+        """Return what loops, calls and items of added cells change, and names that are not new."""
+        nodes = self._nodes()
+        values = [one for one in nodes if isinstance(one, ast.Assign | ast.AnnAssign)]
+        own = frozenset[str]().union(*(bound_names(ast.unparse(one)) for one in values))
+        changed = own & {name for node in nodes for name in _changes(node)}
+        imports = ast.Import, ast.ImportFrom
+        texts = [ast.unparse(one) for one in nodes if not isinstance(one, imports)]
+        again = frozenset[str]().union(*(bound_names(s) for s in texts if s not in self.given))
+        labs = frozenset[str]().union(*(bound_names(cell.source) for cell in self.master.cells))
+        return (changed | again & labs).difference(*self.asked.values())
+
+    def _nodes(self) -> list[ast.stmt]:
+        """Return the statements of the learner's own cells."""
+        trees = [parse_code(self.sent[j].source) for j, _ in self._unplaced() if self._is_code(j)]
+        return [node for tree in trees if tree for node in tree.body]
+
+    def _is_code(self, j: int) -> bool:
+        return self.sent[j].kind == "code"
+
     def _ask_about_text(self, name: str, missing: Collection[str]) -> None:
-        """Leave it to a person where a cell that cannot run seems to define what is missing."""
-        texts = [
-            self.sent[j].source
-            for j, _ in self._unplaced()
-            if self.sent[j].kind != "code" or parse_code(self.sent[j].source) is None
-        ]
+        """Leave it to a person where text, or a part of a cell, seems to define what is missing."""
+        texts = [self.sent[j].source for j, _ in self._unplaced()]
         for which in missing:
             written = re.compile(rf"^\s*(?:(?:async )?def|class)\s+{which}\b|^{which}\s*=", re.M)
             if any(map(written.search, texts)):
-                self.undecided[name] = f"a cell that cannot run seems to define {which}"
+                self.undecided[name] = (
+                    f"another cell seems to define {which}, and cannot be taken as it is"
+                )
 
     def _is_answer(self, j: int) -> bool:
         """Tell whether a cell that was sent is one of the answers, which runs in its place."""
@@ -405,6 +437,25 @@ class _Finder:
         self.places[j] = place
         self.own[self.master.cells[place].grade_id] = [j]
         return self.sent[j].source
+
+
+def _changes(node: ast.stmt) -> frozenset[str]:
+    """Return the names that a statement of an added cell, which is not run, may change."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=of))):
+            return read_names(ast.unparse(of))
+        case ast.Assign(targets=targets) if any(not isinstance(one, ast.Name) for one in targets):
+            return frozenset[str]().union(*(read_names(ast.unparse(one)) for one in targets))
+        case ast.For() | ast.While() | ast.With() | ast.If() | ast.Try():
+            return read_names(ast.unparse(node)) | bound_names(ast.unparse(node))
+    return frozenset()
+
+
+def _given_by(stub: str) -> str:
+    """Return what a stub gives to an answer in another cell: imports, a text that it adds to."""
+    tree = parse_code(stub)
+    nodes = [] if tree is None else [one for one in tree.body if not isinstance(one, ast.Raise)]
+    return "\n".join(ast.unparse(one) for one in nodes if not _is_empty(one))
 
 
 def _plain(source: str) -> str:
