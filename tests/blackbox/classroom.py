@@ -22,7 +22,7 @@ def find_cut(text, start, limit, floor=0, separators=("\\n\\n", "\\n", ". ", " "
     for sign in separators:
         found = [
             at + len(sign)
-            for at in range(start, limit - len(sign) + 1)
+            for at in range(start, min(limit, len(text)) - len(sign) + 1)
             if text[at : at + len(sign)] == sign and at + len(sign) > floor
         ]
         if found:
