@@ -326,6 +326,9 @@ def _collect(room: Classroom, assignment: str, given: list[Path], pattern: str) 
 
     said = collect(room, assignment, given, pattern=pattern)
     show(f"{len(said.placed)} submissions of {assignment} are in {room.root / 'submitted'}")
+    if said.unfit:
+        told = "not taken: the pattern does not fit, and they are not as the lab was given"
+        show(f"{len(said.unfit)} {told}: {', '.join(said.unfit)}")
     late = "late"
     if said.due_unknown:
         late += ", which costs nothing yet: set the date with `course class due` and collect again"

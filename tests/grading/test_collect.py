@@ -363,6 +363,7 @@ def test_repositories_of_github_classroom(room: Classroom) -> None:
         "words-jane1": {"labs/words.ipynb": lab, "my/final.ipynb": mine["jane1"]},
         "words-jane2": {"labs/words.ipynb": lab} | other,
         "notes": {"labs/words.ipynb": lab, "my/words.ipynb": lab},
+        "words-dan": {"labs/words.ipynb": lab, "words.ipynb": mine["ada"]},
     }
     for name, notebooks in files.items():
         for place, text in notebooks.items():
@@ -372,7 +373,9 @@ def test_repositories_of_github_classroom(room: Classroom) -> None:
         book.update_or_create_assignment("numbers")
     said = collect(room, WORDS, [folder], pattern=r"words-(?P<student_id>[^/]+)/(labs|my)/")
     assert contents(room) == {who: [text] for who, text in sorted(mine.items())}
-    assert said.kept == ["jane2 (only the lab as it was given)"] and not said.new
+    assert said.kept == [f"{who} (only the lab as it was given)" for who in ("dan", "jane2")]
+    assert not said.new
+    assert said.unfit == ["words-dan/words.ipynb"]
     assert said.left_out[:2] == [
         "notes: the pattern does not fit", "words-ada/data/x.ipynb: the pattern does not fit",
     ]  # fmt: skip

@@ -16,7 +16,7 @@ from course_lib.settings import project_root
 from course_lib.teaching.grade import Limits, Options, grade_all, lab_masters, read_master
 from course_lib.teaching.grade.cluster import ROOM
 from course_lib.teaching.grade.database import CONNECTIONS, WITHIN, Databases
-from tests.grading.classroom import handed_in
+from tests.grading.classroom import handed_in, learners
 from tests.grading.conftest import any_fence, needs_fence
 
 
@@ -167,6 +167,29 @@ def test_who_is_graded_after_a_submission_that_filled_the_disk_has_all_points(
     attacks, right = report.grades
     assert FULL.search(attacks.outputs[master.answers[0].grade_id]), attacks
     assert (right.status, right.score) == ("graded", 10.0), right
+
+
+SMALL = {
+    "exercise-6-1": ("    CHECK (vector_norm(embedding) > 0),\n", ""),
+    "exercise-6-2": ("IS DISTINCT FROM", "<>"),
+    "exercise-6-3": ("conn.transaction(), ", ""),
+}
+
+
+@needs_fence
+def test_small_mistakes_cost_their_parts_and_raise_no_flag(tmp_path: Path) -> None:
+    (path,) = lab_masters(["06"])
+    master = read_master(path, lab="06")
+    sheet = json.loads((project_root() / "labs" / path.name).read_text(encoding="utf-8"))
+    answers = {name: master.solutions[name].replace(*SMALL[name]) for name in SMALL}
+    assert not answers.items() & master.solutions.items()
+    (tmp_path / "in").mkdir()
+    text = json.dumps(learners(sheet, answers))
+    (tmp_path / "in" / "ada.ipynb").write_text(text, encoding="utf-8")
+    found = handed_in(tmp_path / "in")
+    options = Options(any_fence(), Limits(60, 240), jobs=1, seed="6")
+    (ada,) = grade_all(found, master, tmp_path / "out", options).grades
+    assert [one.points for one in ada.marks] == [3, 2, 2] and not ada.flags, ada
 
 
 @pytest.mark.long

@@ -37,18 +37,24 @@ from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 def check_schema(call: Probe) -> None:
     """Insert what the table has to take and to refuse, look where it is, and run the course."""
     text = call.sql
-    with call.scratch() as db:
+    with call.part(2, "rows in their partitions, each of them once"), call.scratch() as db:
         _create(db, text)
         _sorts_rows(db)
         _knows_its_rows(db)
-        _refuses(db)
-        _has_the_columns(db)
-        _has_a_key_and_no_graph(db)
-        _reads_one_partition(db)
-    with call.scratch() as db:
-        _runs_the_course(db, text)
-    with call.scratch() as db:
-        _takes_any_dimension(db, text)
+    with call.part(1, "values that the table has to refuse"):
+        with call.scratch() as db:
+            _create(db, text)
+            _refuses(db)
+        with call.scratch() as db:
+            _takes_any_dimension(db, text)
+    with call.part(1, "columns, key and plan, and the course's commands on the table"):
+        with call.scratch() as db:
+            _create(db, text)
+            _has_the_columns(db)
+            _has_a_key_and_no_graph(db)
+            _reads_one_partition(db)
+        with call.scratch() as db:
+            _runs_the_course(db, text)
 
 
 def _pasted(*statements: str) -> str:
@@ -238,7 +244,10 @@ def _takes_any_dimension(db: Scratch, text: str) -> None:
 
 # --- 6.2 ---
 
-UPDATES: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
+Updates = tuple[tuple[dict[str, Any], dict[str, Any], str], ...]
+"""A row that is there, what changes, and what that is."""
+
+UPDATES: Updates = (
     ({}, {"content": "ONE", "embedding": "[7,8,9]"}, "text and vector changed"),
     ({}, {"embedding": "[3,2,1]"}, "the vector changed"),
     ({}, {"embedding": "[2,4,6]"}, "the vector is twice as long, which the cosine does not show"),
@@ -253,20 +262,21 @@ UPDATES: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
     ({}, {"name": "Title"}, "the name changed"),
     ({}, {"metadata": '{"page": 7}'}, "the metadata changed"),
     ({}, {"visibility": "public"}, "the visibility changed"),
+)
+UPDATES_OF_NULL: Updates = (
     ({}, {"commit_sha": "abc"}, "the commit was NULL, and is a text now"),
     ({}, {"citation_url": "https://a"}, "the address was NULL, and is a text now"),
     ({}, {"namespace": ""}, "the namespace was NULL, and is an empty text now: another value"),
     ({"namespace": "x"}, {"namespace": None}, "the namespace was a text, and is NULL now"),
     ({"citation_url": "x"}, {"citation_url": None}, "the address was a text, and is NULL now"),
 )
-"""A row that is there, what changes, and what that is."""
 
 
 @exercise("6.2", "store.writer:UPSERT_CHUNK", 3, time_limit=TIME_LIMIT, draws=any_rows)
 def check_upsert(call: Probe) -> None:
     """Write a new row, the same again, each change alone, and rows of other documents."""
     statement = call.sql
-    with call.scratch() as db:
+    with call.part(2, "rows that are new, the same or changed"), call.scratch() as db:
         _upsert(db, statement, [], row(), 1, "the row is new")
         _upsert(db, statement, [row()], row(), 0, "the same row is there already")
         _upsert(db, statement, [row(namespace="x")], row(namespace="x"), 0,
@@ -274,10 +284,16 @@ def check_upsert(call: Probe) -> None:
         for name, value in BESIDE.items():
             because = f"another {name}: it is another row"
             _upsert(db, statement, [row()], row(**{name: value}), 1, because)
-        for there, changes, because in UPDATES:
-            others = [row(chunk_index=1), row(document_name="b.md")]
-            before = row(**there)
-            _upsert(db, statement, [before, *others], before | changes, 1, because)
+        _updates(db, statement, UPDATES)
+    with call.part(1, "values that were NULL, or become it"), call.scratch() as db:
+        _updates(db, statement, UPDATES_OF_NULL)
+
+
+def _updates(db: Scratch, statement: str, updates: Updates) -> None:
+    for there, changes, because in updates:
+        others = [row(chunk_index=1), row(document_name="b.md")]
+        before = row(**there)
+        _upsert(db, statement, [before, *others], before | changes, 1, because)
 
 
 def _met(*lines: str, there: list[dict[str, Any]]) -> str:
@@ -386,25 +402,27 @@ def _places(keys: Any) -> str:
 def check_replace_document(call: Probe) -> None:
     """Write a page that is new, the same, shorter or empty, and fail in the middle."""
     zero, one, two = (row(chunk_index=at, content=text) for at, text in enumerate("abc"))
-    with call.scratch() as db:
+    others = [row(document_name="b.md"), row(document_name="b.md", chunk_index=5)]
+    with call.part(1, "rows that are new, changed or stale"), call.scratch() as db:
         _replaces(call, db, [], [zero, one], (2, 0), [zero, one],
                   "both rows are new, and none is stale")  # fmt: skip
-        others = [row(document_name="b.md"), row(document_name="b.md", chunk_index=5)]
         _replaces(call, db, others, [zero], (1, 0), [zero, *others],
                   "one new row, nothing to delete: other documents keep their rows")  # fmt: skip
         _replaces(call, db, [zero, one], [zero, one], (0, 0), [zero, one],
                   "the same document once more changes nothing")  # fmt: skip
-        _fails(call, db, [zero, one, two],
-               [zero | {"content": "new"}, one | {"embedding": "[3,2]"}],
-               "the second vector was refused, as it has two numbers")  # fmt: skip
         changed = one | {"content": "1"}
         _replaces(call, db, [zero, changed, two], [zero, one], (1, 1), [zero, one],
                   "chunk 1 has another text, and chunk 2 is stale")  # fmt: skip
         _replaces(call, db, [zero, one, two], [zero, two], (0, 1), [zero, two],
                   "chunk 1 is stale: only 0 and 2 of this document are given")  # fmt: skip
+        _replaces(call, db, [zero, one], [], (0, 2), [], "an empty document has no chunks")
+    with call.part(1, "all or nothing, also for its caller"), call.scratch() as db:
+        _fails(call, db, [zero, one, two],
+               [zero | {"content": "new"}, one | {"embedding": "[3,2]"}],
+               "the second vector was refused, as it has two numbers")  # fmt: skip
         _fails_at_the_end(call, db, [zero, one])
         _obeys_its_caller(call, db, [zero, one])
-        _replaces(call, db, [zero, one], [], (0, 2), [], "an empty document has no chunks")
+    with call.part(1, "other documents, whatever their names are"), call.scratch() as db:
         for name, value in BESIDE.items():
             if name != "chunk_index":
                 same = [row(**{name: value}), row(**{name: value}, chunk_index=1)]

@@ -71,6 +71,8 @@ class Collected:
         Of whom nothing was taken, and what is here, if anything, stays; with the reason.
     unknown
         What an LMS calls people whom the roster does not have.
+    unfit
+        Notebooks of the lab with something written into them that the pattern does not fit.
     left_out
         Files that are neither notebooks nor archives, cannot be read, are of another assignment,
         or are not what the pattern is about.
@@ -83,6 +85,7 @@ class Collected:
     older: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    unfit: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
 
@@ -140,7 +143,7 @@ def collect(
         for path in given:
             files = _within_outer(list(reader.read(path)), roster, assignment, own)
             if own is not None:
-                files = _fitting(files, own, path, said)
+                files = _fitting(files, own, path, said, given_out)
             for file in files:
                 if _is_of(others, file, own):
                     said.left_out.append(f"{'/'.join(file.parts)}: of another assignment")
@@ -171,7 +174,9 @@ def collect(
     return said
 
 
-def _fitting(files: list[_File], own: re.Pattern[str], given: Path, said: Collected) -> list[_File]:
+def _fitting(
+    files: list[_File], own: re.Pattern[str], given: Path, said: Collected, given_out: Given
+) -> list[_File]:
     """Return what the pattern fits, and name the rest: folders before files, one line each."""
     fitting = [file for file in files if own.search("/".join(file.parts))]
     rest = [file for file in files if file not in fitting]
@@ -180,6 +185,9 @@ def _fitting(files: list[_File], own: re.Pattern[str], given: Path, said: Collec
             f"the pattern fits nothing in {given}, such as {'/'.join(files[0].parts)}",
             hint="It is searched in paths like this one, below what was given.",
         )
+    work = [file for file in rest if file.path and given_out.is_work(file.path)]
+    said.unfit += ["/".join(file.parts) for file in work]
+    rest = [file for file in rest if file not in work]
     outer = len(os.path.commonprefix([file.parts[:-1] for file in files])) + 1
     known = {file.parts[:outer] for file in fitting}
     names = {file.parts if file.parts[:outer] in known else file.parts[:outer] for file in rest}
@@ -375,7 +383,7 @@ def _place(
         if one.path and one.name != STAMP
     ]
     # A repository has the course's own copy of the lab beside the learner's.
-    handed = [one for one in found if not _is_the_courses(one, given_out)]
+    handed = [one for one in found if not given_out.is_the_courses(one.parts, one.path)]
     notebooks = _chosen(handed, assignment, given_out)
     target = room.place("submitted", login, assignment)
     if not notebooks and (handed != found or any(target.rglob("*.ipynb"))):
@@ -438,11 +446,6 @@ def _write(notebooks: Sequence[_File], target: Path, assignment: str) -> None:
     for path in target.glob("*.ipynb"):
         if path not in kept:
             path.unlink()
-
-
-def _is_the_courses(file: _File, given_out: Given) -> bool:
-    """Tell whether a notebook is a repository's own copy of the lab, as it was given."""
-    return "labs" in file.parts[:-1] and file.path is not None and given_out.is_untouched(file.path)
 
 
 def _is_nbgraders(path: Path, parts: tuple[str, ...], login: str, assignment: str) -> bool:

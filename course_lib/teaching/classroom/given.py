@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -30,6 +31,14 @@ class Given:
         """Tell whether a notebook has a cell of the assignment's."""
         known = {one.grade_id for one in self._cells} - {""}
         return any(one.grade_id in known for one in _cells(notebook))
+
+    def is_work(self, notebook: Path) -> bool:
+        """Tell whether a notebook is of the assignment, and something was written into it."""
+        return self.is_of_it(notebook) and not self.is_untouched(notebook)
+
+    def is_the_courses(self, parts: Sequence[str], notebook: Path | None) -> bool:
+        """Tell whether a file is a repository's own copy of the lab, as it was given."""
+        return "labs" in parts[:-1] and notebook is not None and self.is_untouched(notebook)
 
     @cached_property
     def _cells(self) -> list[SentCell]:
