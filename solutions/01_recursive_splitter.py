@@ -264,8 +264,8 @@ lab.check("1.3", split_text)
 lab.hint("1.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a loop that runs while `start` is before the end of the text cuts the last overlap off as one more chunk, and
-# again, forever. The loop ends as soon as the rest fits. It keeps one number, the start of the current chunk, and copies characters
+# The mistake to remember: a loop that runs while `start` is before the end of the text makes one more chunk of what the last one already
+# holds, and may never end. The loop ends as soon as the rest fits. It keeps one number, the start of the current chunk, and copies characters
 # only when a `Span` is made.
 
 # %% [markdown]

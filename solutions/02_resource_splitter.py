@@ -397,7 +397,7 @@ assert longest <= 256, "the model reads every piece to its end"
 # more columns.
 #
 # - *owned*: questions for which a piece has the answer and its resource's kind and name.
-# - *place*: the rank of the piece with `memory: 3Gi` for its question.
+# - *place*: the rank of the piece with `memory: 3Gi`, for a question that names forecast-api.
 #
 # > **Predict.** Does the search find more with your cuts, also without headers?
 

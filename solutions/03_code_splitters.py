@@ -227,7 +227,7 @@ assert (counts.iloc[:, 0] > counts.iloc[:, 1]).all() and counts.iloc[2, 0] > 2 *
 # ## Too large, and without context
 #
 # MiniLM reads only 256 [word pieces](../labs/GLOSSARY.md#word-piece) and [ignores the rest](../labs/GLOSSARY.md#truncation). 512
-# characters of code are fewer in nearly every case, so this is our limit. A larger class is cut at its methods, a larger method at
+# characters of code are nearly always fewer, so this is our limit. A larger class is cut at its methods, a larger method at
 # blank lines. Then a part can begin with `return [forecast for part in parts …]`. From which class is it?
 #
 # A [header](../labs/GLOSSARY.md#header) above the part says so. It holds *signatures*, the lines that introduce the class and the
@@ -295,7 +295,7 @@ assert ["class" in header for header in at_100] == [True, False, False], "Only t
 assert at_100[1:] == ["    def _request(\n", "def inspect(\n"], "the others have room for one line"
 
 # %% [markdown]
-# Only the first one shows its class; the others have room for one line. A long header says more, but leaves less for the part, so there
+# Only the first one shows its class; the others have room for one line (`inspect` is in no class). A long header says more, but leaves less for the part, so there
 # are more parts. `split_code` gives a header up to 224 of the 512 characters.
 #
 # ## The whole splitter

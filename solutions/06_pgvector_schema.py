@@ -197,7 +197,7 @@ lab.hint("6.1")  # run again for the next hint
 # %% [markdown] tags=["solution"]
 # The mistake to remember: a key that is too small loses rows, and a key that is too large keeps stale ones. The primary key is also a
 # [B-tree index](../labs/GLOSSARY.md#b-tree-index). The column that decides about the partition has to be part of it, because each partition
-# has its own index. This has a price: PostgreSQL cannot ensure that a key is unique across partitions.
+# has its own index. This has a price: PostgreSQL cannot ensure that a key without the column `partition` is unique in the whole table.
 
 # %% [markdown]
 # Your table gets the real chunks and, as issues, 5,000 made-up ones.

@@ -42,7 +42,7 @@ def by_meaning(question, k=1000):
 
 
 # %% [markdown]
-# > **Predict.** The answer to the question below is in a rule of Kubernetes, a `NetworkPolicy`. At which place does the search put it?
+# > **Predict.** The answer to *May guests in our office reach the production database?* is in a rule of Kubernetes, a `NetworkPolicy`. At which place does the search put it?
 
 # %%
 from course_lib.teaching.lab.retrieval import questions_for
@@ -387,8 +387,8 @@ assert gain.low > 0, "Here the whole interval is above 0"
 assert measured["seconds, with MaxSim"].mean() > 5 * measured["seconds, hybrid"].mean(), "many times as long"
 
 # %% [markdown]
-# Here the whole interval is above 0, and the search takes many times as long. But this search was built with the help of these questions. On
-# 64 others, which a reviewer wrote, MaxSim gained +.006 [−.052, +.066] for 15 to 30 times the time: that decides nothing. So it is an
+# Here the whole interval is above 0, and the search takes many times as long. But it was built with the help of these questions. On 64
+# others, of a reviewer, MaxSim gained +.006 [−.052, +.066] for 15 to 30 times the time: so it is an
 # option, `rerank="maxsim"`, and not the default.
 
 # %% [markdown]
@@ -484,8 +484,8 @@ assert same == len(questions), "The library's search gives the same results"
 # - A text's words are stems in a `tsvector`. Identifiers need more: their parts, and the whole.
 # - The fewer texts have a word, the more it counts.
 # - Fuse places, not scores. A chunk in both rankings usually comes first, unless both places are low.
-# - Words help with our manifests. Measure whether they help with your texts.
-# - MaxSim improves the order, and takes many times as long.
+# - Words help with our manifests. Measure yours.
+# - MaxSim helped with the questions of its making, and takes many times as long.
 #
 # ## Three questions to test yourself
 #

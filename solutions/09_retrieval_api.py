@@ -221,12 +221,12 @@ lab.hint("9.1")  # run again for the next hint
 # may send megabytes. An empty list of partitions is refused, because it could mean "all" or "none".
 
 # %% [markdown]
-# ## Two leaks
+# ## What a stranger may write
 #
 # The answer goes to strangers, and a part of it came from one: who sent a chunk wrote its `metadata` and its address.
 
 # %% [markdown]
-# > **Predict.** A page shows `citation_url` as a link. Where are the two leaks in `leaky`?
+# > **Predict.** A page shows `citation_url` as a link. Which two mistakes are in `leaky`?
 
 # %%
 from dataclasses import asdict, replace
@@ -246,10 +246,10 @@ told["metadata"], told["citation_url"]
 
 # %% tags=["claim"]
 assert told["metadata"]["repo"] == "somebody-elses", "a stranger's chunk says that it is part of another repository"
-assert told["citation_url"].startswith("javascript:"), "who clicks on the link runs the stranger's program"
+assert told["citation_url"].startswith("javascript:"), "Who clicks on the link runs the stranger's program"
 
 # %% [markdown]
-# The metadata comes last, so a stranger's chunk says that it is part of another repository. And who clicks on the link runs the
+# The metadata comes last, so a stranger's chunk says that it is part of another repository. Who clicks on the link runs the
 # stranger's program. And `asdict` will send each column that somebody adds next year. The library's `search_response` names each
 # field, writes its own entries last, and passes on only addresses that begin with `https://` or `http://`.
 
@@ -379,7 +379,7 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # A cluster asks two questions, its probes (`infra/k8s/base/retriever.yaml`):
 #
 # ```yaml
-# livenessProbe:                     # no answer, three times: restart the container
+# livenessProbe:                     # no answer or an error, three times: restart
 #   httpGet: {path: /health, port: http}
 # readinessProbe:                    # no answer, or an error: send it no requests for now
 #   httpGet: {path: /ready, port: http}

@@ -39,7 +39,7 @@ lab.show.dag(next(yaml.safe_load_all(compile_pipeline("docs_pipeline"))))
 #
 # A cloud provider may take a cheap machine away at any moment. Here, `kill_one` kills the first process that stores a shard.
 #
-# > **Predict.** What becomes of the other shard, and of the index?
+# > **Predict.** What happens to the other shard, and to the index?
 
 # %%
 import os
@@ -149,7 +149,7 @@ print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitline
 # It does not: kfp takes only the text of the function, so a component imports everything that it needs.
 #
 # The file has five documents, and a first line, the origin, that says where they belong. The component wrote 5, and you got 5.0. `kfp.local`
-# hands metadata on in a format of JSON that has only floats. A cluster's launcher writes whole numbers as such. Write code that works with both.
+# hands metadata on in a format that has only floats (protobuf's `Struct`). A cluster's launcher writes whole numbers as such. Write code that works with both.
 
 # %% [markdown]
 # ## Exercise 11.1: split one shard
@@ -452,7 +452,7 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), (
 # course pipeline submit --host http://localhost:8080 --set shards=4
 # ```
 #
-# `submit` uses `kfp.Client`, as every user of Kubeflow does. This is **not run here**:
+# `submit` uses `kfp.Client`, as many users do. This is **not run here**:
 #
 # ```python
 # client = kfp.Client(host="http://localhost:8080")
@@ -467,9 +467,9 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), (
 # ## Recap
 #
 # - A component is the text of a function. It imports what it needs, and its image has it.
-# - A retry only starts a step again. The step has to bear it: overwrite whole files, and give rows an identity.
+# - A retry only starts a step again. The step must allow this: overwrite whole files, and give rows an identity.
 # - Compare counts where parts meet. Lost data raises no error by itself.
-# - The cache compares code and inputs. What else a step reads becomes an input. What else it changes forbids the cache.
+# - The cache compares code and inputs. What else a step reads becomes an input. If it changes anything else, do not cache it.
 # - The compiled file is all that a cluster gets. It has no secrets.
 # - What passed is part of your own system now, and `course mine` runs it: `split_documents`, `add_up`, `with_database` and `docs_pipeline` in `my/system/pipeline.py`.
 
