@@ -184,12 +184,15 @@ def test_small_mistakes_cost_their_parts_and_raise_no_flag(tmp_path: Path) -> No
     answers = {name: master.solutions[name].replace(*SMALL[name]) for name in SMALL}
     assert not answers.items() & master.solutions.items()
     (tmp_path / "in").mkdir()
-    text = json.dumps(learners(sheet, answers))
-    (tmp_path / "in" / "ada.ipynb").write_text(text, encoding="utf-8")
+    waits = {"exercise-6-3": master.solutions["exercise-6-3"]}
+    for name, given in {"ada": answers, "bob": waits}.items():
+        text = json.dumps(learners(sheet, given))
+        (tmp_path / "in" / f"{name}.ipynb").write_text(text, encoding="utf-8")
     found = handed_in(tmp_path / "in")
     options = Options(any_fence(), Limits(60, 240), jobs=1, seed="6")
-    (ada,) = grade_all(found, master, tmp_path / "out", options).grades
+    ada, bob = grade_all(found, master, tmp_path / "out", options).grades
     assert [one.points for one in ada.marks] == [3, 2, 2] and not ada.flags, ada
+    assert [one.points for one in bob.marks] == [0, 0, 3]  # 6.3 builds on the course's 6.2
 
 
 @pytest.mark.long
