@@ -504,7 +504,7 @@ said = {}
 for name, state in {"a flag": model_flag, "encodes a word": model_encodes}.items():
     with lab.serve(add_probes(new_app(lab.database_url), state)) as other:
         until_ready(other)
-        work = models_thread.submit(model.encode, ["drift " * 200] * 300)
+        work = models_thread.submit(model.encode, ["drift " * 200] * 100)
         sleep(0.1)
         said[name] = other.get("/ready")
         work.result()

@@ -258,3 +258,47 @@ def any_document(random: Draws) -> Call:
     if ending == "null":
         new = [*new, row(**first, chunk_index=9, content=None)]
     return given(first, new, there, ending)
+
+
+def key_of(one: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the values of a row's key."""
+    return tuple(one[name] for name in KEY)
+
+
+def vector_text(text: str) -> str:
+    """Return a vector as PostgreSQL writes it."""
+    return text.replace(" ", "")
+
+
+def places_of(keys: Any) -> str:
+    """Return documents and chunks of keys, as a person would name them."""
+    named = sorted(f"{'/'.join(map(str, key[:5]))} chunk {key[5]}" for key in keys)
+    return ", ".join(named) or "no chunk"
+
+
+Updates = tuple[tuple[dict[str, Any], dict[str, Any], str], ...]
+"""A row that is there, what changes, and what that is."""
+
+UPDATES: Updates = (
+    ({}, {"content": "ONE", "embedding": "[7,8,9]"}, "text and vector changed"),
+    ({}, {"embedding": "[3,2,1]"}, "the vector changed"),
+    ({}, {"embedding": "[2,4,6]"}, "the vector is twice as long, which the cosine does not show"),
+    ({}, {"embedding": "[1.001,2,3]"}, "the vector changed, if only by 0.001"),
+    ({}, {"content": "1"}, "the text changed"),
+    ({}, {"content": "two"}, "the text changed, though it is as long as before"),
+    ({}, {"content": "one "}, "the text changed: a blank is a character like any other"),
+    ({}, {"content": "ONE"}, "the text changed: 'ONE' is not 'one'"),
+    ({}, {"content": "%"}, "the text changed: a text is not a pattern"),
+    ({}, {"content_hash": "other"}, "the hash changed"),
+    ({}, {"kind": "table"}, "the kind changed"),
+    ({}, {"name": "Title"}, "the name changed"),
+    ({}, {"metadata": '{"page": 7}'}, "the metadata changed"),
+    ({}, {"visibility": "public"}, "the visibility changed"),
+)
+UPDATES_OF_NULL: Updates = (
+    ({}, {"commit_sha": "abc"}, "the commit was NULL, and is a text now"),
+    ({}, {"citation_url": "https://a"}, "the address was NULL, and is a text now"),
+    ({}, {"namespace": ""}, "the namespace was NULL, and is an empty text now: another value"),
+    ({"namespace": "x"}, {"namespace": None}, "the namespace was a text, and is NULL now"),
+    ({"citation_url": "x"}, {"citation_url": None}, "the address was a text, and is NULL now"),
+)

@@ -19,13 +19,19 @@ from course_lib.teaching.checks.chunk_rows import (
     LONG_AGO,
     PARTITIONS,
     ROW,
+    UPDATES,
+    UPDATES_OF_NULL,
+    Updates,
     any_document,
     any_places,
     any_rows,
     document,
     fill,
     insert_of,
+    key_of,
+    places_of,
     row,
+    vector_text,
 )
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
@@ -244,33 +250,6 @@ def _takes_any_dimension(db: Scratch, text: str) -> None:
 
 # --- 6.2 ---
 
-Updates = tuple[tuple[dict[str, Any], dict[str, Any], str], ...]
-"""A row that is there, what changes, and what that is."""
-
-UPDATES: Updates = (
-    ({}, {"content": "ONE", "embedding": "[7,8,9]"}, "text and vector changed"),
-    ({}, {"embedding": "[3,2,1]"}, "the vector changed"),
-    ({}, {"embedding": "[2,4,6]"}, "the vector is twice as long, which the cosine does not show"),
-    ({}, {"embedding": "[1.001,2,3]"}, "the vector changed, if only by 0.001"),
-    ({}, {"content": "1"}, "the text changed"),
-    ({}, {"content": "two"}, "the text changed, though it is as long as before"),
-    ({}, {"content": "one "}, "the text changed: a blank is a character like any other"),
-    ({}, {"content": "ONE"}, "the text changed: 'ONE' is not 'one'"),
-    ({}, {"content": "%"}, "the text changed: a text is not a pattern"),
-    ({}, {"content_hash": "other"}, "the hash changed"),
-    ({}, {"kind": "table"}, "the kind changed"),
-    ({}, {"name": "Title"}, "the name changed"),
-    ({}, {"metadata": '{"page": 7}'}, "the metadata changed"),
-    ({}, {"visibility": "public"}, "the visibility changed"),
-)
-UPDATES_OF_NULL: Updates = (
-    ({}, {"commit_sha": "abc"}, "the commit was NULL, and is a text now"),
-    ({}, {"citation_url": "https://a"}, "the address was NULL, and is a text now"),
-    ({}, {"namespace": ""}, "the namespace was NULL, and is an empty text now: another value"),
-    ({"namespace": "x"}, {"namespace": None}, "the namespace was a text, and is NULL now"),
-    ({"citation_url": "x"}, {"citation_url": None}, "the address was a text, and is NULL now"),
-)
-
 
 @exercise("6.2", "store.writer:UPSERT_CHUNK", 3, time_limit=TIME_LIMIT, draws=any_rows)
 def check_upsert(call: Probe) -> None:
@@ -325,13 +304,13 @@ def _upsert(
     called = _met(f"print({run}.rowcount)", there=there)
     rowcount = db.cursor(statement, given, because=because, called=called).rowcount
     Case(db.probe, called, value=rowcount).gives(touched, because=because)
-    _holds(db, _met(run, there=there), [*(o for o in there if _key(o) != _key(given)), given],
+    _holds(db, _met(run, there=there), [*(o for o in there if key_of(o) != key_of(given)), given],
            "the new version replaces the old one, and no other row")  # fmt: skip
     after = {key: one for key, one in _stored(db).items() if key in before}
     asked = "SELECT id, created_at, updated_at FROM document_chunks"
     called = _met(run, f'print(db.execute("{asked}").fetchall())', there=there)
     for key, one in after.items():
-        is_updated = key == _key(given) and touched > 0
+        is_updated = key == key_of(given) and touched > 0
         Case(db.probe, called).holds(
             one["is_now"] == is_updated,
             "an updated_at of now()" if is_updated else f"an updated_at of {LONG_AGO}, as before",
@@ -345,10 +324,6 @@ def _upsert(
         )  # fmt: skip
 
 
-def _key(one: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(one[name] for name in KEY)
-
-
 def _stored(db: Scratch) -> dict[tuple[Any, ...], dict[str, Any]]:
     """Return the rows of the table by their keys."""
     columns = [*ROW, "id", "created_at", "updated_at", "metadata::text AS metadata"]
@@ -356,13 +331,13 @@ def _stored(db: Scratch) -> dict[tuple[Any, ...], dict[str, Any]]:
     columns.append("updated_at BETWEEN now() - interval '1 minute' AND now() AS is_now")
     asked = f"SELECT {', '.join(columns)} FROM document_chunks"
     with db.connection.cursor(row_factory=dict_row) as cursor:
-        return {_key(one): one for one in cursor.execute(asked.encode()).fetchall()}
+        return {key_of(one): one for one in cursor.execute(asked.encode()).fetchall()}
 
 
 def _holds(db: Scratch, called: str, rows: list[dict[str, Any]], because: str) -> None:
     """Expect the table to hold these rows, and show those that are not as they should be."""
     found = {key: {name: one[name] for name in ROW} for key, one in _stored(db).items()}
-    wanted = {_key(one): one | {"embedding": _vector(one["embedding"])} for one in rows}
+    wanted = {key_of(one): one | {"embedding": vector_text(one["embedding"])} for one in rows}
     asked = "SELECT * FROM document_chunks ORDER BY document_name, chunk_index"
     called = f'{called}\n    print(db.execute("{asked}").fetchall())'
     case = Case(db.probe, called)
@@ -370,26 +345,16 @@ def _holds(db: Scratch, called: str, rows: list[dict[str, Any]], because: str) -
     surplus = sorted(found.keys() - wanted.keys())
     case.holds(
         not missing and not surplus,
-        f"rows of {_places(wanted)}", got=f"rows of {_places(found)}", because=because,
+        f"rows of {places_of(wanted)}", got=f"rows of {places_of(found)}", because=because,
     )  # fmt: skip
     for key, one in wanted.items():
         wrong = [name for name in ROW if found[key][name] != one[name]]
         case.holds(
             not wrong,
-            f"{_places([key])}: {', '.join(f'{name} = {one[name]!r}' for name in wrong)}",
+            f"{places_of([key])}: {', '.join(f'{name} = {one[name]!r}' for name in wrong)}",
             got=", ".join(f"{name} = {found[key][name]!r}" for name in wrong),
             because=because,
         )
-
-
-def _vector(text: str) -> str:
-    return text.replace(" ", "")
-
-
-def _places(keys: Any) -> str:
-    """Return documents and chunks of keys, as a person would name them."""
-    named = sorted(f"{'/'.join(map(str, key[:5]))} chunk {key[5]}" for key in keys)
-    return ", ".join(named) or "no chunk"
 
 
 # --- 6.3 ---
