@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 11 · A pipeline
 #
-# You will build the pipeline that fills the course's index, as [Kubeflow](../labs/GLOSSARY.md#pipeline) runs it. One of its steps will
+# You will build the pipeline that fills the course's index, as Kubeflow runs it. One of its steps will
 # be killed, and you will lose nothing.
 #
 # | You will be able to | Builds | Time | Needs |

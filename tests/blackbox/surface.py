@@ -15,6 +15,7 @@ from course_lib.answers import file_manifest as file_manifest
 from course_lib.answers import generator as generator
 from course_lib.answers import retrieve_context as retrieve_context
 from course_lib.embedder import EmbeddingClient as EmbeddingClient
+from course_lib.errors import CourseError as CourseError
 from course_lib.errors import DatabaseError as DatabaseError
 from course_lib.errors import InputError as InputError
 from course_lib.evaluation import Corpus as Corpus
@@ -36,6 +37,7 @@ from course_lib.records import Scope as Scope
 from course_lib.records import SearchResult as SearchResult
 from course_lib.records import Span as Span
 from course_lib.records import canonical as canonical
+from course_lib.records import embedded_text as embedded_text
 from course_lib.records import length_prefixed as length_prefixed
 from course_lib.retriever import Query as Query
 from course_lib.retriever import retrieve as retrieve
@@ -61,6 +63,7 @@ from course_lib.teaching.github_server import Repository as Repository
 from course_lib.teaching.github_server import Sizes as Sizes
 from course_lib.teaching.github_server import faults as faults
 from course_lib.teaching.mine import overlay as overlay
+from course_lib.teaching.taught import function_of as function_of
 from course_lib.xray import Package as Package
 from course_lib.xray import TableDescriber as TableDescriber
 from course_lib.xray import create_tables as create_tables

@@ -18,14 +18,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from course_lib.teaching.taught import function_of
 from tests.blackbox.course import PLAIN, Course
 from tests.blackbox.github import EXT, REPO
 from tests.blackbox.language_models import CHAT, SHOW, models, ollama, window
 from tests.blackbox.places import Place, new_place
 from tests.blackbox.serving import serving
 from tests.blackbox.snapshots import of, snapshot
-from tests.blackbox.surface import GitHubServer, Repository, overlay
+from tests.blackbox.surface import GitHubServer, Repository, function_of, overlay
 
 ROOT = Path(__file__).parents[2]
 SOLUTIONS = ROOT / "solutions"
