@@ -26,7 +26,7 @@ def test_a_lab_is_cut_at_its_headings() -> None:
     assert len(pieces) > 50 and all(len(piece.content) <= 512 for piece in pieces)
     assert "image/png" not in "".join(piece.content for piece in pieces)
     assert all(piece.line_start is piece.line_end is None for piece in pieces)
-    header = "02 · Whose line is it? > Exercise 2.3 · the next cut\n"
+    header = "02 · Whose line is it? > Exercise 2.3: the next cut\n"
     assert header in {piece.custom_meta["header"] for piece in pieces}
 
 
