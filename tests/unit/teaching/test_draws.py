@@ -45,6 +45,7 @@ NOT_TOLD_APART = {
         takes_null_for_an_empty_text takes_short_vectors_for_zeros
         takes_the_beginning_of_a_path takes_the_values_for_its_own unifies_line_ends
         compares_the_total passes_over_what_is_wholly_lost waits_for_one_after_the_other
+        wants_two_values
     """,
     "differs in how it walks through the index; the rows are those of a small table": """
         always_goes_both_ways drops_before_it_counts forgets_the_iterative_scan
