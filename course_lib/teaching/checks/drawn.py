@@ -169,8 +169,8 @@ class Drawn:
                 values.append(encode(self.apply(function, *args, **named)))
             except (Exception, SystemExit) as error:
                 values.append(error_value(error))
-        if self.takes_connection and connection is not None:
-            connection.rollback()
+        if self.takes_connection and connection is not None and not connection.closed:
+            connection.rollback()  # a learner's function may have closed it
         return values
 
     def state(

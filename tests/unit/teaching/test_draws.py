@@ -30,6 +30,7 @@ NOT_TOLD_APART = {
     "gives the right values, and changes its arguments": """
         takes_keys_out_of_what_was_stored takes_the_innermost_off
     """,
+    "gives the right number as one of NumPy; the check wants a float": "returns_an_array",
     "raises the right exception with another message": "lets_min_complain",
     "differs for input that is not drawn; the check has a case for it": """
         asks_twice checks_the_default_separators counts_the_header_s_bytes drops_a_table
@@ -45,13 +46,15 @@ NOT_TOLD_APART = {
         takes_null_for_an_empty_text takes_short_vectors_for_zeros
         takes_the_beginning_of_a_path takes_the_values_for_its_own unifies_line_ends
         compares_the_total passes_over_what_is_wholly_lost waits_for_one_after_the_other
-        wants_two_values
+        wants_two_values cuts_at_the_limit_for_the_empty_separator
     """,
     "differs in how it walks through the index; the rows are those of a small table": """
         always_goes_both_ways drops_before_it_counts forgets_the_iterative_scan
         knows_two_ways_only looks_at_all_after_an_empty_walk looks_at_all_in_any_case never_walks
         prepares_the_statement relaxes_the_order restores_it_where_nothing_fails
         sets_it_outside_a_transaction trusts_the_iterative_scan walks_only
+        forbids_the_index prepares_it_at_once widens_the_list_only trusts_the_walk
+        ignores_the_distance repairs_an_empty_walk_only goes_twice_where_it_is_exact walks_twice
     """,
     "differs for a similarity that is the threshold, or is NaN; drawn ones are neither": """
         puts_the_threshold_inside_without_nan rounds_what_it_compares
