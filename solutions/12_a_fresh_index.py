@@ -654,4 +654,4 @@ assert (done["model"]["num_added"], done["model"]["num_skipped"]) == (0, 2), "so
 # `course xray scan DIR --project P` reads the lock files of your own project, and `course xray suggest` suggests its packages for an
 # instruction. Write three instructions of your own. Which packages need a better description?
 #
-# Next is [lab 14](../labs/14_grounded_answers.ipynb). It makes a prompt of passages and packages, and an answer with its sources.
+# Next is [lab 14](../labs/14_choosing_passages.ipynb). It chooses the passages of a prompt.
