@@ -426,7 +426,7 @@ with lab.connect() as conn:
 print(
     f"{done.inserted} new, {done.updated} changed, {done.unchanged} as before, {done.deleted} deleted"
 )
-lab.score(recall_at_5=found.recall, mrr=found.mrr, note="filled by the pipeline")
+lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid, filled by the pipeline, pieces of 500")
 
 # %% tags=["claim"]
 assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), (
