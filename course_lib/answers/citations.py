@@ -95,10 +95,20 @@ def find_citations(text: str, passages: Sequence[Passage]) -> Citations:
 def stands_on(
     sentences: Sequence[str], passages: Sequence[Passage]
 ) -> tuple[list[list[int]], tuple[str, ...]]:
-    """Return what `check_citations` says of sentences, in whatever form a model cites.
+    """Return what `check_citations` says of sentences, in whatever form a model cites."""
+    plain, paths, written = plain_citations(sentences, passages)
+    found, flagged = check_citations(plain, paths)
+    return found, tuple(dict.fromkeys(written[one] for one in flagged))
+
+
+def plain_citations(
+    sentences: Sequence[str], passages: Sequence[Passage]
+) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the citations of each sentence as `check_citations` reads them, and the paths for it.
 
     Several numbers in one pair of brackets, lines, quotes, the end of a path or no path at all are
-    the same citation. Brackets in code and in quoted lines are none.
+    the same citation. Brackets in code and in quoted lines are none. The third value is how each
+    citation was written.
     """
     by_number = {passage.index: passage for passage in passages}
     paths = [
@@ -115,8 +125,18 @@ def stands_on(
                 own.append(f"[{number}: {path}]")
                 written.setdefault(own[-1], match[0])
         plain.append(" ".join(own))
-    found, flagged = check_citations(plain, paths)
-    return found, tuple(dict.fromkeys(written[one] for one in flagged))
+    return plain, paths, written
+
+
+def without_citations(sentence: str) -> str:
+    """Return a sentence without its citations.
+
+    Examples
+    --------
+    >>> without_citations("A canary sings [1: birds.md]. ")
+    'A canary sings.'
+    """
+    return re.sub(r"\s+(?=[.!?,;])", "", CITATION.sub("", sentence)).strip(" \t-*#>")
 
 
 def _path_cited(given: str, passage: Passage | None) -> str:
