@@ -36,11 +36,12 @@ class Citations:
 def check_citations(sentences: list[str], paths: list[str]) -> tuple[list[list[int]], list[str]]:
     """Return for each sentence the passages that should support it, and all wrong citations.
 
-    A citation looks like ``[2: docs/a.md]``. It is right if passage 2, counted from 1, has this
-    path. The passages of a sentence are those that it cites rightly. A sentence without any
-    citation gets all passages that the answer cites rightly. A sentence with only wrong citations
-    gets none. Each number comes once, in the order of the text. Wrong citations are returned as
-    they are written, in the order of the text, each as often as it is there.
+    - A citation looks like ``[2: docs/a.md]``. It is right if passage 2 has this path.
+    - Passages are counted from 1.
+    - The passages of a sentence are those that it cites rightly: each once, in their order.
+    - A sentence without any citation gets all passages that the answer cites rightly.
+    - A sentence with only wrong citations gets none.
+    - Wrong citations are returned as they are written, each as often as it is in the text.
 
     Parameters
     ----------

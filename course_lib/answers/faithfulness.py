@@ -36,11 +36,11 @@ _AFTER_THE_STOP = re.compile(r"([.!?])((?:\s?\[[^\[\]\n]{1,300}\])+)")
 def support(sentence: str, evidence: list[str], encode: Callable[[list[str]], Any]) -> float:
     """Return how well some lines of text support a sentence, from 0 to 1.
 
-    It is the mean of two numbers: the cosine similarity of the sentence to the most similar line
-    (0 if it is negative), and the share of the sentence's words that occur in any of the lines.
-    `stems` returns the set of the words of a text, without their endings. The result is 0 if
-    `evidence` is empty, or if the sentence has a number (``re.findall(NUMBER, sentence)``) that no
-    line has. If `stems` finds no words in the sentence, the share is 0.
+    - It is the mean of two numbers: the similarity and the share of words.
+    - Similarity: the cosine of the sentence and the most similar line, or 0 if it is negative.
+    - Share: how many of the sentence's words (`stems`) are in any of the lines; 0 without words.
+    - If `evidence` is empty, the result is 0.
+    - If the sentence has a number (``re.findall(NUMBER, …)``) that no line has, the result is 0.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ def find_unsupported(
 ) -> list[str]:
     """Return the sentences of an answer that its passages do not support, in their order.
 
-    Hold each sentence against the lines of the passages that `check_citations` gives it, all of
-    them together. Judge it by `support`, without its citations. Return it, as it is written, if its
-    support is below `least`.
+    - Hold each sentence against all lines of the passages that `check_citations` gives it.
+    - Judge it by `support`, without its citations.
+    - Return it, as it is written, if its support is below `least`.
 
     Parameters
     ----------

@@ -103,6 +103,20 @@ def support(sentence, evidence, encode):
     return (cosine + share) / 2
 """,
     ],
+    "15.3": [
+        """
+def find_unsupported(sentences, paths, lines, encode, least=LEAST_SUPPORT):
+    own, _ = check_citations(sentences, paths)
+
+    def is_supported(at):
+        evidence = []
+        for number in own[at]:
+            evidence.extend(lines[number - 1])
+        return support(without_citations(sentences[at]), evidence, encode) >= least
+
+    return [sentences[at] for at in range(len(sentences)) if not is_supported(at)]
+""",
+    ],
     "16.3": [
         """
 def bootstrap_interval(values, confidence=0.95, resamples=RESAMPLES, seed=0):

@@ -2,8 +2,8 @@
 
 import re
 
-from course_lib.answers.citations import check_citations
-from course_lib.answers.faithfulness import NUMBER, support
+from course_lib.answers.citations import check_citations, without_citations
+from course_lib.answers.faithfulness import LEAST_SUPPORT, NUMBER, support
 from course_lib.answers.words import stems
 
 # --- 15.1 check_citations ---
@@ -177,6 +177,85 @@ def wants_all_numbers_in_one_line(sentence, evidence, encode):
     return support(sentence, evidence, encode)
 
 
+# --- 15.3 find_unsupported ---
+
+
+def named(
+    numbers=lambda sentences, paths: check_citations(sentences, paths)[0],
+    evidence=lambda numbers, lines: [line for number in numbers for line in lines[number - 1]],
+    claim=without_citations,
+    is_named=lambda got, least: got < least,
+    returned=lambda sentence: sentence,
+):
+    """Return an answer to 15.3 of which a part may be wrong."""
+
+    def find_unsupported(sentences, paths, lines, encode, least=LEAST_SUPPORT):
+        found = []
+        for sentence, own in zip(sentences, numbers(sentences, paths), strict=True):
+            if is_named(support(claim(sentence), evidence(own, lines), encode), least):
+                found.append(returned(sentence))
+        return found
+
+    return find_unsupported
+
+
+def all_cited(sentences, paths):
+    own = check_citations(sentences, paths)[0]
+    together = sorted({number for numbers in own for number in numbers})
+    return [together for _ in sentences]
+
+
+def all_lines(_, lines):
+    return [line for some in lines for line in some]
+
+
+holds_it_against_all_cited = named(numbers=all_cited)
+holds_it_against_everything = named(evidence=all_lines)
+keeps_the_citation_in_the_claim = named(claim=lambda sentence: sentence)
+counts_places_from_one = named(
+    evidence=lambda own, lines: [line for n in own for line in lines[n % len(lines)]]
+)
+takes_the_first_passage = named(evidence=lambda own, lines: lines[own[0] - 1] if own else [])
+takes_the_last_passage = named(evidence=lambda own, lines: lines[own[-1] - 1] if own else [])
+takes_the_first_line_of_each = named(
+    evidence=lambda own, lines: [lines[number - 1][0] for number in own]
+)
+names_what_has_exactly_the_threshold = named(is_named=lambda got, least: got <= least)
+names_the_supported = named(is_named=lambda got, least: got >= least)
+forgets_the_threshold_that_is_given = named(is_named=lambda got, least: got < LEAST_SUPPORT)
+names_only_what_has_no_support = named(is_named=lambda got, least: got == 0)
+returns_them_without_citations = named(returned=without_citations)
+
+
+def names_each_once(*args, **named_args):
+    return list(dict.fromkeys(named()(*args, **named_args)))
+
+
+def passes_what_has_no_evidence(sentences, paths, lines, encode, least=LEAST_SUPPORT):
+    own, _ = check_citations(sentences, paths)
+    having = [sentence for sentence, numbers in zip(sentences, own, strict=True) if numbers]
+    bad = named()(sentences, paths, lines, encode, least)
+    return [sentence for sentence in bad if sentence in having]
+
+
+def passes_what_cites_nothing(sentences, paths, lines, encode, least=LEAST_SUPPORT):
+    return [s for s in named()(sentences, paths, lines, encode, least) if "[" in s]
+
+
+def judges_each_sentence_alone(sentences, paths, lines, encode, least=LEAST_SUPPORT):
+    return [s for s in sentences if named()([s], paths, lines, encode, least)]
+
+
+def names_wrong_citations_alone(sentences, paths, lines, encode, least=LEAST_SUPPORT):
+    _, flagged = check_citations(sentences, paths)
+    return [s for s in sentences if any(one in s for one in flagged)]
+
+
+def returns_the_scores(sentences, paths, lines, encode, least=LEAST_SUPPORT):
+    bad = named()(sentences, paths, lines, encode, least)
+    return [sentence in bad for sentence in sentences]
+
+
 MUTANTS = {
     "15.1": {
         believes_the_number: "have to agree",
@@ -219,5 +298,25 @@ MUTANTS = {
         needs_a_line: "without a line",
         divides_by_nothing: "its share is 0",
         wants_all_numbers_in_one_line: "each in a line of its own",
+    },
+    "15.3": {
+        holds_it_against_all_cited: "the sentence cites passage 2",
+        holds_it_against_everything: "the sentence cites passage 1",
+        keeps_the_citation_in_the_claim: "a citation is not one of them",
+        counts_places_from_one: "has all of its words",
+        takes_the_first_passage: "both passages together",
+        takes_the_last_passage: "both passages together",
+        takes_the_first_line_of_each: "held against what the answer cites",
+        names_what_has_exactly_the_threshold: "is not below",
+        names_the_supported: "has all of its words",
+        forgets_the_threshold_that_is_given: "threshold of 0",
+        names_only_what_has_no_support: "none of its words",
+        returns_them_without_citations: "none of its words",
+        names_each_once: "there twice",
+        passes_what_has_no_evidence: "no evidence",
+        passes_what_cites_nothing: "the answer cites only passage 1",
+        judges_each_sentence_alone: "held against what the answer cites",
+        names_wrong_citations_alone: "none of its words",
+        returns_the_scores: "has all of its words",
     },
 }
