@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 07 · The search query
 #
-# A search asks for five rows and gets one, and nobody notices. You will write the SQL that the course searches with, and repair this.
+# A search asks for five rows, gets two, and nobody notices. You will write the SQL that the course searches with, and repair this.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|

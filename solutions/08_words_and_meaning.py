@@ -23,14 +23,14 @@ lab.show.pipeline("search")
 # %% [markdown]
 # ## Guests in the office
 #
-# This time the index holds our five pages and the [manifests](../labs/GLOSSARY.md#manifest) of lab 02.
+# This time the index holds our five documents and the [manifests](../labs/GLOSSARY.md#manifest) of lab 02.
 
 # %%
 from course_lib.indexing import ingest
 from course_lib.records import Scope
 from course_lib.retriever import Query, search
 
-folders = {"pages": lab.data_dir, "manifests": lab.data_dir.parent / "manifests"}
+folders = {"documents": lab.data_dir, "manifests": lab.data_dir.parent / "manifests"}
 for name, folder in folders.items():
     ingest(folder, Scope(repo=name), conn=conn, embedder=lab.embedder)
 
@@ -279,20 +279,20 @@ pd.concat({"recall@5": recall, "MRR": mrr, "gain of both in MRR": gains}, axis=1
 
 # %% tags=["claim"]
 assert gained["manifests"].low > 0, "For manifests the whole interval is above 0"
-assert gained["pages"].low < 0 < gained["pages"].high, "For pages the interval contains 0"
-assert recall.both["pages"] < recall.meaning["pages"], "recall@5 is lower"
+assert gained["documents"].low < 0 < gained["documents"].high, "For documents the interval contains 0"
+assert recall.both["documents"] < recall.meaning["documents"], "recall@5 is lower"
 
 # %% [markdown]
 # On the right is the gain of both over meaning alone, with its 95 %
 # [interval](../labs/GLOSSARY.md#confidence-interval) (lab 16). For manifests the whole interval is above 0: words help. A likely reason is that
-# manifests are full of names that the model has hardly seen. For pages the interval contains 0, and recall@5 is lower: these questions do not
+# manifests are full of names that the model has hardly seen. For documents the interval contains 0, and recall@5 is lower: these questions do not
 # show that words help there.
 #
 # ## How much should words count?
 #
 # Let words count from 0 to 3 times as much as meaning.
 #
-# > **Predict.** Which weight is best for manifests, and which for pages? The control also changes the constant 60.
+# > **Predict.** Which weight is best for manifests, and which for documents? The control also changes the constant 60.
 
 # %%
 def reciprocals(weight=1.0, constant=60):
@@ -320,16 +320,16 @@ versus = {
     for name, group in table.groupby(corpus).groups.items()
 }
 axes = curve.plot(figsize=(6, 3), ylim=(0, 1), xlabel="how many times as much words count", ylabel="MRR")
-lab.alt(axes, f"MRR is highest at weight {highest.manifests} for manifests, at {highest.pages} for pages; from 0 to 3: {curve.round(2).to_dict('list')}")
+lab.alt(axes, f"MRR is highest at weight {highest.manifests} for manifests, at {highest.documents} for documents; from 0 to 3: {curve.round(2).to_dict('list')}")
 display(pd.DataFrame(versus, index=["gain over weight 1", "from", "to"]).T.assign(weight=highest).round(2))
 lab.interact(mrr_with, weight=(0.0, 3.0, 0.25), constant=(1, 120, 1))
 
 # %% tags=["claim"]
-assert highest.manifests > 1 > highest.pages, "For manifests the best weight is above 1, for pages below 1"
+assert highest.manifests > 1 > highest.documents, "For manifests the best weight is above 1, for documents below 1"
 assert all(gain.low <= 0 < gain.high for gain in versus.values()), "both intervals contain 0"
 
 # %% [markdown]
-# For manifests the best weight is above 1, for pages below 1. The table compares both with weight 1, on the same questions: both intervals
+# For manifests the best weight is above 1, for documents below 1. The table compares both with weight 1, on the same questions: both intervals
 # contain 0, although we chose the best of thirteen weights. So these questions do not decide, and the course keeps 1.
 #
 # ## Word piece by word piece
@@ -447,7 +447,7 @@ for name in ("LangChain", "LlamaIndex"):
 # ## Measure
 
 # %%
-best = lab.measure_retrieval(lambda text: search(conn, lab.encode(text), Query(text, repo="pages")))
+best = lab.measure_retrieval(lambda text: search(conn, lab.encode(text), Query(text, repo="documents")))
 lab.score(recall_at_5=best.recall, mrr=best.mrr, note="hybrid: meaning and words")
 
 # %% [markdown]
