@@ -88,7 +88,7 @@ CREATE INDEX document_chunks_repo_branch ON document_chunks (repo_slug, branch, 
 -- The pieces of code, by the names that tools for code expect. It has the rights of whoever reads it: a view has its
 -- owner's otherwise, and shows the rows of every tenant.
 -- A document that did not change has its chunks from an earlier commit than its own: in their addresses, the document's
--- commit replaces theirs. If one of the two is NULL, so is the result of replace, and coalesce takes the address as it is.
+-- commit replaces theirs. If one of the two is NULL, replace gives NULL, and coalesce takes the address as it is.
 CREATE VIEW code_chunks WITH (security_invoker = true) AS
 SELECT chunk.content AS content_text, document_name AS file_path, kind AS resource_kind,
        name AS resource_name, repo_slug AS repo_name, branch,
