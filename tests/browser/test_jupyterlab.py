@@ -23,9 +23,6 @@ from playwright.sync_api import expect, sync_playwright
 from tests.browser.laboratory import HEIGHT, LABS, ROOT, WIDTH, Laboratory, jupyterlab
 
 pytestmark = [pytest.mark.browser, needs("chromium")]
-WITH_SLIDER = [
-    lab for lab in LABS if "lab.interact(" in (ROOT / "labs" / f"{lab}.ipynb").read_text("utf-8")
-]
 THREE = {LABS[1], LABS[len(LABS) // 2], LABS[-2]}
 """Labs of the first, middle and last third: splitting, the service or the query, answers."""
 
@@ -74,7 +71,7 @@ def test_the_solution_runs_to_its_end_without_an_error(laboratory: Laboratory, l
 @pytest.mark.long
 def test_sliders_move_hints_fold_and_a_restart_in_the_middle_works(laboratory: Laboratory) -> None:
     page = laboratory.page
-    laboratory.open(f"my/solved_{WITH_SLIDER[0]}.ipynb")
+    laboratory.open(f"my/solved_{LABS[1]}.ipynb")
     laboratory.menu("Run", "Run All Cells")
     expect(page.locator(".jp-CodeCell .jp-InputPrompt").nth(5)).to_contain_text("6")
     laboratory.menu("Kernel", "Restart Kernel and Run All Cells")
@@ -94,6 +91,21 @@ def test_sliders_move_hints_fold_and_a_restart_in_the_middle_works(laboratory: L
     is_open = hint.evaluate("details => details.open")
     hint.locator("summary").click()
     assert hint.evaluate("details => details.open") != is_open
+    assert laboratory.errors == []
+
+
+@pytest.mark.long
+def test_a_question_that_is_typed_into_the_box_of_lab_00_is_answered(
+    laboratory: Laboratory,
+) -> None:
+    laboratory.open(f"my/solved_{LABS[0]}.ipynb")
+    laboratory.run("Run All Cells")
+    answers = laboratory.page.locator(".widget-interact").first
+    expect(answers.locator("tbody tr").first).to_contain_text("ci-cd-for-ml.md")
+    box = answers.locator("input[type=text]")
+    box.fill("How do I get the value that a feature had in the past?")
+    box.press("Enter")
+    expect(answers.locator("tbody tr").first).to_contain_text("feature-stores.md")
     assert laboratory.errors == []
 
 

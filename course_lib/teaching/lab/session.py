@@ -35,6 +35,7 @@ from course_lib.teaching.lab.reference import reference
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import pandas as pd
     import psycopg
 
     from course_lib.embedder import EmbeddingClient
@@ -276,6 +277,28 @@ class Lab:
         from course_lib.teaching.lab.crowd import crowd
 
         return crowd(chunks, vectors)
+
+    def search_folder(self, folder: str = "") -> Callable[[str], pd.DataFrame]:
+        """Read a folder of the learner's own; return what answers a question from it.
+
+        Parameters
+        ----------
+        folder
+            Its path; one that does not begin with ~ or / begins in the course's folder. Without
+            it, the lab's documents are taken.
+
+        Returns
+        -------
+        callable
+            Takes a question, returns the five most similar pieces as a table.
+        """
+        from course_lib.teaching.lab.folder import search_folder
+
+        given = folder.strip()
+        path = (project_root() / Path(given).expanduser()) if given else self.data_dir
+        return search_folder(
+            path, given or _from_root(self.data_dir), self.embedder, self._server_url
+        )
 
     # --- database and model ---
 
