@@ -286,7 +286,7 @@ assert recall.both["documents"] < recall.meaning["documents"], "recall@5 is lowe
 # On the right is the gain of both over meaning alone, with its 95 %
 # [interval](../labs/GLOSSARY.md#confidence-interval) (lab 16). For manifests the whole interval is above 0: words help. A likely reason is that
 # manifests are full of names that the model has hardly seen. For documents the interval contains 0, and recall@5 is lower: these questions do not
-# show that words help there.
+# show it there.
 #
 # ## How much should words count?
 #
@@ -454,8 +454,7 @@ lab.score(recall_at_5=best.recall, mrr=best.mrr, note="hybrid: meaning and words
 assert best.recall < recall.meaning["documents"], "recall@5 is a little lower than in lab 07"
 
 # %% [markdown]
-# On documents, recall@5 is a little lower than in lab 07: for a few questions, words bring up a chunk without the answer. The interval above
-# contains 0, so this may be chance. The course keeps hybrid search for what it wins on manifests.
+# On documents, recall@5 is a little lower than in lab 07, as above.
 
 # %% [markdown]
 # ## Recap
