@@ -244,7 +244,7 @@ measured = lab.measure_retrieval(lambda asked: search(conn, lab.encode(asked), Q
 print(f"{measured.questions} questions: recall@5 {measured.recall:.2f}, MRR {measured.mrr:.2f}")
 
 # %% [markdown]
-# A lab that measures ends with a scorecard. Its first line is what the lab itself has measured. The table below it is about the whole system: how often it finds the right files among the documents, the manifests and the code. Each number has an interval, which lab 16 explains. When a check has passed in your own copy of a lab, the table also shows the system with your functions, beside the course's.
+# A lab that measures ends with a scorecard. Its first line is what the lab itself has measured. The table below it is about the whole system: how often it finds the right files among the documents, the manifests and the code. Each number has an interval, which lab 16 explains. When a check has passed in your own copy of a lab, the table also shows the system with your functions, beside the course's. Later labs show only the first line, and the lines of the table that your functions changed.
 
 # %%
 lab.score(

@@ -19,7 +19,7 @@ LEAST_SUPPORT = 0.65
 """What a sentence has, at least, if its passages support it.
 
 Of the thresholds with two digits it has the best balanced accuracy (0.91) for the 90 sentences of
-the tuning half of `data/questions/faithfulness.jsonl`; lab 14 measures it on the other half.
+the tuning half of `data/questions/faithfulness.jsonl`; lab 15 measures it on the other half.
 """
 
 NUMBER = r"\d+(?:[.,]\d+)*"

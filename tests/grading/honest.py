@@ -84,7 +84,7 @@ def add_up(stored):
     return sums
 """,
     ],
-    "14.5": [
+    "15.2": [
         """
 def support(sentence, evidence, encode):
     if not evidence:

@@ -40,7 +40,7 @@ def interact(function: Callable[..., Any], **ranges: Any) -> None:
     ranges
         For each parameter what `ipywidgets.interact` takes: ``(low, high, step)`` for a slider, a
         list for a choice, a text or a bool. The first value is the function's default, or else the
-        lowest or first of these.
+        lowest or first of these, or the text or bool itself. A text counts when Enter is pressed.
 
     Examples
     --------
@@ -57,8 +57,15 @@ def interact(function: Callable[..., Any], **ranges: Any) -> None:
     if has_widgets():
         import ipywidgets as widgets
 
-        made = widgets.interactive.widget_from_abbrev
-        widgets.interact(function, **{name: made(ranges[name], first[name]) for name in ranges})
+        controls = {}
+        for name, values in ranges.items():
+            # Of a text or a bool ipywidgets takes the value itself, whatever the default is.
+            among = values if isinstance(values, tuple | list) else first[name]
+            control = widgets.interactive.widget_from_abbrev(among, first[name])
+            if isinstance(control, widgets.Text):
+                control.continuous_update = False
+            controls[name] = control
+        widgets.interact(function, **controls)
         return
     print(", ".join(f"{name} = {value}" for name, value in first.items()))
     if (shown := function(**first)) is not None:

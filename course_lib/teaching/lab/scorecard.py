@@ -3,7 +3,8 @@
 The lab's own numbers are about its own documents and change with each lab. The lines below them
 say how well the finished system finds the right files in each corpus of the course: the course's
 system, and beside it the learner's, which `course_lib.teaching.mine` measures in a process of its
-own once a function is kept in `my/system/`.
+own once a function is kept in `my/system/`. Lab 00 shows all lines. A later lab shows its own
+numbers, and only the lines in which the learner's system differs from the course's.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ COURSES: Figures = {
 """What the course's system reaches. Lab 16 measures it; its claims fail where this is outdated."""
 
 NO_SYSTEM = "Your system is measured, too, once a check passes in your own copy of a lab."
+AS_THE_COURSES = "Your system reaches what the course's reaches."
 FAILED = "Your system did not get through the questions. `course mine` says why."
 
 
@@ -52,6 +54,8 @@ class Scorecard:
         What the learner's system reaches; nothing where there is none yet.
     why
         Why there are no numbers of the learner's.
+    whole
+        Whether all lines are shown, or only those that the learner's functions changed.
     """
 
     lab: str
@@ -60,6 +64,7 @@ class Scorecard:
     note: str = ""
     yours: Figures = field(default_factory=dict)
     why: str = NO_SYSTEM
+    whole: bool = False
 
     @property
     def headline(self) -> str:
@@ -76,7 +81,7 @@ class Scorecard:
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """The columns' names, and a line for each corpus."""
+        """The columns' names, and a line for each corpus that is shown; nothing without one."""
         metrics = list(COURSES["docs"])
         whose = (self.yours, COURSES)
         names = [f"{metric}, {who}" for metric in metrics for who in ("yours", "the course's")]
@@ -84,11 +89,16 @@ class Scorecard:
             (kind, *(_shown(one.get(kind, {}).get(metric)) for metric in metrics for one in whose))
             for kind in COURSES
         ]
-        return [("questions about", *names), *rows]
+        changed = [row for row in rows if self.whole or (self.yours and row[1::2] != row[2::2])]
+        return [("questions about", *names), *changed] if changed else []
 
     @property
     def footnote(self) -> str:
         """How the lines are measured, and why numbers are missing."""
+        if not self.whole:
+            what = "Your functions changed these lines of lab 00's table."
+            same = AS_THE_COURSES if self.yours else self.why.replace(NO_SYSTEM, "")
+            return what if self.table else same
         told = (
             "The first line is what this lab has measured. The table is about the whole system: "
             "is the right file among the first 10, in one index of all three corpora? "
@@ -102,7 +112,7 @@ class Scorecard:
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in self.table
         ]
-        return "\n".join([self.headline, "", *lines, self.footnote])
+        return "\n".join([self.headline, *([""] if lines else []), *lines, self.footnote]).strip()
 
     __repr__ = __str__
 
@@ -111,15 +121,15 @@ class Scorecard:
         return {MIME: own, "text/html": self._html(), "text/plain": str(self)}
 
     def _html(self) -> str:
-        head, *rows = self.table
-        names = "".join(f"<th>{escape(name)}</th>" for name in head)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-        )
-        return (
-            f"<p>{escape(self.headline)}</p><table><thead><tr>{names}</tr></thead>"
-            f"<tbody>{body}</tbody></table><p>{escape(self.footnote)}</p>"
-        )
+        told = [f"<p>{escape(self.headline)}</p>"]
+        if self.table:
+            head, *body = (
+                "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
+                for tag, row in zip(("th", *len(COURSES) * ["td"]), self.table, strict=False)
+            )
+            rows = "".join(body)
+            told.append(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
+        return "".join([*told, f"<p>{escape(self.footnote)}</p>" if self.footnote else ""])
 
 
 def measure_yours() -> tuple[Figures, str]:

@@ -45,6 +45,27 @@ def test_with_a_front_end_the_controls_start_at_the_same_values(shown, monkeypat
     assert shown == []
 
 
+def test_a_text_or_a_bool_starts_at_the_functions_default_with_a_front_end_and_without(
+    shown, monkeypatch
+):
+    ipywidgets = pytest.importorskip("ipywidgets")
+    calls, given = [], {}
+
+    def ask(question="default", *, exact=False, other):
+        calls.append((question, exact, other))
+
+    def both():
+        interact(ask, question="given", exact=True, other="given")
+
+    both()
+    assert calls == [("default", False, "given")]
+    monkeypatch.setattr(idiom, "has_widgets", lambda: True)
+    monkeypatch.setattr(ipywidgets, "interact", lambda function, **named: given.update(named))
+    both()
+    assert tuple(control.value for control in given.values()) == calls[0]
+    assert not given["question"].continuous_update  # typed to the end, and then searched
+
+
 def test_a_chart_is_shown_with_its_text_and_closed(shown):
     table = pd.DataFrame({"size": [1, 2], "torn": [3, 4]})
     alt(table.plot.line("size", "torn"), 'More is "torn" at 2.')

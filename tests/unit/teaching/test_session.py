@@ -1,16 +1,19 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from course_lib.errors import InputError
+from course_lib.evaluation.statistics import Interval
 from course_lib.loader.recursive import find_cut
 from course_lib.settings import project_root, state_dir
 from course_lib.teaching import CheckFailed, Lab, NotAttempted
 from course_lib.teaching.checks import Exercise, load
 from course_lib.teaching.lab.reference import from_solution
+from course_lib.teaching.lab.scorecard import COURSES
 
 
 def stub(*args, **kwargs):
@@ -146,13 +149,13 @@ def test_the_scorecard_has_a_line_for_each_corpus_and_the_learners_number_beside
     monkeypatch.setenv("COURSE_STATE", str(state_dir()))
     monkeypatch.setenv("COURSE_ROOT", str(tmp_path))
     monkeypatch.chdir(mine.parent)
-    card = Lab("07").score(recall_at_5=0.9, mrr=0.8, note="<b>hybrid</b>")
-    assert str(card).startswith("Lab 07: recall@5 0.90, MRR 0.80 (<b>hybrid</b>)\n")
+    card = Lab("00").score(recall_at_5=0.9, mrr=0.8, note="<b>hybrid</b>")
+    assert str(card).startswith("Lab 00: recall@5 0.90, MRR 0.80 (<b>hybrid</b>)\n")
     assert [row[0] for row in card.table[1:]] == ["docs", "manifests", "code"]
     assert "–" in card.table[1] and card.footnote.endswith("your own copy of a lab.")
     bundle = card._repr_mimebundle_()
     assert bundle["application/vnd.course.scorecard+json"] == {
-        "lab": "07", "recall_at_5": 0.9, "mrr": 0.8, "note": "<b>hybrid</b>"
+        "lab": "00", "recall_at_5": 0.9, "mrr": 0.8, "note": "<b>hybrid</b>"
     }  # fmt: skip
     assert "&lt;b&gt;hybrid" in bundle["text/html"]
     (mine / "retriever.py").write_text(
@@ -161,10 +164,24 @@ def test_the_scorecard_has_a_line_for_each_corpus_and_the_learners_number_beside
         "def search_filtered(conn, values, *how):\n    return []\n",
         encoding="utf-8",
     )
-    card = Lab("07").score()
+    card = Lab("00").score()
     # What words alone find is left.
     assert card.why == "" and all(row[3] not in ("–", row[4]) for row in card.table[1:])
     (mine / "retriever.py").write_text(
         (mine / "retriever.py").read_text(encoding="utf-8").replace("[]", "1 / 0"), "utf-8"
     )
     assert "`course mine` says why" in str(Lab("07").score())
+
+
+def test_a_later_lab_shows_its_own_numbers_and_only_the_lines_that_the_learners_functions_changed():
+    line = "Lab 07: recall@5 0.90, MRR 0.80"
+    card = Lab("07").score(recall_at_5=0.9, mrr=0.8)
+    assert (str(card), card._repr_mimebundle_()["text/html"]) == (line, f"<p>{line}</p>")
+    as_the_courses = replace(card, yours=COURSES, why="")
+    assert str(as_the_courses) == f"{line}\nYour system reaches what the course's reaches."
+    lower = {"recall@10": Interval(0.5, 0.4, 0.6), "MRR": COURSES["code"]["MRR"]}
+    changed = replace(card, yours={**COURSES, "code": lower}, why="")
+    head, row = changed.table
+    assert (head[0], row[:3]) == ("questions about", ("code", "0.50 [0.40, 0.60]", "1.00"))
+    assert str(changed).endswith("\nYour functions changed these lines of lab 00's table.")
+    assert changed._repr_mimebundle_()["text/html"].count("<td>0.50 [0.40, 0.60]</td>") == 1
