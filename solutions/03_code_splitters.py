@@ -320,7 +320,7 @@ assert at_100[1:] == ["    def _request(\n", "def inspect(\n"], "the others have
 
 # %%
 scoring = pd.DataFrame(split_code(files["heron/scoring.py"], "python"))
-cut_short = [[line.split("(")[0].strip() for line in header.splitlines() if line.strip()] for header in scoring.header]
+cut_short = [[line.split("(")[0].strip() for line in header.splitlines()] for header in scoring.header]
 scoring[["line_start", "line_end", "kind", "name"]].assign(header=cut_short)
 
 # %% tags=["claim"]

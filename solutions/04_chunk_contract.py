@@ -44,7 +44,7 @@ def ask(question):
     table = pd.DataFrame([chunk.model_dump(by_alias=True) for chunk in records])
     vectors = lab.encode([chunk.embedded_text for chunk in records])
     found = table.assign(similarity=vectors @ lab.encode(question)).nlargest(3, "similarity")
-    return found[["parserId", "sourcePath", "kind", "name", "line_start", "line_end", "similarity"]]
+    return found[["parserId", "sourcePath", "kind", "name", "line_start", "line_end", "similarity"]].round(2)
 
 
 # %%
@@ -263,7 +263,7 @@ def by_hash(text, path, hashed):
 
 # %%
 def costs(sourcePath=True, customMeta=False):
-    hashed = ["content", *["sourcePath"] * sourcePath, *["customMeta"] * customMeta]
+    hashed = ["content"] + ["sourcePath"] * sourcePath + ["customMeta"] * customMeta
     old, rows = by_hash(drift, "heron/drift.py", hashed), {}
     for change, (text, path) in day.items():
         new = by_hash(text, path, hashed)
@@ -344,8 +344,8 @@ def parse_proto(file, scope):
        name of the file without its folders: "ask.proto" for "api/ask.proto".
     3. As `custom_meta`, take {"chunkIndex": n}. Count the records of the file from 0, without gaps.
     4. Choose `hash_inputs`. A piece keeps its hash if only its place changes: if there is more text
-       above it, or if its file is renamed. It gets a new hash if its content or the version of its
-       parser changes.
+       above it, or if its file is renamed, such as "api/ask.proto" to "old/asking.proto".
+    5. A piece gets a new hash if its content changes, or the version of its parser.
 
     Parameters
     ----------
@@ -441,8 +441,8 @@ assert by_you == [*by_schema[:6], False], "They disagree on the seventh"
 # %% [markdown]
 # ## Break it
 #
-# A sender sends a line of 100,000 brackets. Then two wrong parsers are registered: one writes the path of another file into its records,
-# the other divides by zero.
+# A sender sends a line of 100,000 brackets. Then come two wrong parsers: one writes another file's path into its records, the other divides
+# by zero.
 #
 # > **Predict.** What becomes of the brackets? Which of the three files are parsed?
 

@@ -243,7 +243,8 @@ class _Unit(NamedTuple):
     """Whole lines of a source: a definition with the comments above it, or what is between two.
 
     `first` is its first line, from 0, `after` the line after its last, and `core` its first line
-    without the comments above it. The definitions inside are looked for in `node`.
+    without the comments above it. The definitions inside are looked for in `node`. What is around
+    inner definitions has no node; its `signature` is that of the definition which it begins, or "".
     """
 
     first: int
@@ -254,6 +255,7 @@ class _Unit(NamedTuple):
     class_name: str | None = None
     extends: str | None = None
     node: Node | None = None
+    signature: str | None = None
 
 
 class _Splitter:
@@ -306,7 +308,8 @@ class _Splitter:
             yield from self.split(comments, above)
             yield from self.split(unit._replace(first=unit.core), above)
             return
-        with_own = (*above, self._signature(unit))
+        own = self._signature(unit) if unit.signature is None else unit.signature
+        with_own = (*above, own) if own else above
         inner = self._inside(unit) if len(above) < _DEEPEST else []
         for one in inner:  # the first holds this signature in its text
             yield from self.split(one, above if one.first == unit.first else with_own)
@@ -332,19 +335,23 @@ class _Splitter:
         """Return units that share no line, and between them the rest of the unit around them."""
         units: list[_Unit] = []
         at = around.first
+        in_definition = around.node is not None and around.node.parent is not None
+        signature = self._signature(around) if in_definition else None
+        rest = around._replace(node=None, signature="" if in_definition else None)
         for unit in found:
             if unit.after <= at:  # all of it is on the last line of the one before
                 continue
             if at < unit.first:
                 # Comments above what is around are passed before its own first line.
                 core = around.core if at < around.core < unit.first else at
-                units.append(around._replace(first=at, after=unit.first, core=core, node=None))
+                one = rest._replace(first=at, after=unit.first, core=core)
+                units.append(one._replace(signature=signature) if at == around.first else one)
             units.append(unit._replace(first=max(unit.first, at), core=max(unit.core, at)))
             at = unit.after
         if units and at == around.after - 1:  # one last line, mostly a brace: no piece of its own
             units[-1] = units[-1]._replace(after=around.after)
         elif at < around.after:
-            units.append(around._replace(first=at, core=at, node=None))
+            units.append(rest._replace(first=at, core=at))
         return units
 
     def _unit(self, node: Node, around: _Unit) -> _Unit:
@@ -393,8 +400,12 @@ class _Splitter:
             yield from self._siblings_before(node.parent)
 
     def _signature(self, unit: _Unit) -> str:
-        """Return the lines that introduce a unit: all those before its body."""
-        first = last = unit.core
+        """Return the lines that introduce a unit: all those before its body.
+
+        Of what is between definitions, that is the first line that is not blank.
+        """
+        start, _ = self._place(unit.core, unit.after)
+        first = last = bisect_right(self._starts, start, hi=len(self._starts) - 1) - 1
         if unit.node is not None:
             definition = definition_of(unit.node)
             first = last = definition.start_point.row

@@ -153,6 +153,18 @@ def test_a_large_class_with_a_mistake_in_it_is_named_once() -> None:
     assert spans[0].class_name == "A"
 
 
+def test_what_follows_an_inner_definition_has_the_signatures_around_it_as_its_header() -> None:
+    body = "".join(f"    rows.append(turn({at}))\n" for at in range(12))
+    text = f"def grind(\n    corn,\n):\n    def turn(at):\n        return at\n\n{body}"
+    rest = [span for span in split_code(text, "python", 90, 0) if "append" in span.text]
+    assert {span.header for span in rest} == {"def grind(\n    corn,\n):\n"}
+    before = split_code(text[:24] + body + text[24:], "python", 90, 0)
+    assert {span.header for span in before[1:]} == {"def grind(\n    corn,\n):\n"}
+    for size in range(8, 90):
+        headers = [span.header for span in split_code(text, "python", size, 0)]
+        assert all(header.strip() for header in headers if header)
+
+
 def test_comments_above_a_broken_definition_are_cut_once() -> None:
     text = (
         "from traitlets import Bool, Tuple, List\nfrom ..widget import Widget\n\n"
