@@ -10,11 +10,12 @@
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
+embedding_model = ""
 
 # %%
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
-lab = start("01", data_dir=data_dir)
+lab = start("01", data_dir=data_dir, embedding_model=embedding_model)
 lab.show.pipeline("chunks")
 
 # %% [markdown]
@@ -28,8 +29,11 @@ lab.show.pipeline("chunks")
 # %%
 page = lab.document("ci-cd-for-ml.md")
 fixed = [page[at : at + 300] for at in range(0, len(page), 300)]
-torn = page.index("real traffic") // 300
-print(fixed[torn][-42:], "✂", fixed[torn + 1][:42])
+
+# %%
+here = page.index("real traffic") // 300
+print(fixed[here][-42:], "✂", fixed[here + 1][:42])
+print(sum("real traffic" in chunk for chunk in fixed), "chunks hold 'real traffic'")
 lab.show.cuts(page, fixed)
 
 # %% tags=["claim"]
@@ -67,7 +71,7 @@ assert "real traffic" in page and not any("real traffic" in chunk for chunk in f
 #
 # ```
 # split_recursively("ab cd. ef gh", 8)  →  ["ab cd. ", "ef gh"]
-# split_recursively("abcdefgh ij", 6)   →  ["abcdef", "gh ij"]        "ij" joins the last chunk, "gh "
+# split_recursively("abcdefgh ij", 6)   →  ["abcdef", "gh ij"]        "ij" joins "gh "
 # split_recursively("a\nb cdefg", 4)    →  ["a\n", "b ", "cdef", "g"]  "b " does not join "a\n"
 # ```
 
@@ -118,6 +122,7 @@ lab.hint("1.1")  # run again for the next hint
 
 # %%
 import pandas as pd
+from IPython.display import display
 
 split_recursively = lab.use("split_recursively")  # your function if its check passed, otherwise the course's
 documents = lab.documents()
@@ -125,13 +130,16 @@ chunks = {name: split_recursively(text, 512) for name, text in documents.items()
 cut = pd.DataFrame({"chunks": {name: len(parts) for name, parts in chunks.items()}})
 cut["longest"] = {name: max(map(len, parts)) for name, parts in chunks.items()}
 cut["nothing lost"] = {name: "".join(parts) == documents[name] for name, parts in chunks.items()}
-cut
+display(cut)
+lab.show.cuts(page, split_recursively(page, 300), most=1_500)
 
 # %% tags=["claim"]
+again = split_recursively(page, 300)
+assert not any(left[-1].isalpha() and right[0].isalpha() for left, right in zip(again, again[1:], strict=False)), "no cut goes through a word"
 assert cut["nothing lost"].all() and cut["longest"].max() <= 512, "Nothing is lost, and every chunk fits"
 
 # %% [markdown]
-# Nothing is lost, and every chunk fits.
+# Nothing is lost, and every chunk fits. At 300 characters, no cut goes through a word.
 #
 # ## What it cannot promise
 #
@@ -154,6 +162,7 @@ def can_repeat(chunk, overlap=64):
     return repeated
 
 
+# %%
 repeated = pd.Series([can_repeat(chunk) for parts in chunks.values() for chunk in parts])
 axes = repeated.plot.hist(bins=range(0, 70, 2), title="What a chunk can repeat, if 64 are asked for")
 axes.set(xlabel="characters", ylabel="chunks")
@@ -195,10 +204,9 @@ log = "Retry in 5 s.\n" * 8
 #
 # ## Exercise 1.2: find the cut
 #
-# `floor` is an offset: a cut at `floor` or before does not count. Exercise 1.3 shows why you need it.
+# Exercise 1.3 shows why you need a `floor`.
 #
 # ```
-# find_cut("ab cd. ef gh", 0, 8)    →  7    "ab cd. " | "ef gh"
 # find_cut("abcdefghij", 0, 8)      →  8    only "" counts: cut at the limit
 # find_cut("ab cdefghij", 0, 8, 2)  →  3    the space ends at 3, after the floor
 # find_cut("ab cdefghij", 0, 8, 3)  →  8    3 is not after 3
@@ -242,17 +250,12 @@ for floor in (0, 3):
 # Without a floor the second chunk is the first one again, and this never ends. So a chunk that begins at `start` must end *after*
 # `start + chunk_overlap`.
 #
-# ![A text as a bar. The first chunk ends at its cut; the next chunk begins one overlap before the cut. Cuts count only after the floor, which is the start plus the overlap, up to the start plus the size.](../labs/figures/overlap_and_floor.svg)
+# ![A text as a bar: the next chunk begins one overlap before the cut. Cuts count only after the floor.](../labs/figures/overlap_and_floor.svg)
 #
-# - First call `check_arguments(text, chunk_size, chunk_overlap, separators)`, which raises the errors.
+# - First call `check_arguments(text, chunk_size, chunk_overlap, separators)`.
 # - If the rest of the text fits into one chunk, it is the last one and needs no cut.
 # - Use a loop: Python allows about 1,000 nested calls, and a book has more chunks.
 # - Copy only the chunks, never the rest of the text.
-#
-# ```
-# split_text("ab cd. ef gh", 8, 0)  →  [Span(0, 7, "ab cd. "), Span(7, 12, "ef gh")]
-# split_text("ab cd. ef gh", 8, 3)  →  [Span(0, 7, "ab cd. "), Span(4, 12, "d. ef gh")]
-# ```
 
 # %% exercise="1.3"
 from course_lib.loader.recursive import split_text
@@ -269,7 +272,7 @@ lab.hint("1.3")  # run again for the next hint
 # only when a `Span` is made.
 
 # %% [markdown]
-# Move the controls. Violet text is in two chunks.
+# > **Predict.** A longer overlap is safer. What is its price? Move the controls to a size of 100 and an overlap of 96.
 
 # %%
 split_text = lab.use("split_text")
@@ -284,10 +287,13 @@ lab.interact(look, size=(100, 1000, 50), overlap=(0, 96, 16))
 # %% tags=["claim"]
 spans = split_text(page, 300, 64)
 shared = {left.end - right.start for left, right in zip(spans, spans[1:], strict=False)}
-assert shared == {64}, "The overlap is as long as we asked for, at every cut"
+assert shared == {64}, "Violet text is in two chunks, at every cut as much as we asked for"
+dense, plain = split_text(page, 100, 96), split_text(page, 100, 0)
+assert (len(dense), len(plain)) == (2398, 122), "More chunks: 2,398 instead of 122"
 
 # %% [markdown]
-# The overlap is as long as we asked for, at every cut. But a chunk can begin inside a word, unless it snaps to words.
+# More chunks: 2,398 instead of 122, all to be encoded and stored. Violet text is in two chunks, at every
+# cut as much as we asked for. But a chunk can begin inside a word, unless it snaps to words.
 
 # %% [markdown]
 # ## Break it
@@ -330,7 +336,7 @@ for name, texts in failures.items():
 
 # %% [markdown]
 # Your splitter loses nothing. With stripped chunks, nine of ten texts are not whole: offsets and text no longer match, and a citation
-# shows other words than the chunk. One line end is enough.
+# shows other words than the chunk.
 #
 # ## In the field
 #
@@ -353,6 +359,7 @@ else:
     starts = [(one.metadata["start_index"], one.page_content) for one in splitter.create_documents([page])]
     found["LangChain"] = [Span(start, start + len(text), text) for start, text in starts]
 
+# %%
 field = pd.DataFrame({"chunks": {name: len(spans) for name, spans in found.items()}})
 field["overlaps"] = {name: sum(a.end > b.start for a, b in zip(spans, spans[1:], strict=False)) for name, spans in found.items()}
 field["lost characters"] = {name: len(page) - len({at for s in spans for at in range(s.start, s.end)}) for name, spans in found.items()}
@@ -381,6 +388,7 @@ ends = r"(?<=[.!?:])\s+|\s*\n\s*"
 sentences = {(name, one) for name, text in documents.items() for one in re.split(ends, text) if 0 < len(one) <= 128}
 
 
+# %%
 def every(text, size, overlap):
     return [text[at : at + size] for at in range(0, len(text) - overlap, size - overlap)]
 
@@ -400,6 +408,7 @@ for name, split, *overlap in (
 axes = table.plot.line(xlabel="chunk size, characters", ylabel="torn sentences", title=f"Of {len(sentences)} sentences of up to 128 characters")
 told = "; ".join(f"{name}: {', '.join(map(str, table[name]))}" for name in table)
 lab.alt(axes, f"Torn sentences at sizes of 128, 256, 512 and 1,024 characters. {told}.")
+table
 
 # %% tags=["claim"]
 assert (table["fixed, overlap 64"] < table["fixed"]).all(), "Overlap repairs many bad cuts"
@@ -411,8 +420,56 @@ assert table.loc[256, "on offsets"] < table.loc[256, "on offsets, overlap 64"], 
 # Overlap repairs many bad cuts, and good cuts repair more: chunks end where a reader would pause. Both of your versions tear the same
 # number. But overlap also moves the cuts: at 256 it tears sentences that were whole.
 #
-# Why then an overlap of 64? With it, a phrase of up to 65 characters is whole in some chunk *wherever* the cuts are, also in a text
-# without full stops. Whether the search gets better is the subject of [lab 16](../labs/16_measuring_retrieval.ipynb).
+# Why then overlap? With 64, a phrase of up to 65 characters is whole in some chunk *wherever* the cuts are, even without full
+# stops.
+#
+# > **Predict.** Does a search find more with good cuts? And with overlap? [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions
+# > with an answer among the first five chunks; *gain* is what `on offsets, 512` adds.
+
+# %%
+from types import SimpleNamespace
+
+from course_lib.evaluation.statistics import paired_interval
+
+
+def passages_of(split, *settings):
+    found = [(name, one) for name, text in documents.items() for one in split(text, *settings)]
+    return [SimpleNamespace(document_name=name, content=getattr(one, "text", one)) for name, one in found]
+
+
+# %%
+def measure(passages):
+    vectors = lab.encode([one.content for one in passages])  # numbers for what each is about: lab 05
+    return lab.measure_retrieval(lambda asked: [passages[at] for at in (-vectors @ lab.encode(asked)).argsort(kind="stable")])
+
+
+# %%
+ways = {f"fixed, {size}": (every, size, 0) for size in (380, 400, 512)}
+ways |= {"on offsets, 512": (split_text, 512, 0), "on offsets, 512, overlap 64": (split_text, 512, 64)}
+passages = {way: passages_of(*how) for way, how in ways.items()}
+
+# %%
+results = {way: measure(found) for way, found in passages.items()}
+hits = pd.DataFrame({way: [float(one not in result.missed) for one in lab.questions()] for way, result in results.items()})
+hits["fixed, mean of the three"] = hits.filter(like="fixed").mean(axis=1)
+gains = {way: paired_interval(hits[way], hits["on offsets, 512"]) for way in hits if way != "on offsets, 512"}
+
+# %%
+searched = pd.DataFrame({"recall@5": hits.mean().map("{:.2f}".format)})
+searched["gain"] = pd.Series({way: str(gain) for way, gain in gains.items()})
+searched["chunks"] = pd.Series({way: str(len(found)) for way, found in passages.items()})
+searched.fillna("")
+
+# %% tags=["claim"]
+assert gains["fixed, mean of the three"].low > 0, "Good cuts find more than the three fixed ones in the mean: the whole interval is above 0"
+assert max(gains[way].mean for way in list(ways)[:3]) - min(gains[way].mean for way in list(ways)[:3]) > 0.03, "How much more than one of them is luck"
+overlap = gains["on offsets, 512, overlap 64"]
+assert overlap.low < 0 < overlap.high, "contains 0: these questions do not decide"
+
+# %% [markdown]
+# Good cuts find more than the three fixed ones in the mean: the whole interval is above 0. How much more than one of them is luck. For
+# overlap the [interval](../labs/GLOSSARY.md#confidence-interval) contains 0: these questions do not decide. Begin with 512, and
+# measure with questions of your own ([lab 16](../labs/16_measuring_retrieval.ipynb)).
 
 # %% [markdown]
 # ## Recap
@@ -441,10 +498,9 @@ assert table.loc[256, "on offsets"] < table.loc[256, "on offsets, overlap 64"], 
 #
 # 1. Write `lossless` yourself, without looking.
 # 2. Windows ends a line with `"\r\n"` ([CRLF](../labs/GLOSSARY.md#crlf)). Count the chunks of `page.replace("\n", "\r\n")` that end at a
-#    blank line: what went wrong? Then write `keep_crlf(text, spans)`, so that no span starts or ends between `\r` and `\n`. The course's is in
-#    `course_lib/loader/recursive.py`.
-# 3. Time `split_text` on up to a megabyte, and a version that cuts a chunk off and keeps the rest of the text. Which works in
-#    [linear time](../labs/GLOSSARY.md#linear-time)?
+#    blank line: what went wrong? Then write `keep_crlf(text, spans)`, so that no span starts or ends between `\r` and `\n`.
+# 3. Time `split_text` on up to a megabyte: does it work in [linear time](../labs/GLOSSARY.md#linear-time)? And if you keep the rest of the text
+#    after each cut?
 #
 # **Next.** In a manifest, each line belongs to another line above it, and a cut can separate the two: [lab 02](../labs/02_resource_splitter.ipynb).
 # If you only want to search documents, continue with [lab 05](../labs/05_embeddings.ipynb).

@@ -50,11 +50,6 @@ def find_cut(
         From the strongest to the weakest. An empty string is everywhere in the text, also at its
         end.
 
-    Returns
-    -------
-    int
-        An offset.
-
     Examples
     --------
     >>> find_cut("ab cd. ef gh", 0, 8)
