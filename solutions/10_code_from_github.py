@@ -141,7 +141,7 @@ pd.DataFrame({day: {"files": len(files), "empty": sum(not content for content in
 #
 # ![An old and a new commit. Only the file that changed has a new blob, with new trees above it. All else is shared.](../labs/figures/git_tree.svg)
 #
-# A [commit](../labs/GLOSSARY.md#commit) has a *tree*, which is a folder. A tree lists other trees and
+# A [commit](../labs/GLOSSARY.md#commit) has a *tree*, a folder. It lists other trees and
 # *blobs*, the contents of files. The name of every object is its [digest](../labs/GLOSSARY.md#digest). For a file that contains *hello* and a
 # line feed, this is the SHA-1 of `blob 6`, a byte 0 and the 6 bytes. So you can check what you get. (This finds accidents. An attacker
 # can make two files with the same SHA-1; git detects the known method.)
@@ -220,7 +220,7 @@ for recursive in (True, False):
     print(f"recursive={recursive}: {len(entries)} entries, truncated={truncated}, the last: {entries[-1].path}")
 
 # %% [markdown]
-# No.
+# No, so we can list one folder after the other.
 #
 # ## Exercise 10.1: no file missing
 #
@@ -258,7 +258,7 @@ def listing(limit=40):
 lab.interact(listing, limit=(15, 80, 5))
 
 # %% [markdown]
-# Your list always has the same files, with more requests. (The library follows links, and reports *submodules*, which are other repositories.)
+# Your list always has the same files. A lower limit costs more requests. (The library follows links, and reports *submodules*: other repositories.)
 
 # %% [markdown]
 # ## Polite: when the server asks you to wait
@@ -315,7 +315,7 @@ lab.hint("10.2")  # run again for the next hint
 # The mistake to remember: waiting after every 403. Most of them are about rights, and the answer will be the same in an hour.
 
 # %% [markdown]
-# `ask` waits and tries again. If the wait is too long, it raises an error that says when to try again.
+# `ask` waits and tries again. If the wait is too long, its error says when to try again.
 
 # %%
 def ask(github, path, max_wait=30, attempts=5):
@@ -367,13 +367,13 @@ assert ended["impatient", "answered"] < ended["yours", "answered"], "The impatie
 
 # %% [markdown]
 # Both have their 25 answers. Your client was refused once, the impatient one again and again. The impatient one has its answers first: it
-# asks at the moment when the limit ends. Yours waits until the time in the header, which has whole seconds, and one second more. But in GitHub's hour,
-# it would be refused 36,000 times, and perhaps banned.
+# asks at the moment when the limit ends. Yours waits until the time in the header (in whole seconds), and one second more. But in GitHub's hour,
+# the impatient client would be refused 36,000 times, and perhaps banned.
 
 # %% [markdown]
 # ## Fresh: only what has changed
 #
-# We have the hash of each old file, and the new list has hashes, too. So the comparison needs no download.
+# We have the hash of each old file, and the new list has hashes, too. A comparison needs no download.
 #
 # ## Exercise 10.3: what to download, what to remove
 
@@ -404,7 +404,8 @@ def names_in_index():
 
 def hashes(ref):
     entries = local.get(f"{trees}/{ref}?recursive=1").json()["tree"]
-    return {one["path"]: one["sha"] for one in entries if one["mode"] in ("100644", "100755")}  # files, no links
+    files = [one for one in entries if one["mode"] in ("100644", "100755")]  # no links
+    return {one["path"]: one["sha"] for one in files if one["path"].endswith(HERON.endings)}
 
 
 missing, gone = plan_update(hashes(HERON.new), hashes(HERON.old))
@@ -467,12 +468,12 @@ else:
     print("not installed: get git from https://git-scm.com, then run this cell again")
 
 # %% [markdown]
-# Two for the clone, and one for all files of the folder. They do not count for the API's limit. Use git for files, and the API for
-# issues.
+# Two for the clone, one for all files of the folder (and of the top). They do not count for the API's limit. Use git for files,
+# the API for issues.
 #
 # ## Recap
 #
-# - Pinned: find the commit of a name first. Use it in all requests and citations.
+# - Pinned: ask for the commit first. Use only this.
 # - Complete: check hashes, and look at `truncated`.
 # - Polite: use `retry-after`, or the reset and the server's clock. Do not repeat other refusals.
 # - Fresh: compare hashes before you download. Remove what was deleted upstream.
