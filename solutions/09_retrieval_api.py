@@ -381,7 +381,7 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 #
 # The cluster restarts them, again and again, and each loads its model again. So `/health` checks only that the process answers.
 # [`/ready`](../labs/GLOSSARY.md#readiness) checks what a request needs, and is for the cluster. The 503 of
-# `/search` is for clients that ask before the cluster notices, or without a cluster.
+# `/search` is for clients: a cluster notices late, or there is none.
 #
 # ## Exercise 9.3: say what is missing
 #
@@ -508,7 +508,7 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # %% [markdown]
 # Under the same load, the flag says 200, and the check that encodes says 503, although nothing is broken. A cluster would give
 # the load to the other copies, until these are busy, too. A readiness check must not wait for the work. (Our check of
-# the database does if all connections are busy: give it one of its own.)
+# the database does, if all connections are busy. Give it its own.)
 #
 # Even `wait_for` is not always in time. It cancels the function, and then *waits* for its end. It cannot end a thread.
 # And psycopg waits up to 10 s for a silent server to cancel a statement. So the work needs limits
