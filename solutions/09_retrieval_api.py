@@ -22,9 +22,8 @@ lab.show.pipeline("API")
 # %% [markdown]
 # ## An API in ten lines
 #
-# Other programs need an address for their questions: a [REST API](../labs/GLOSSARY.md#rest-api). First we fill the
-# [index](../labs/GLOSSARY.md#index). Then FastAPI makes a function available at an address. `lab.serve` starts a real web server for
-# it, and returns an HTTP client.
+# Other programs send their questions to an address, a [REST API](../labs/GLOSSARY.md#rest-api). We fill the
+# [index](../labs/GLOSSARY.md#index), and FastAPI gives a function an address. `lab.serve` starts a web server, and returns an HTTP client.
 
 # %%
 import psycopg
@@ -33,6 +32,7 @@ from fastapi import FastAPI
 from course_lib.embedder import EmbeddingClient
 from course_lib.indexing import ingest
 from course_lib.retriever import Query, search
+from course_lib.store import connect
 
 with lab.connect(autocommit=True) as conn:
     ingest(lab.data_dir, conn=conn, embedder=lab.embedder)
@@ -56,7 +56,7 @@ answer = api.post("/search", json={"query": "How is drift measured?", "top_k": 3
 pd.DataFrame(answer.json())[["document_name", "name"]]
 
 # %% [markdown]
-# Now four clients make mistakes.
+# Four clients make mistakes.
 #
 # > **Predict.** The query is a number; there is no query; `top_k` is −1; `top_k` is misspelled. Which status does each request
 # > get? 4xx means that the client made a mistake, 5xx means that the server did.
@@ -68,8 +68,8 @@ for body in mistakes:
     print(answer.status_code, f"{len(answer.json())} results" if answer.is_success else answer.text, "to", body)
 
 # %% [markdown]
-# For three mistakes, the service reports an error of its own, without a reason. The typo is worse: the client wanted one result, got
-# five, and there was no error. Many people catch every exception and return its text.
+# For three mistakes, the service reports an error of its own, without a reason. The typo is worse: the client wanted one result and got
+# five. A common repair is to catch every exception and to return its text.
 #
 # > **Predict.** The database is down. What does a stranger learn then?
 
@@ -98,7 +98,7 @@ assert answer.status_code == 200, "with a status that programs understand as suc
 #
 # ## By hand: four requests
 #
-# Each request waits 0.2 s for the database and does nothing else. Four requests arrive at the same time.
+# Four requests arrive at the same time. Each only waits 0.2 s for the database.
 #
 # | the service … | the last answer comes after |
 # |---|---|
@@ -106,8 +106,8 @@ assert answer.status_code == 200, "with a status that programs understand as suc
 # | uses one thread for each request | 0.2 s |
 # | has two [connections](../labs/GLOSSARY.md#database-connection) for all requests | two rounds, 0.4 s |
 #
-# A *pool* keeps a few connections open and lends them to requests. The app's *lifespan* opens it: its part before `yield` runs at the
-# start, the part after it at the end.
+# A *pool* keeps a few connections open and lends them to requests. The app's *lifespan* opens it: what is before `yield` runs at the start of
+# the app, what is after it at the end.
 
 # %%
 from contextlib import asynccontextmanager
@@ -182,14 +182,13 @@ assert naps.loc["/def", "naps at the same time"] > 1, "FastAPI runs a plain def 
 assert naps.loc["/pool", "naps at the same time"] == 2, "at most two at a time here"
 
 # %% [markdown]
-# The *event loop* is one thread that serves all requests. It goes to another request only at an `await`. The `async def` with a
-# blocking call has none, so only one request at a time waits in the database.
+# The routes are the table's lines, in this order. The *event loop* is one thread that serves all requests. It goes to another request only
+# at an `await`. The first route has none, so only one request at a time waits in the database.
 #
-# ![Two time lines of three requests. Above, the first encodes on the event loop, and the others wait. Below, it encodes in a thread, and the loop answers the others at once.](../labs/figures/event_loop.svg)
+# ![Three requests on two time lines. Above, one encodes on the event loop, and the others wait. Below, it encodes in a thread.](../labs/figures/event_loop.svg)
 #
-# FastAPI runs a plain `def` in a thread, with a connection of its own. The pool's connections are open already, and never more than
-# you allow: at most two at a time here. Threads help with waiting, and with native code such as the model's; threads of pure Python
-# take turns (the *GIL*).
+# FastAPI runs a plain `def` in a thread, here with a new connection each time. The pool's connections are open already, and there is a
+# limit: at most two at a time here. Threads help with waiting, and with native code such as the model's. Pure Python takes turns (the *GIL*).
 
 # %% [markdown]
 # ## Exercise 9.1: what may be asked
@@ -204,8 +203,8 @@ assert naps.loc["/pool", "naps at the same time"] == 2, "at most two at a time h
 #     extras: list[Extra] | None = Field(default=None, max_length=3)   # may be missing
 # ```
 #
-# `on_the_menu` returns the pizza, or raises a `ValueError`. Two things are given: `not_blank(text)` raises a `ValueError` if the text
-# is only white space, and returns any other text. `Filter` is a text of 1 to 500 characters.
+# `on_the_menu` returns the pizza, or raises a `ValueError`. In the same way, `not_blank(text)` refuses a text of only white space.
+# `Filter` is a text of 1 to 500 characters.
 
 # %% exercise="9.1"
 from course_lib.service.models import request_model
@@ -217,15 +216,14 @@ lab.check("9.1", request_model)
 lab.hint("9.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: limits below and none above. Without `le=50`, a client may ask for the whole index; without `max_length`, it
+# The mistake to remember: a lowest value and no highest. Without `le=50`, a client may ask for the whole index. Without `max_length`, it
 # may send megabytes. An empty list of partitions is refused, because it could mean "all" or "none".
 
 # %% [markdown]
 # ## What a stranger may write
 #
-# The answer goes to strangers, and a part of it came from one: who sent a chunk wrote its `metadata` and its address.
-
-# %% [markdown]
+# Strangers read the answer, and a stranger may have written a part of it: a chunk arrives with its `metadata` and its address.
+#
 # > **Predict.** A page shows `citation_url` as a link. Which two mistakes are in `leaky`?
 
 # %%
@@ -246,18 +244,17 @@ told["metadata"], told["citation_url"]
 
 # %% tags=["claim"]
 assert told["metadata"]["repo"] == "somebody-elses", "a stranger's chunk says that it is part of another repository"
-assert told["citation_url"].startswith("javascript:"), "Who clicks on the link runs the stranger's program"
+assert told["citation_url"].startswith("javascript:"), "A click on the link runs the stranger's program"
 
 # %% [markdown]
-# The metadata comes last, so a stranger's chunk says that it is part of another repository. Who clicks on the link runs the
-# stranger's program. And `asdict` will send each column that somebody adds next year. The library's `search_response` names each
-# field, writes its own entries last, and passes on only addresses that begin with `https://` or `http://`.
+# The metadata comes last, so a stranger's chunk says that it is part of another repository. And the address is used as it came. A click on the link runs the
+# stranger's program. The library's `search_response` names each
+# field, writes its own entries last, and passes on only addresses with `https://` or `http://`.
 
 # %% [markdown]
 # ## The endpoint
 #
-# Encoding is computing, so a thread runs the model, and the loop stays free. After it, the function borrows a connection, and keeps it only
-# while it searches.
+# A thread runs the model, so the loop stays free. After that, the function borrows a connection for the search.
 
 # %%
 import asyncio
@@ -310,18 +307,13 @@ assert len(answer["results"]) == 3 and refused.status_code == 422 and "password"
 assert "tulip-42" in refused.text, "it repeats what the client sent, here a password"
 
 # %% [markdown]
-# Your model refuses the unknown field. But FastAPI wrote the text of this refusal, and it repeats what the client sent, here a
+# Your model refuses the unknown field. But FastAPI wrote the text, and it repeats what the client sent, here a
 # password. Answers are copied to logs, tickets and screenshots.
-
-# %% [markdown]
+#
 # ## Exercise 9.2: a refusal that helps
 #
-# The standard form for errors is the *problem document* of [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457). Make one from pydantic's
-# errors. `one_a_field(errors)` is given: pydantic may report a single mistake many times, and this function chooses one error for
-# each field.
-
-# %%
-from course_lib.service.problems import one_a_field
+# The standard form is the *problem document* of [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457). Make one from pydantic's
+# errors. Pydantic may report a mistake many times: `one_a_field(errors)` chooses one error for each field.
 
 # %% exercise="9.2"
 from course_lib.service.problems import validation_problem
@@ -371,12 +363,12 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
         print(refused.status_code, refused.json()["detail"])
 
 # %% [markdown]
-# Every refusal names a field and a reason. None repeats the password.
+# Every refusal names a field; none repeats the password.
 
 # %% [markdown]
 # ## Is it ready?
 #
-# A cluster asks two questions, its probes (`infra/k8s/base/retriever.yaml`):
+# A cluster asks two questions (`infra/k8s/base/retriever.yaml`):
 #
 # ```yaml
 # livenessProbe:                     # no answer or an error, three times: restart
@@ -388,15 +380,15 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # > **Predict.** Suppose that `/health` asks the database, and the database is away for a minute. What happens to all copies?
 #
 # The cluster restarts them, again and again, and each loads its model again. So `/health` checks only that the process answers.
-# [`/ready`](../labs/GLOSSARY.md#readiness) checks what a request needs. The two refusals have different readers: the cluster
-# reads `/ready`, and a client reads the 503 of `/search`, as long as the cluster still sends requests.
-
-# %% [markdown]
+# [`/ready`](../labs/GLOSSARY.md#readiness) checks what a request needs, and is for the cluster. The 503 of
+# `/search` is for clients: a cluster notices late, or there is none.
+#
 # ## Exercise 9.3: say what is missing
 #
-# The difficult case is a part that does not answer at all. `await asyncio.wait_for(something, seconds)` cancels it after this time and
-# raises a `TimeoutError`. The cell imports parts to try yours with: `works` returns `"ready"`, `loads` another text, `raises` raises an
-# exception, `hangs` sleeps for a minute, and `meeting()` gives two that wait for each other.
+# `await asyncio.gather(ask(1), ask(2))` runs both at the same time and returns the list of results; `gather(*many)` takes any number.
+# `await asyncio.wait_for(ask(1), seconds)` cancels it after this time and raises a `TimeoutError`.
+#
+# The cell imports the parts of the examples, to try yours. `meeting()` gives two that wait for each other.
 
 # %%
 from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works
@@ -411,10 +403,10 @@ lab.check("9.3", readiness)
 lab.hint("9.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: asking one part after the other. Three parts that hang take three timeouts then. The text that a check *returns* was written for the people who ask. The text of an exception was not.
+# The mistake to remember: asking one part after the other. Then three parts that hang take three timeouts. The text that a check *returns* was written for strangers. The text of an exception was not.
 
 # %% [markdown]
-# The model's part looks at a flag. (Here the model is loaded already.) You will see why.
+# The check of the model looks at a flag. You will see why.
 
 # %%
 model_is_loaded = True
@@ -445,12 +437,11 @@ def add_probes(app, model_state=model_flag):
 # %% [markdown]
 # ## Pull the plug
 #
-# A second PostgreSQL is stopped, and started again. Meanwhile three requests are sent again and again.
+# A second PostgreSQL is stopped and started, while three requests are sent again and again.
 #
 # > **Predict.** Where does the colour of each of the three rows change?
 
 # %%
-from course_lib.store import connect
 from course_lib.teaching.lab.serving import Watch, until_ready
 from course_lib.teaching.lab.stoppable import StoppableDatabase
 
@@ -485,14 +476,14 @@ assert to_health[-1] == to_ready[-1] == to_search[-1] == 200, "all three answer 
 
 # %% [markdown]
 # `/health` answers 200 all the time. `/ready` says 503 while the database is stopped, and a refused search says when to try again.
-# Then all three answer 200 without a restart of the service.
+# Then all three answer 200 without a restart of the service. A cluster notices later: it asks `/ready` every five seconds.
 
 # %% [markdown]
 # ## Break it: ready, but busy
 #
-# A colleague wants a more honest check of the model: it encodes a word. Then somebody sends many texts.
+# A colleague wants a more honest check of the model: it encodes a word.
 #
-# > **Predict.** What do the two checks say while the model's only thread is busy?
+# > **Predict.** What do the two checks say while the model's only thread is busy with many texts?
 
 # %%
 async def model_encodes():
@@ -516,20 +507,19 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 
 # %% [markdown]
 # Under the same load, the flag says 200, and the check that encodes says 503, although nothing is broken. A cluster would give
-# the busy copy's load to the others, until these are busy, too. A readiness check must not wait for the work. (Our check of
-# the database has this fault when the pool's connections are busy: give it one of its own.)
+# the load to the other copies, until these are busy, too. A readiness check must not wait for the work. (Our check of
+# the database does, if all connections are busy. Give it its own.)
 #
-# Nor does `wait_for` alone answer in time. It cancels, and then *waits* until the function has ended. A thread is not ended at all.
-# And psycopg first asks the server to cancel a running statement, for seconds if the server is silent. So give the work limits of its
-# own: `connect_timeout`, and the pool's `timeout`.
+# Even `wait_for` is not always in time. It cancels the function, and then *waits* for its end. It cannot end a thread.
+# And psycopg waits up to 10 s for a silent server to cancel a statement. So the work needs limits
+# of its own: `connect_timeout`, and the pool's `timeout`.
 
 # %% [markdown]
 # ## Measure: sixteen clients
 #
-# Each client sends its next question as soon as it has an answer. Half are faster than [p50](../labs/GLOSSARY.md#p50-and-p95), 19 of 20
-# faster than p95.
+# Each client sends its next question after each answer. Half of the answers are faster than [p50](../labs/GLOSSARY.md#p50-and-p95), 19 of 20 faster than p95.
 #
-# > **Predict.** The model computes as long as before. What does your service save?
+# > **Predict.** Will your service answer faster than the ten lines?
 
 # %%
 from course_lib.service import ServiceConfig, create_app
@@ -543,21 +533,54 @@ services = {"ten lines": api, "yours": yours, "the library's": library}
 times = pd.DataFrame({name: crowd(service, bodies) for name, service in services.items()})
 times.quantile([0.5, 0.95]).set_axis(["p50, ms", "p95, ms"]).T.round()
 
+# %% tags=["claim"]
+assert times["yours"].median() < times["ten lines"].median(), "Yours answers faster"
+
 # %% [markdown]
-# Yours searches for one question while it encodes another, and opens no connections. It computes as much as before. The
-# library's service also encodes waiting questions in one [batch](../labs/GLOSSARY.md#batch). Does that help on your machine?
+# Yours answers faster: it searches for one question while it encodes another, and opens no connections. But each question still waits for
+# all that came before it. The library encodes waiting questions together, in one [batch](../labs/GLOSSARY.md#batch).
+#
+# > **Predict.** 32 questions wait. When does the first have its vector, and when the last, in batches of 1 and of 32? Move the slider.
+
+# %%
+waiting = [each.question for each in lab.questions()[:32]]
+
+
+def waits(size):
+    begun, times = perf_counter(), []
+    for at in range(0, len(waiting), size):
+        batch = waiting[at : at + size]
+        model.encode(batch)
+        times += [1000 * (perf_counter() - begun)] * len(batch)
+    return times
+
+
+# %%
+def look(size=8):
+    ways = pd.DataFrame({f"batches of {each}": waits(each) for each in sorted({1, size, 32})}, index=range(1, 33))
+    axes = ways.plot(drawstyle="steps", xlabel="question, in the order of arrival", ylabel="until its vector is there, ms")
+    lab.alt(axes, f"In batches of 1 the times rise question by question, in batches of {size} in steps; in a batch of 32 all wait equally long.")
+
+
+lab.interact(look, size=(2, 31, 1))
+
+# %% tags=["claim"]
+assert waits(32)[0] > waits(1)[0], "in a batch of 32, the first question waits longest"
+
+# %% [markdown]
+# A batch shares fixed costs, so the last question is usually served sooner. But in a batch of 32, the first question waits longest. So the library
+# waits for no full batch: it takes what arrived while the model was busy. A GPU has other curves. A cluster adds copies, each with its own model.
 
 # %% [markdown]
 # ## In the field
 #
 # `course serve` starts the library's service, which calls your three functions. It adds keys, tenants and a
-# [rate limit](../labs/GLOSSARY.md#rate-limit). A proxy in front of it fights slow clients (nginx in `infra/k8s`).
+# [rate limit](../labs/GLOSSARY.md#rate-limit). In front of it, nginx (`infra/k8s`) protects it from slow clients.
 
 # %% [markdown]
 # ## Recap
 #
-# - `await` is for waiting, a thread for computing, so that nothing blocks the event loop.
-# - A pool shares a few connections, and connects again.
+# - `await` is for waiting, a thread for computing: nothing blocks the event loop.
 # - A refusal gives a field and a reason, and repeats nothing that the client sent.
 # - A readiness check asks all parts at once, names what is missing, and does not wait for the work.
 
@@ -572,15 +595,14 @@ times.quantile([0.5, 0.95]).set_axis(["p50, ms", "p95, ms"]).T.round()
 #
 # 1. No: it never waits.
 # 2. Otherwise four questions that wait for the model would hold all four connections.
-# 3. 200 and 503. It restarts nothing, and sends no requests until `/ready` answers 200.
+# 3. 200 and 503. The cluster restarts nothing, and sends no requests until `/ready` answers 200.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# - [Schemathesis](https://schemathesis.io) tests a service by its description, `/openapi.json`. Which mistake of this lab would it not find?
-# - Give your `encode` batches, as `course_lib/service/encoding.py` does, and measure again.
+# - FastAPI describes your service at `/openapi.json`. `schemathesis run URL/openapi.json` makes requests from it, and reports
+#   each 5xx and each answer that does not fit. Which mistakes of this lab can it not find?
 #
-# Next is [lab 10](../labs/10_code_from_github.ipynb), where the documents come from GitHub. There you are the client, and the server
-# limits your requests.
+# Next is [lab 10](../labs/10_code_from_github.ipynb), where you are the client: the documents come from GitHub.

@@ -247,7 +247,7 @@ print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcom
 # kubernetes.use_secret_as_env(task, "bakery", {"key": "OVEN_KEY"})       # `key` of the Secret "bakery" → variable OVEN_KEY
 # ```
 #
-# Parameters are shown in logs and in the user interface. So a password comes from a Secret of the cluster.
+# Parameters are shown in logs. So a password comes from a Secret of the cluster.
 #
 # ## Exercise 11.3: a step with the database
 #
@@ -328,7 +328,7 @@ print("memory:   ", container["resources"]["resourceMemoryLimit"], "at most")
 print("secret:   ", wishes["secretAsEnv"][0]["secretName"])
 
 # %% [markdown]
-# Empty braces mean that the cache is off. The file has only the name of the secret. To change it, change the Python.
+# Empty braces mean that the cache is off. The file has only the name of the secret. To change the file, change the Python.
 
 # %% [markdown]
 # ## Run it
@@ -354,7 +354,7 @@ assert set(outcomes["first"]) == {"succeeded"} and not runs[1].error, "The first
 # The first time, every step ran. Only reading and splitting come from the cache in the second run, because the fingerprint is the same. The others
 # looked again.
 #
-# Each step was a process. If there is a container engine, and `make images` has built the images, the next cell runs each step in a container.
+# Each step was a process. If there is a container engine with our images (`make images`), the next cell runs each step in a container.
 
 # %%
 from course_lib.pipeline.catalogue import PipelineError
@@ -424,7 +424,7 @@ assert quality.loc["the whole table", "recall@5"] < quality.loc["your documents"
 # - A component is the text of a function. It imports what it needs from its image.
 # - A retry only starts a step again. Overwrite whole files, and give rows an identity.
 # - Compare counts where parts meet. Lost data raises no error by itself.
-# - The cache compares code and inputs. What a step reads besides becomes an input, as a fingerprint. What changes something is not cached.
+# - The cache compares code and inputs. If a step reads anything else, make a fingerprint of it an input. If it changes anything else, do not cache it.
 # - The compiled file is all that a cluster gets. It has no secrets.
 
 # %% [markdown]
@@ -444,7 +444,7 @@ assert quality.loc["the whole table", "recall@5"] < quality.loc["your documents"
 #
 # ## Stretch, and what comes next
 #
-# Write `shard_of(name, shards)`: the first 8 bytes of the SHA-256 digest of the name as one large number, and its remainder.
+# Write `shard_of(name, shards)`: the first 8 bytes of the name's SHA-256 digest as one large number, and its remainder.
 # Compare it with `hash(name) % shards` in two processes.
 #
 # Next is [lab 12](../labs/12_a_fresh_index.ipynb), where you keep an index up to date: what to skip, add and remove.

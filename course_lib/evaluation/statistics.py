@@ -46,7 +46,8 @@ def bootstrap_interval(
     - Draw `resamples` sets. Each has as many values as `values`, drawn at random with replacement.
     - Draw with `np.random.default_rng(seed)`, so that the same seed gives the same interval.
     - `mean` is the mean of the values themselves; `low` and `high` are from the redrawn means.
-    - A share of `confidence` of them is between the two; half of the rest is below, half above.
+    - A share of `confidence` of them is between the two: of 0.95, 2.5 % are below `low`, and 2.5 %
+      above `high`.
 
     Raises
     ------

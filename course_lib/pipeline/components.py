@@ -110,8 +110,9 @@ def split_documents(
     """Split the documents of one shard: its chunks and its rows of documents, a file each.
 
     Take the documents whose names the shard holds: `Shard.parse("0/2").holds("a.md")`.
-    Give them to `split_to_files`, with the origin whose `shard` is this one: it writes both files,
-    whole or not at all, also if there is no document, and returns the counts.
+    `split_to_files(origin, documents, options, rows.path, chunks.path)` writes both files, whole or
+    not at all, and returns the counts. Call it also if there is no document.
+    Its origin has the `shard` that is split.
     Put the counts and `shard` into the metadata of both artifacts.
 
     Examples

@@ -36,7 +36,7 @@ PARALLELISM = 4
 def with_database(task: Task) -> Task:
     """Give a step what it needs to work with the database, and return the step.
 
-    - It changes a database, so the result of an earlier run cannot replace it.
+    - It reads or changes a database, so the result of an earlier run cannot replace it.
     - The database may be away for some seconds: try again after 2, 6 and 18 seconds, then give up.
     - The model needs memory: "512Mi" are set aside for it, and at "2Gi" the container is killed.
     - The step finds the database's address in the variable `DATABASE_URL`. The address has a
@@ -135,8 +135,8 @@ def docs_pipeline(
     """Bring the index up to date with a folder of documents, and measure it.
 
     1. The folder is read by two steps. Only one of them may come from the cache.
-    2. Each shard that `load_documents` returned is split, and then stored with both artifacts of
-       `split_documents`. At most `PARALLELISM` shards are in work at the same time.
+    2. Each shard that `load_documents` returned is split, and `embed_and_store(chunks, rows,
+       batch_size)` gets both artifacts. At most `PARALLELISM` shards are done at the same time.
     3. `build_index` gets the counts of all shards, as its parameter `stored`.
     4. `ask_questions(built, questions, documents_claim, tenant, repo)` measures the built index.
 

@@ -147,7 +147,7 @@ def add_up(stored: Sequence[Mapping[str, float]]) -> dict[str, int]:
 
     A shard has a number for each name in `COUNTS`. Its `chunks` are those in the file that was
     stored. It has one number more, `split`: the chunks that `split_documents` counted.
-    If both differ for any shard, raise an `InputError`.
+    If `chunks` and `split` differ in any shard, raise an `InputError`.
     Otherwise return the sum for each name in `COUNTS`. Numbers may come as floats. Sums are whole
     numbers.
 

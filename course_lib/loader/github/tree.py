@@ -85,13 +85,13 @@ def list_tree(
     prefix
         Empty, or a folder with a slash at its end.
     within
-        The paths that are wanted; empty for all. Other files may be in the result.
+        The wanted paths; empty for all. Other files may be in the result.
 
     Examples
     --------
     >>> trees = {"root": [TreeEntry("a.md", "100644", "1"), TreeEntry("sub", TREE, "2")],
     ...          "2": [TreeEntry("b.md", "100644", "3")]}
-    >>> def read(sha, recursive):  # this server never lists more than one folder
+    >>> def read(sha, recursive):  # one folder an answer
     ...     return trees[sha], recursive and sha == "root"
     >>> [entry.path for entry in list_tree(read, "root")]
     ['a.md', 'sub/b.md']
@@ -131,10 +131,8 @@ def plan_update(
 
     Parameters
     ----------
-    listed
-        Path → hash of the content, in the version that is wanted.
-    kept
-        Path → hash of the content, of the files that we have.
+    listed, kept
+        Path → hash of the content: of the version that is wanted, and of the files that we have.
 
     Returns
     -------

@@ -38,12 +38,8 @@ def wait_time(
 
     Parameters
     ----------
-    status
-        Of the answer.
-    headers
-        Of the answer. Their names are in lower case, and the values are text.
-    message
-        The text of the answer.
+    status, headers, message
+        Of the answer. Names of headers are in lower case, and the values are text.
     attempt
         How often this request was made before: 0, 1, …
 
