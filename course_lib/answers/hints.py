@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from itertools import takewhile
 from pathlib import PurePosixPath
 from unicodedata import normalize
 
@@ -116,56 +117,43 @@ def files_named(question: str, manifest: Mapping[str, list[str]]) -> dict[str, l
         question = question.replace(name, " ")
     endings = {_ending(name) for name in by_name} - {""}
     for hint in extract_file_hints(question, endings):
-        named[hint] = find_hinted(hint, by_name)
+        is_path = "/" in hint and hint in written
+        named[hint] = [hint] if is_path else find_hinted(hint, by_name)
     return {hint: [written[path] for path in paths] for hint, paths in named.items()}
 
 
 def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:
-    """Return the paths that a name in a question means; maybe none.
+    """Return the paths that a file's name in a question may mean, in the manifest's order.
 
-    Only paths with the same base name can be meant. Base names are compared without case only if no
-    base name is written exactly like that of the hint. Then the first rule that finds a path
-    decides:
-
-    1. If the hint contains a folder and is itself one of the paths, it means this path.
-    2. It means all paths that end with the hint, where the hint begins after a slash or is the
-       whole path: ``cmd/main.go`` may mean ``tools/cmd/main.go``, but ``md/main.go`` does not.
-    3. It means the longest path with which the hint itself ends, after a slash, because the hint
-       may begin in a folder above the indexed one. Of equally long paths, it means the first in
-       the manifest. Paths without a folder do not count here: they would fit any hint.
-
-    Rules 2 and 3 ignore upper and lower case.
+    1. Look for the exact base name first. If there is none, ignore case.
+    2. If the hint has folders, keep the paths that share most of them with it, counted from the
+       end. Ignore case here. If no path shares a folder, keep none.
 
     Parameters
     ----------
     hint
-        A file's name, with or without folders.
+        The name, with or without folders, as a person writes it.
     manifest
-        Base name → the paths of the files with this name, as `file_manifest` returns it.
+        Base name → the paths of all files with this base name.
 
     Examples
     --------
     >>> manifest = {"main.go": ["cmd/main.go", "tools/cmd/main.go", "main.go"]}
-    >>> find_hinted("cmd/main.go", manifest)
-    ['cmd/main.go']
     >>> find_hinted("MAIN.go", manifest)
     ['cmd/main.go', 'tools/cmd/main.go', 'main.go']
     >>> find_hinted("home/ada/tools/cmd/main.go", manifest)
     ['tools/cmd/main.go']
+    >>> find_hinted("web/main.go", manifest)
+    []
     """
-    name = PurePosixPath(hint).name
-    paths = manifest.get(name, [])
-    if "/" in hint and hint in paths:
-        return [hint]
-    if not paths:
-        alike = [some for other, some in manifest.items() if other.casefold() == name.casefold()]
-        paths = [path for some in alike for path in some]
-    wanted = "/" + hint.casefold()
-    found = [path for path in paths if ("/" + path.casefold()).endswith(wanted)]
-    if found:
-        return found
-    within = [path for path in paths if "/" in path and wanted.endswith("/" + path.casefold())]
-    return [max(within, key=len)] if within else []
+    *folders, name = hint.split("/")
+    alike = [path for base in manifest if base.lower() == name.lower() for path in manifest[base]]
+    shared = {}
+    for path in manifest.get(name, alike):
+        pairs = zip(reversed(folders), reversed(path.split("/")[:-1]), strict=False)
+        shared[path] = len(list(takewhile(lambda pair: pair[0].lower() == pair[1].lower(), pairs)))
+    most = max(shared.values(), default=0)
+    return [path for path in shared if shared[path] == most and (most or not folders)]
 
 
 def _ending(path: str) -> str:

@@ -88,18 +88,14 @@ def maximal_marginal_relevance(
     >>> maximal_marginal_relevance([0.9, 0.8, 0.7], vectors, 2, diversity=0)
     [0, 1]
     """
-    worth = np.asarray(relevance, dtype=np.float64)
-    similarity = np.zeros(len(worth))
-    if taken is not None and len(taken) and len(worth):
-        similarity = np.maximum(similarity, (vectors @ taken.T).max(axis=1))
-    left = np.ones(len(worth), dtype=bool)
+    taken = vectors[:0] if taken is None else taken
+    similarity = (vectors @ taken.T).max(axis=1, initial=0)
     order: list[int] = []
-    for _ in range(min(count, len(worth))):
-        gain = (1 - diversity) * worth - diversity * similarity
-        best = int(np.argmax(np.where(left, gain, -np.inf)))
-        order.append(best)
-        left[best] = False
-        similarity = np.maximum(similarity, vectors @ vectors[best])
+    while len(order) < min(count, len(relevance)):
+        adds = (1 - diversity) * np.array(relevance) - diversity * similarity
+        adds[order] = -np.inf
+        order.append(int(adds.argmax()))
+        similarity = np.maximum(similarity, vectors @ vectors[order[-1]])
     return order
 
 

@@ -10,60 +10,57 @@ from course_lib.teaching.checks.probe import Probe, exercise
 
 @drawn(150)
 def any_hint(random: Draws) -> Call:
-    """Draw an index whose paths are alike, and a name that some of them end in, or end."""
+    """Draw an index whose paths are alike, and a name that some of them share folders with."""
     bases = random.sample(("main.go", "Main.go", "README.md", "readme.md"), random.randint(1, 3))
-    folders = ("", "cmd/", "tools/cmd/", "xcmd/", "Cmd/", "a/tools/cmd/", "old/")
+    folders = ("", "cmd/", "tools/cmd/", "xcmd/", "Cmd/", "a/tools/cmd/", "old/", "cmd/old/")
     manifest = {base: [folder + base for folder in random.some(folders, 1)] for base in bases}
     paths = [path for each in manifest.values() for path in each]
     path = random.choice((*paths, "cmd/b.py"))
     tails = (path, path, path.partition("/")[2] or path, path[1:], path.split("/")[-1])
-    hint = random.choice((*tails, f"home/{path}", f"home/x{path}", f"a/tools/{path}"))
+    before = random.choice(("home/", "home/x", "a/tools/", "old/", "cmd/new/", "tools/"))
+    hint = random.choice((*tails, before + path, before + path.split("/")[-1]))
     return given(random.choice((hint, hint, hint.upper(), hint.lower())), manifest)
 
 
 @exercise("14.1", "answers.hints:find_hinted", 3, draws=any_hint)
 def check_find_hinted(call: Probe) -> None:
     """Ask for names that one file has, or many, in other capitals, and from other folders."""
-    three = {"main.go": ["cmd/main.go", "tools/cmd/main.go", "main.go"]}
-    two = {"main.go": ["a/cmd/main.go", "b/cmd/main.go", "main.go"]}
+    three = {"main.go": ["tools/cmd/main.go", "cmd/main.go", "main.go"]}
+    two = {"main.go": ["b/cmd/main.go", "a/cmd/main.go", "a/main.go"]}
     notes = {"README.md": ["README.md"], "readme.md": ["old/readme.md"]}
     call.cases(
         (("app.yaml", {"app.yaml": ["k8s/app.yaml"], "b.py": ["b.py"]}), ["k8s/app.yaml"],
-         "there is one file with this name"),
+         "one file has this base name"),
         (("main.go", three), three["main.go"],
-         "a name without a folder may mean any of them; they come in the manifest's order"),
-        (("tools/cmd/main.go", three), ["tools/cmd/main.go"],
-         "a hint with a folder leaves out what is elsewhere"),
-        (("cmd/main.go", three), ["cmd/main.go"],
-         "the index has exactly this path, so this one file is meant"),
-        (("cmd/main.go", two), ["a/cmd/main.go", "b/cmd/main.go"],
-         "two paths end with the hint, and the third does not"),
-        (("md/main.go", {"main.go": ["cmd/main.go"]}), [],
-         "cmd/main.go ends in these letters, but not after a slash"),
-        (("lib/main.go", {"main.go": ["cmd/main.go"]}), [], "cmd is another folder than lib"),
+         "a hint without folders may mean any of them; they come in the manifest's order"),
+        (("a/cmd/main.go", two), ["a/cmd/main.go"],
+         "it shares two folders, a and cmd; the first path shares one, and the third shares none: "
+         "its last folder is a, and the hint's is cmd"),
+        (("lib/main.go", {"main.go": ["cmd/main.go"]}), [],
+         "cmd is another folder than lib, so no path shares a folder with the hint"),
+        (("home/xcmd/main.go", {"main.go": ["cmd/main.go"]}), [],
+         "xcmd is another folder than cmd, although it ends with cmd"),
+        (("cmd/main.go", two), ["b/cmd/main.go", "a/cmd/main.go"],
+         "two paths share the folder cmd, in the manifest's order, and the third shares none"),
+        (("home/ada/tools/cmd/main.go", three), ["tools/cmd/main.go"],
+         "the hint begins above the indexed folder; tools/cmd/main.go shares two folders with it"),
+        (("tools/main.go", three), [],
+         "no path has tools as its last folder: folders are counted from the end"),
+        (("tools/old/cmd/main.go", three), ["tools/cmd/main.go", "cmd/main.go"],
+         "both share cmd only: before it, the hint has old, and there the count ends"),
+        (("tools/cmd/x/main.go", {"main.go": ["tools/cmd/y/main.go", "x/main.go"]}),
+         ["x/main.go"],
+         "the count begins at the last folder, x; that the paths begin alike does not count"),
         (("MAIN.go", three), three["main.go"],
-         "no base name is written exactly like this, so capitals do not count"),
+         "no base name is written exactly like this, so case is ignored"),
         (("README.md", notes), ["README.md"],
          "one base name is written exactly like this, and readme.md is another name"),
         (("Readme.md", notes), ["README.md", "old/readme.md"],
          "no base name is written exactly like this, and both are equal without case"),
         (("CMD/main.go", {"main.go": ["tools/cmd/main.go", "x/main.go"]}), ["tools/cmd/main.go"],
-         "capitals do not count in folders"),
-        (("home/ada/tools/cmd/main.go", three), ["tools/cmd/main.go"],
-         "the hint begins in a folder above the indexed one: it means the longest path with "
-         "which it ends"),
-        (("CMD/main.go", {"main.go": ["cmd/main.go", "tools/cmd/main.go"]}),
-         ["cmd/main.go", "tools/cmd/main.go"],
-         "a path that differs in capitals is not the one that the hint is, so all that end in it "
-         "are meant"),
-        (("home/CMD/main.go", {"main.go": ["cmd/main.go"]}), ["cmd/main.go"],
-         "capitals do not count where the hint ends in the path, either"),
-        (("home/cmd/main.go", {"main.go": ["Cmd/main.go", "cmd/main.go"]}), ["Cmd/main.go"],
-         "the hint ends with both paths, and of equally long paths it means the first"),
+         "case is ignored in folders"),
         (("home/main.go", {"main.go": ["main.go"]}), [],
-         "a path without a folder would fit any hint"),
-        (("home/xcmd/main.go", {"main.go": ["cmd/main.go"]}), [],
-         "xcmd is another folder than cmd, although it ends with cmd"),
+         "the path has no folder, so it shares none"),
         (("b.py", three), [], "the index has no such file"),
         (("b.py", {}), [], "the index is empty"),
     )  # fmt: skip

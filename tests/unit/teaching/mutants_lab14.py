@@ -1,11 +1,11 @@
 """Wrong answers to lab 14 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-from pathlib import PurePosixPath
+from itertools import takewhile
+from os.path import commonprefix
 
 import numpy as np
 
 from course_lib.answers.budget import fit_passages
-from course_lib.answers.hints import find_hinted
 from course_lib.answers.selection import maximal_marginal_relevance
 from tests.unit.teaching.edits import edits
 
@@ -13,57 +13,94 @@ from tests.unit.teaching.edits import edits
 
 
 def alike(manifest, name):
-    return [
-        p for base, some in manifest.items() if base.casefold() == name.casefold() for p in some
-    ]
+    return [p for base in manifest if base.lower() == name.lower() for p in manifest[base]]
 
 
-def ends(path, hint, slash="/", fold=str.casefold):
-    return (slash + fold(path)).endswith(slash + fold(hint))
+def exact_first(manifest, name):
+    return manifest.get(name) or alike(manifest, name)
 
 
-def looked_up(
-    is_meant=ends,
-    by_case=lambda manifest, name: manifest.get(name) or alike(manifest, name),
-    exact=lambda hint, paths: "/" in hint and hint in paths,
-    within=lambda path, hint: "/" in path and ends(hint, path),
-    choose=lambda paths: [max(paths, key=len)],
-):
+def from_the_end(folders, others):
+    pairs = zip(reversed(folders), reversed(others), strict=False)
+    return len(list(takewhile(lambda pair: pair[0].lower() == pair[1].lower(), pairs)))
+
+
+def best(paths, counts, folders):
+    most = max(counts, default=0)
+    if folders and not most:
+        return []
+    return [path for path, count in zip(paths, counts, strict=True) if count == most]
+
+
+def looked_up(by_name=exact_first, count=from_the_end, keep=best):
     """Return an answer to 14.1 of which a part may be wrong."""
 
     def find_hinted(hint, manifest):
-        paths = by_case(manifest, PurePosixPath(hint).name)
-        if exact(hint, paths):
-            return [hint]
-        found = [path for path in paths if is_meant(path, hint)]
-        further = [path for path in paths if within(path, hint)]
-        return found or (choose(further) if further else [])
+        *folders, name = hint.split("/")
+        paths = by_name(manifest, name)
+        counts = [count(folders, path.split("/")[:-1]) for path in paths]
+        return keep(paths, counts, folders)
 
     return find_hinted
 
 
-def takes_the_base_name_alone(hint, manifest):
-    return manifest.get(PurePosixPath(hint).name, [])
-
-
-wants_the_whole_path = looked_up(is_meant=lambda path, hint: path == hint)
-forgets_the_slash = looked_up(is_meant=lambda path, hint: ends(path, hint, ""))
-forgets_that_it_may_be_the_path = looked_up(exact=lambda hint, paths: False)
-counts_capitals_of_base_names = looked_up(by_case=lambda manifest, name: manifest.get(name, []))
-counts_capitals_of_folders = looked_up(is_meant=lambda path, hint: ends(path, hint, fold=str))
-never_counts_capitals = looked_up(by_case=alike)
-takes_any_within = looked_up(choose=lambda paths: paths)
-takes_the_first_within = looked_up(choose=lambda paths: paths[:1])
-takes_the_last_of_equal_length = looked_up(choose=lambda paths: [max(reversed(paths), key=len)])
-takes_a_path_without_a_folder = looked_up(within=lambda path, hint: ends(hint, path))
-never_looks_further_down = looked_up(within=lambda path, hint: False)
-ends_within_a_folders_name = looked_up(
-    within=lambda path, hint: "/" in path and ends(hint, path, "")
+takes_the_base_name_alone = looked_up(keep=lambda paths, counts, folders: list(paths))
+never_ignores_case = looked_up(by_name=lambda manifest, name: manifest.get(name, []))
+always_ignores_case = looked_up(by_name=alike)
+counts_case_in_folders = looked_up(
+    count=lambda a, b: len(
+        list(takewhile(lambda two: two[0] == two[1], zip(a[::-1], b[::-1], strict=False)))
+    )
+)
+counts_from_the_beginning = looked_up(count=lambda a, b: from_the_end(a[::-1], b[::-1]))
+counts_folders_anywhere = looked_up(
+    count=lambda a, b: len({one.lower() for one in a} & {one.lower() for one in b})
+)
+goes_on_after_a_difference = looked_up(
+    count=lambda a, b: sum(
+        one.lower() == two.lower() for one, two in zip(a[::-1], b[::-1], strict=False)
+    )
+)
+looks_at_the_last_folder_only = looked_up(count=lambda a, b: from_the_end(a[-1:], b[-1:]))
+takes_the_end_of_a_folders_name = looked_up(
+    count=lambda a, b: len(commonprefix(["/".join(a)[::-1], "/".join(b)[::-1]]))
+)
+keeps_paths_that_share_nothing = looked_up(
+    keep=lambda paths, counts, folders: [
+        path for path, count in zip(paths, counts, strict=True) if count == max(counts)
+    ]
+)
+keeps_all_that_share_a_folder = looked_up(
+    keep=lambda paths, counts, folders: [
+        path for path, count in zip(paths, counts, strict=True) if count or not folders
+    ]
+)
+wants_a_shared_folder_of_every_hint = looked_up(
+    keep=lambda paths, counts, folders: best(paths, counts, True)
+)
+takes_one_of_the_best = looked_up(keep=lambda *given: best(*given)[:1])
+sorts_the_paths = looked_up(keep=lambda *given: sorted(best(*given)))
+takes_the_shortest_of_the_best = looked_up(
+    keep=lambda *given: sorted(best(*given), key=lambda path: path.count("/"))[:1]
+)
+wants_all_folders = looked_up(
+    keep=lambda paths, counts, folders: [
+        path for path, count in zip(paths, counts, strict=True) if count == len(folders)
+    ]
 )
 
 
+def wants_the_whole_path(hint, manifest):
+    return [path for paths in manifest.values() for path in paths if path == hint]
+
+
+def takes_paths_that_end_with_the_hint(hint, manifest):
+    paths = exact_first(manifest, hint.split("/")[-1])
+    return [path for path in paths if path.lower().endswith(hint.lower())]
+
+
 def expects_the_name(hint, manifest):
-    return looked_up(by_case=lambda manifest, name: manifest[name])(hint, manifest)
+    return looked_up(by_name=lambda manifest, name: manifest[name])(hint, manifest)
 
 
 # --- 14.2 maximal_marginal_relevance ---
@@ -141,19 +178,6 @@ def packs_as_much_as_possible(fixed, costs, scores, room):
 # --- found by playing learners ---
 
 
-def takes_the_exact_path_in_any_case(hint, manifest):
-    for paths in manifest.values():
-        for path in paths:
-            if "/" in hint and path != hint and path.lower() == hint.lower():
-                return [path]
-    return find_hinted(hint, manifest)
-
-
-def counts_capitals_further_down(hint, manifest):
-    found = find_hinted(hint, manifest)
-    return [path for path in found if len(path) >= len(hint) or hint.endswith(path)]
-
-
 def strikes_scores_out(fixed, costs, scores, room):
     kept = fit_passages(fixed, costs, scores, room)
     scores[:] = [score if place in kept else -1 for place, score in enumerate(scores)]
@@ -162,62 +186,68 @@ def strikes_scores_out(fixed, costs, scores, room):
 
 MUTANTS = {
     "14.1": {
-        takes_the_base_name_alone: "leaves out what is elsewhere",
-        wants_the_whole_path: "one file with this name",
-        forgets_the_slash: "not after a slash",
-        forgets_that_it_may_be_the_path: "exactly this path",
-        counts_capitals_of_base_names: "capitals do not count",
-        counts_capitals_of_folders: "capitals do not count",
-        never_counts_capitals: "readme.md is another",
-        takes_any_within: "the longest",
-        takes_the_first_within: "the longest",
-        takes_the_last_of_equal_length: "of equally long paths",
-        takes_a_path_without_a_folder: "would fit any hint",
-        never_looks_further_down: "in a folder above the indexed one",
-        ends_within_a_folders_name: "xcmd is another folder",
-        expects_the_name: "capitals do not count",
-        takes_the_exact_path_in_any_case: "differs in capitals",
-        counts_capitals_further_down: "where the hint ends in the path",
+        takes_the_base_name_alone: "it shares two folders",
+        never_ignores_case: "so case is ignored",
+        always_ignores_case: "readme.md is another",
+        counts_case_in_folders: "case is ignored in folders",
+        counts_from_the_beginning: "two paths share the folder cmd",
+        counts_folders_anywhere: "counted from the end",
+        goes_on_after_a_difference: "that the paths begin alike",
+        looks_at_the_last_folder_only: "it shares two folders",
+        takes_the_end_of_a_folders_name: "xcmd is another folder",
+        keeps_paths_that_share_nothing: "no path shares a folder",
+        keeps_all_that_share_a_folder: "it shares two folders",
+        wants_a_shared_folder_of_every_hint: "one file has this base name",
+        takes_one_of_the_best: "may mean any of them",
+        sorts_the_paths: "in the manifest's order",
+        takes_the_shortest_of_the_best: "may mean any of them",
+        wants_all_folders: "above the indexed folder",
+        wants_the_whole_path: "one file has this base name",
+        takes_paths_that_end_with_the_hint: "above the indexed folder",
+        expects_the_name: "so case is ignored",
     },
     "14.2": edits(
         maximal_marginal_relevance,
-        forgets_what_is_taken=("taken is not None -> False", "a copy of the first two"),
+        forgets_what_is_taken=("if taken is None -> if True", "a copy of the first two"),
         looks_at_the_last_one_only=(
-            "np.maximum(similarity, vectors @ vectors[best]) -> vectors @ vectors[best]",
+            "np.maximum(similarity, vectors @ vectors[order[-1]]) -> vectors @ vectors[order[-1]]",
             "two rounds before",
         ),
         adds_likenesses_up=(
-            "max(axis=1) -> sum(axis=1)",
-            "np.maximum(similarity, vectors @ vectors[best])"
-            " -> similarity + vectors @ vectors[best]",
+            "max(axis=1, initial=0) -> sum(axis=1)",
+            "np.maximum(similarity, vectors @ vectors[order[-1]])"
+            " -> similarity + vectors @ vectors[order[-1]]",
             "only the most similar one counts",
         ),
         takes_opposites_for_likes=(
-            "vectors @ vectors[best] -> abs(vectors @ vectors[best])",
+            "vectors @ vectors[order[-1]] -> abs(vectors @ vectors[order[-1]])",
             "(vectors @ taken.T) -> abs(vectors @ taken.T)",
             "below 0",
         ),
         does_not_weigh_the_relevance=(
-            "(1 - diversity) * worth -> worth",
+            "(1 - diversity) * np.array(relevance) -> np.array(relevance)",
             "the second adds 0.4 - 0.25",
         ),
         swaps_the_weights=(
-            "(1 - diversity) * worth - diversity * -> diversity * worth - (1 - diversity) *",
+            "(1 - diversity) * np.array(relevance) - diversity *"
+            " -> diversity * np.array(relevance) - (1 - diversity) *",
             "only relevance counts",
+        ),
+        adds_the_likeness=(
+            "np.array(relevance) - diversity -> np.array(relevance) + diversity",
+            "the third adds more",
         ),
         takes_half_the_likeness=(
             "diversity: float = 0.3 -> diversity: float = 0.5",
             "without a diversity it is 0.3",
         ),
         takes_the_last_of_equals=(
-            "int(np.argmax(np.where(left, gain, -np.inf)))"
-            " -> len(worth) - 1 - int(np.argmax(np.where(left, gain, -np.inf)[::-1]))",
+            "int(adds.argmax()) -> len(adds) - 1 - int(adds[::-1].argmax())",
             "the first candidate is taken",
         ),
-        expects_a_row_of_what_is_taken=(
-            " and len(taken) and len(worth) -> ",
-            "`taken` has no rows",
-        ),
+        takes_one_again=("adds[order] = -np.inf -> pass", "adds more"),
+        runs_out_of_candidates=("min(count, len(relevance)) -> count", "no more than two"),
+        expects_a_row_of_what_is_taken=("axis=1, initial=0 -> axis=1", "adds more"),
     )
     | {
         sorts_by_relevance: "adds more",
@@ -252,6 +282,16 @@ MUTANTS = {
             "still too long",
         ),
         lets_min_complain=("if fixed > room -> if False", "still too long"),
+        forgets_what_is_fixed=("while fixed + -> while", "the weakest goes"),
+        counts_what_is_fixed_twice=("while fixed -> while kept and 2 * fixed", "all of it fits"),
+        drops_the_best=("min(reversed -> max(reversed", "the weakest goes"),
+        drops_the_first_of_equals=("min(reversed(kept) -> min(kept", "of equal scores"),
+        drops_one_at_most=("while fixed -> if fixed", "then the third"),
+        refuses_a_question_that_just_fits=(
+            "if fixed > room -> if fixed >= room",
+            "nothing to drop",
+        ),
+        keeps_one_always=("while fixed -> while len(kept) > 1 and fixed", "never fits"),
     )
     | {
         packs_as_much_as_possible: "does not come back",

@@ -5,7 +5,6 @@ is readable on light and dark themes, and never tells things apart by colour alo
 """
 
 from course_lib.teaching.lab.figures.base import Figure
-from course_lib.teaching.lab.figures.budget import budget
 from course_lib.teaching.lab.figures.charts import bars, latencies
 from course_lib.teaching.lab.figures.curves import lines
 from course_lib.teaching.lab.figures.dags import attempts, dag
@@ -24,7 +23,6 @@ __all__ = [
     "arrows",
     "attempts",
     "bars",
-    "budget",
     "cuts",
     "dag",
     "heat_map",
