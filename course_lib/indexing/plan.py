@@ -30,8 +30,8 @@ def make_plan(current: Mapping[Key, State], stored: Mapping[Key, State]) -> Plan
     Parameters
     ----------
     current
-        Key → state of what the source holds now. A state is any value, also None or a list. Two
-        states are equal (``==``) exactly if nothing has to be done: take a version, or a hash.
+        Key → state of what the source holds now. A state is any value, also None, an empty text or
+        a list. Where two states are equal (``==``), nothing has to be done.
     stored
         Key → state as it was stored last time. Neither argument is changed.
 

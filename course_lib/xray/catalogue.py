@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 
@@ -25,14 +25,21 @@ BATCH = 256
 """Packages whose vectors are encoded and written together."""
 
 
+DELETE_ORPHANS: LiteralString = """
+DELETE FROM xray_packages AS package
+WHERE package.language = %(language)s AND package.name = ANY(%(names)s)
+  AND NOT EXISTS (
+    SELECT FROM xray_used AS used
+    WHERE used.language = package.language AND used.name = package.name)
+RETURNING package.name
+"""
+"""Deletes those of the named packages that no project of any tenant uses."""
+
+
 def delete_orphans(
     conn: psycopg.Connection[Any], language: str, names: Collection[str]
 ) -> list[str]:
     """Delete the given packages from the catalogue if no project uses them; return their names.
-
-    The catalogue is the table `xray_packages`, with the columns `language` and `name`. The view
-    `xray_used` has the same columns, and a row for each use of a package, by any project of any
-    tenant.
 
     Parameters
     ----------
@@ -40,30 +47,14 @@ def delete_orphans(
         A connection, in the transaction that removed the packages from a project's list. The caller
         takes the lock of this language (`alone_in`) and commits; this function does neither.
     language, names
-        Only packages of this language with one of these names are deleted. The names are a list or
-        a set of any texts, and may be empty.
-
-    Returns
-    -------
-    list of str
-        The names that were deleted, sorted (as `sorted` does).
+        Which packages.
 
     Examples
     --------
     >>> delete_orphans(conn, "python", ["rich", "typer"])       # doctest: +SKIP
     ['typer']
     """
-    rows = conn.execute(
-        """
-        DELETE FROM xray_packages AS package
-        WHERE package.language = %s AND package.name = ANY(%s)
-          AND NOT EXISTS (
-            SELECT FROM xray_used AS used
-            WHERE used.language = package.language AND used.name = package.name)
-        RETURNING package.name
-        """,
-        [language, list(names)],
-    ).fetchall()
+    rows = conn.execute(DELETE_ORPHANS, {"language": language, "names": list(names)}).fetchall()
     return sorted(name for (name,) in rows)
 
 

@@ -129,12 +129,33 @@ def alone_in(conn: psycopg.Connection[Any], language: str) -> Iterator[None]:
     inside: no model, no network.
     """
     with conn.transaction():
-        # A snapshot from before the wait would not show it. Fails in a transaction that has one.
-        conn.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-        conn.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"course xray {language}"]
-        )
+        take_lock(conn, language)
         yield
+
+
+def take_lock(conn: psycopg.Connection[Any], language: str) -> None:
+    """Wait until no other transaction holds the lock of a language, and hold it then.
+
+    The lock ends with the transaction, whether this commits or fails. A lock of another language
+    does not wait for it. After the wait, each statement sees what others have committed.
+
+    Parameters
+    ----------
+    conn
+        A connection in a transaction that has just begun, of any isolation level.
+    language
+        The lock's number is `hashtextextended(text, 0)` of the text ``course xray <language>``.
+
+    Examples
+    --------
+    >>> with conn.transaction():                                       # doctest: +SKIP
+    ...     take_lock(conn, "python")
+    """
+    # A snapshot from before the wait would show nothing new. Fails where there is one already.
+    conn.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    conn.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"course xray {language}"]
+    )
 
 
 @contextmanager

@@ -47,6 +47,11 @@ LEFT_BY = {
     "SCHEMA": ("CREATE VIEW", "CREATE VIEW learners AS SELECT 1 AS own;\nCREATE VIEW"),
     "UPSERT_CHUNK": ("%(metadata)s", """%(metadata)s || '{"own": true}'"""),
     "NEAREST": ("kind, name,", "kind, 'own' AS name,"),
+    "DELETE_ORPHANS": (
+        "DELETE FROM",
+        "WITH own AS (INSERT INTO xray_packages (language, name) VALUES ('python', 'own') "
+        "ON CONFLICT DO NOTHING) DELETE FROM",
+    ),
     "RANK_BY_WORDS": ("WITH hit", "-- of a learner\nWITH hit"),
 }
 """Which piece of a text is replaced, and by what."""
@@ -240,6 +245,7 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     assert {one["name"] for one in found} == {"own"}, "NEAREST"
     ranking = "SELECT prosrc FROM pg_proc WHERE oid = 'chunks_with_words'::regproc"
     assert "-- of a learner" in place.one(ranking), "RANK_BY_WORDS"
+    assert place.one("SELECT count(*) FROM xray_packages WHERE name = 'own'"), "DELETE_ORPHANS"
     with serving(place.course.with_(**marked.environment)) as service:
         assert service.client.post("/search", json={"query": "mill"}).status_code == 200
         assert service.client.post("/search", json={}).status_code == 422

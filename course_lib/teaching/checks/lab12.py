@@ -1,18 +1,19 @@
-"""Lab 12, a fresh index: the plan, what has to be embedded, and orphans.
+"""Lab 12, a fresh index: the plan, what has to be embedded, orphans, and the lock.
 
-What the learner's functions do to the X-Ray's own tables, in an empty schema, is judged. A failed
+What the learner's statement does to the X-Ray's own tables, in an empty schema, is judged. A failed
 call is shown with the rows it met, in a transaction that is rolled back, so that it can be pasted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import psycopg
 
 from course_lib.indexing.plan import Plan
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.package_rows import (
-    AS_STORED,
     Stored,
     Use,
     Vectors,
@@ -121,7 +122,7 @@ def any_names(random: Draws) -> Call:
     return given(asked, made_of, random.choice(("mini", "mini", "mini-2")))
 
 
-@exercise("12.2", "xray.catalogue:names_to_embed", 3, draws=any_names)
+@exercise("12.2", "xray.catalogue:names_to_embed", 2, draws=any_names)
 def check_names_to_embed(call: Probe) -> None:
     """Test each reason for a new vector, both together, and names that need none."""
     texts, one = {"rich": "Colours"}, ("Colours", "mini")
@@ -156,63 +157,61 @@ def check_names_to_embed(call: Probe) -> None:
     )  # fmt: skip
 
 
-def _deleted(
-    function: Callable[..., Any], connection: Any, language: str, names: Any, is_kept: bool, _: Any
-) -> Any:
-    """Delete, in a transaction that is rolled back where `is_kept`."""
-    with connection.transaction(force_rollback=is_kept):
-        return function(connection, language, names)
+def _rows(text: str, *_: Any) -> str:
+    """Return the text: it is run where the rows are."""
+    return text
 
 
-def _left(connection: Any, value: Any, *_: Any) -> Any:
-    """Return what the call returned, and the names that the catalogue still holds."""
-    return [value, connection.execute(CATALOGUE).fetchall()]
+def _left(connection: Any, text: str, language: str, names: Any, _: Any) -> Any:
+    """Return the names that a statement returned, and what it left of the catalogue."""
+    values = {"language": language, "names": names}
+    rows = sorted(connection.execute(text.encode(), values).fetchall())
+    return [rows, connection.execute(CATALOGUE).fetchall()]
 
 
-@drawn(10, takes_connection=True, apply=_deleted, prepare=catalogue, look=_left)
+@drawn(10, apply=_rows, prepare=catalogue, look=_left)
 def any_orphans(random: Draws) -> Call:
     """Draw a catalogue, and names of which some are used, by others or in another language."""
     there = any_stored(random)
     names = random.some(sorted({name for _, name in there.packages} | {"never seen"}))
-    asked = random.choice((names, set(names)))
-    return given(random.choice(("python", "go")), asked, random.chance(0.2), there)
+    return given(random.choice(("python", "go")), names, there)
 
 
-@exercise("12.3", "xray.catalogue:delete_orphans", 4, time_limit=TIME_LIMIT, draws=any_orphans)
+@exercise("12.3", "xray.catalogue:DELETE_ORPHANS", 3, time_limit=TIME_LIMIT, draws=any_orphans)
 def check_delete_orphans(call: Probe) -> None:
     """Test packages that others use, that no project uses, and that another language has."""
+    text = call.sql
     used = [Use("forecasting", "python", "pillow")]
     go = ("go", "rich")
-    with call.scratch() as db:
+    both = {go: None, **_python("rich")}
+    theirs = [Use("forecasting", "python", "pillow", "acme")]
+    with call.part(2, "what no project uses, of the packages that are named"), call.scratch() as db:
         db.execute(TABLES)
-        _deletes(call, db, Stored(_python("bleach", "pillow"), used), ["bleach", "pillow"],
+        _deletes(db, text, Stored(_python("bleach", "pillow"), used), ["bleach", "pillow"],
                  ["bleach"], "no project uses bleach, and another project uses pillow")  # fmt: skip
-        _deletes(call, db, Stored(_python("bleach", "lonely")), ["bleach"], ["bleach"],
+        _deletes(db, text, Stored(_python("bleach", "lonely")), ["bleach"], ["bleach"],
                  "lonely is an orphan, too, but it is not in `names`")  # fmt: skip
-        both = {go: None, **_python("rich")}
-        _deletes(call, db, Stored(both), ["rich"], ["rich"],
-                 "only Python's rich was removed, not Go's")  # fmt: skip
-        _deletes(call, db, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
-                 "only Go's package of this name is in use")  # fmt: skip
-        _deletes(call, db, Stored(both), ["rich"], ["rich"],
-                 "only Go's rich was removed, not Python's", "go")  # fmt: skip
-        theirs = [Use("forecasting", "python", "pillow", "acme")]
-        _deletes(call, db, Stored(_python("pillow"), theirs), ["pillow"], [],
+        _deletes(db, text, Stored(_python("c", "a", "b")), ["b", "c", "a"], ["a", "b", "c"],
+                 "no project uses any of the three")  # fmt: skip
+        _deletes(db, text, Stored(_python("pillow"), theirs), ["pillow"], [],
                  "a project of another tenant uses pillow")  # fmt: skip
-        _deletes(call, db, Stored(_python("rich")), [], [], "`names` is empty")
-        _deletes(call, db, Stored(_python("rich")), ["never seen"], [],
+        _deletes(db, text, Stored(_python("rich")), [], [], "`names` is empty")
+        _deletes(db, text, Stored(_python("rich")), ["never seen"], [],
                  "the catalogue has no such package")  # fmt: skip
-        _deletes(call, db, Stored(_python("it's")), ["it's"], ["it's"],
-                 "pass names as parameters, because they may hold any characters")  # fmt: skip
-        _deletes(call, db, Stored(_python("a_b", "A_B", "axb")), ["a_b"], ["a_b"],
+        _deletes(db, text, Stored(_python("it's")), ["it's"], ["it's"],
+                 "names may hold any characters")  # fmt: skip
+        _deletes(db, text, Stored(_python("a_b", "A_B", "axb")), ["a_b"], ["a_b"],
                  "A_B and axb are not a_b")  # fmt: skip
-        _deletes(call, db, Stored(_python("bleach")), {"bleach"}, ["bleach"],
-                 "`names` may be a set")  # fmt: skip
-        db.execute(AS_STORED)
-        _deletes(call, db, Stored(_python("c", "a", "b"), setting=AS_STORED), ["b", "c", "a"],
-                 ["a", "b", "c"],
-                 "all three go, and the names come back sorted; rows have no order")  # fmt: skip
-        _leaves_the_transaction_open(call, db)
+    with call.part(1, "packages of one name in two languages"), call.scratch() as db:
+        db.execute(TABLES)
+        _deletes(db, text, Stored(both), ["rich"], ["rich"],
+                 "only Python's rich was removed, not Go's")  # fmt: skip
+        _deletes(db, text, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
+                 "only Go's package of this name is in use")  # fmt: skip
+        _deletes(db, text, Stored(both, [Use("forecasting", "python", "rich")]), ["rich"], [],
+                 "Python's rich is in use")  # fmt: skip
+        _deletes(db, text, Stored(both), ["rich"], ["rich"],
+                 "only Go's rich was removed, not Python's", "go")  # fmt: skip
 
 
 def _python(*names: str) -> Vectors:
@@ -220,32 +219,134 @@ def _python(*names: str) -> Vectors:
 
 
 def _deletes(
-    call: Probe, db: Scratch, there: Stored, names: Collection[str], expected: list[str],
+    db: Scratch, text: str, there: Stored, names: list[str], expected: list[str],
     because: str, language: str = "python",
 ) -> None:  # fmt: skip
+    """Run the learner's statement; expect it to return these names, and to delete no others."""
     there.fill(db)
-    case = call(db.connection, language, names)
-    case.label = there.pasted(case.label)
-    case.gives(expected, because=because)
+    values = {"language": language, "names": names}
+    run = f"conn.execute(DELETE_ORPHANS, {values})"
+    called = there.pasted(f"{run}.fetchall()")
+    rows = db.runs(text, values, because=because, called=called)
+    Case(db.probe, called, value=sorted(rows.value)).gives(
+        [(name,) for name in expected], because=because
+    )
     left = set(there.packages) - {(language, name) for name in expected}
     found = db.execute(CATALOGUE).fetchall()
-    Case(call, f"{case.label}; print(conn.execute({CATALOGUE!r}).fetchall())", value=found).gives(
-        sorted(left), because=because
-    )
+    looked = there.pasted(f"({run}, conn.execute({CATALOGUE!r}).fetchall())[1]")
+    Case(db.probe, looked, value=found).gives(sorted(left), because=because)
 
 
-def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
-    """Inside a transaction of the caller's, whose rollback takes the deletion back."""
-    Stored(_python("a")).fill(db)
-    with db.connection.transaction(force_rollback=True):
-        call(db.connection, "python", ["a"]).gives(
-            ["a"], because="no project uses it; the caller's transaction goes on after the call"
+NUMBER = "hashtextextended('course xray python', 0)"
+HELD = "SELECT classid::bigint, objid::bigint, mode FROM pg_locks WHERE pid = pg_backend_pid() "
+HELD += "AND locktype = 'advisory' ORDER BY 1, 2"
+REPEATABLE = "SET default_transaction_isolation = 'repeatable read'"
+IMPATIENT = "SET lock_timeout = '300ms'"
+
+
+def _in_a_transaction(function: Callable[..., Any], connection: Any, language: str) -> Any:
+    """Return the value, level and locks in a transaction that took one, and the locks after it."""
+    with connection.transaction():
+        value = function(connection, language)
+        level = connection.execute("SHOW transaction_isolation").fetchall()
+        inside = connection.execute(HELD).fetchall()
+    return [value, level, inside, connection.execute(HELD).fetchall()]
+
+
+@drawn(
+    10,
+    takes_connection=True,
+    apply=_in_a_transaction,
+    prepare=lambda connection, *_: connection.execute(REPEATABLE),
+    look=lambda connection, value, *_: value,
+)
+def any_language(random: Draws) -> Call:
+    """Draw the names of languages."""
+    return given(random.choice(("python", "go", "ruby", "it's", random.text(2).strip() or "C")))
+
+
+@exercise("12.4", "xray.tables:take_lock", 2, time_limit=TIME_LIMIT, draws=any_language)
+def check_take_lock(call: Probe) -> None:
+    """Take the lock on two connections, of which the second does not wait for long."""
+    with call.scratch() as db, call.scratch() as other:
+        for one in (db, other):
+            one.execute(IMPATIENT)
+        with call.part(1, "who comes second waits, but not for another language"):
+            _keeps_apart(call, db, other)
+        with call.part(1, "the lock's number, and what is seen after the wait"):
+            _is_the_course_s_own(call, db, other)
+            _sees_what_is_new(call, db)
+
+
+def _keeps_apart(call: Probe, db: Scratch, other: Scratch) -> None:
+    one, two = db.connection, other.connection
+    with one.transaction():
+        case = call(one, "python")
+        case.label = _pasted()
+        case.gives(None)
+        case.holds(bool(one.info.transaction_status), "the transaction goes on after the call",
+                   got="there is no transaction any more",
+                   because="only the caller commits or rolls back")  # fmt: skip
+        _waits(call, two, "take_lock(one, 'python')")
+        for language in ("go", "python 2", "Python", "it's"):
+            _goes_on(call, two, language, "take_lock(one, 'python')",
+                     "only syncs of the same language take turns")  # fmt: skip
+    _goes_on(call, two, "python", "with one.transaction():\n        take_lock(one, 'python')",
+             "the first transaction has committed, and its lock has ended with it")  # fmt: skip
+    with one.transaction(force_rollback=True):
+        call(one, "python").gives(None)
+    failed = "with one.transaction(force_rollback=True):\n        take_lock(one, 'python')"
+    _goes_on(call, two, "python", failed,
+             "the first transaction has failed, and its lock has ended with it")  # fmt: skip
+
+
+def _is_the_course_s_own(call: Probe, db: Scratch, other: Scratch) -> None:
+    took = f'one.execute("SELECT pg_advisory_xact_lock({NUMBER})")'
+    with db.connection.transaction():
+        db.execute(f"SELECT pg_advisory_xact_lock({NUMBER})")
+        _waits(call, other.connection, took, "another program holds the number that is asked for")
+
+
+def _sees_what_is_new(call: Probe, db: Scratch) -> None:
+    for level in ("read committed", "repeatable read", "serializable"):
+        db.execute(f"SET default_transaction_isolation = '{level}'")
+        with db.connection.transaction():
+            case = call(db.connection, "python")
+            setting = f"one.execute(\"SET default_transaction_isolation = '{level}'; COMMIT\")"
+            looked = "    print(one.execute('SHOW transaction_isolation').fetchall())"
+            case.label = f"{_pasted(setting)}\n{looked}"
+            case.gives(None)
+            found = db.execute("SHOW transaction_isolation").fetchall()
+        Case(call, case.label, value=found).gives(
+            [("read committed",)],
+            because="under another level, the transaction would see what was there before the wait",
         )
-    label = "with conn.transaction(force_rollback=True): delete_orphans(conn, 'python', ['a'])"
-    left = db.execute(CATALOGUE).fetchall()
-    Case(call, label, value=left).holds(
-        left == [("python", "a")],
-        "after the caller's rollback, a is still in the catalogue",
-        got="it is still deleted",
-        because="only the caller commits or rolls back, not delete_orphans",
-    )
+
+
+def _pasted(*before: str, call: str = "take_lock(one, 'python')") -> str:
+    """Return lines that make a call on connections of their own, which are closed again."""
+    lines = ["with lab.connect() as one, lab.connect() as two:", *before, call]
+    return "\n    ".join(lines)
+
+
+def _second(language: str, before: str) -> str:
+    call = f"take_lock(two, {language!r})"
+    return _pasted(before, f'two.execute("{IMPATIENT}; COMMIT")', call=call)
+
+
+def _waits(
+    call: Probe, connection: Any, before: str, because: str = "one transaction has the lock"
+) -> None:
+    with connection.transaction(force_rollback=True):
+        case = call(connection, "python")
+        case.label = _second("python", before)
+        case.holds(isinstance(case.error, psycopg.errors.LockNotAvailable),
+                   "it waits until the lock is free (here: until lock_timeout ends it)",
+                   got=case.raised or "it went on at once", because=because)  # fmt: skip
+
+
+def _goes_on(call: Probe, connection: Any, language: str, before: str, because: str) -> None:
+    with connection.transaction(force_rollback=True):
+        case = call(connection, language)
+        case.label = _second(language, before)
+        case.gives(None, because=because)

@@ -1,7 +1,8 @@
 """Wrong answers to lab 12 that a learner would plausibly write; see `mutants_lab01.py`."""
 
 from course_lib.indexing.plan import Plan, make_plan
-from course_lib.xray.catalogue import delete_orphans, names_to_embed
+from course_lib.xray.catalogue import DELETE_ORPHANS, names_to_embed
+from course_lib.xray.tables import take_lock
 from tests.unit.teaching.edits import edits
 
 # --- 12.1 make_plan ---
@@ -82,34 +83,66 @@ def names_it_for_each_reason(texts, made_of, model):
     return found
 
 
-# --- 12.3 delete_orphans ---
+# --- 12.3 DELETE_ORPHANS ---
+
+YOURS = DELETE_ORPHANS.index("WHERE"), DELETE_ORPHANS.index("RETURNING")
+STUBS = {"12.3": f"{DELETE_ORPHANS[: YOURS[0]]}-- YOUR SQL HERE\n{DELETE_ORPHANS[YOURS[1] :]}"}
+WHERE = DELETE_ORPHANS[YOURS[0] : YOURS[1]]
+USED = WHERE[WHERE.index("NOT EXISTS") :].strip()
+PAIR = "used.language = package.language AND used.name = package.name"
+LISTED = "WHERE package.language = %(language)s AND package.name = ANY(%(names)s)"
+
+# --- 12.4 take_lock ---
+
+NUMBER = "hashtextextended(%s, 0)"
 
 
-def _delete(conn, where, values):
-    rows = conn.execute(
-        f"DELETE FROM xray_packages AS package WHERE {where} RETURNING package.name", values
-    ).fetchall()
-    return sorted(name for (name,) in rows)
+def commits_to_begin_anew(conn, language):
+    conn.execute("COMMIT")
+    conn.execute("BEGIN")
+    take_lock(conn, language)
+    conn.execute("COMMIT")
 
 
-UNUSED = (
-    "NOT EXISTS (SELECT FROM xray_used AS used "
-    "WHERE used.language = package.language AND used.name = package.name)"
-)
+def locks_before_it_sets_the_level(conn, language):
+    conn.execute(f"SELECT pg_advisory_xact_lock({NUMBER})", [f"course xray {language}"])
+    conn.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
 
 
-def deletes_all_of_them(conn, language, names):
-    return _delete(conn, "language = %s AND name = ANY(%s)", [language, list(names)])
+def asks_whether_it_is_free(conn, language):
+    conn.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    key = [f"course xray {language}"]
+    if conn.execute(f"SELECT pg_try_advisory_xact_lock({NUMBER})", key).fetchone() == (False,):
+        return
 
 
-def puts_names_into_the_statement(conn, language, names):
-    some = ", ".join(f"'{name}'" for name in names) or "NULL"
-    return _delete(conn, f"language = %s AND name IN ({some}) AND {UNUSED}", [language])
+def returns_the_row(conn, language):
+    conn.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    key = [f"course xray {language}"]
+    return conn.execute(f"SELECT pg_advisory_xact_lock({NUMBER})", key).fetchone()
 
 
-def cannot_take_no_names(conn, language, names):
-    marks = ", ".join(["%s"] * len(names))
-    return _delete(conn, f"language = %s AND name IN ({marks}) AND {UNUSED}", [language, *names])
+def gives_it_back_at_once(conn, language):
+    conn.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    key = [f"course xray {language}"]
+    conn.execute(f"SELECT pg_advisory_lock({NUMBER})", key)
+    conn.execute(f"SELECT pg_advisory_unlock({NUMBER})", key)
+
+
+def makes_the_number_in_python(conn, language):
+    conn.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    conn.execute("SELECT pg_advisory_xact_lock(%s)", [sum(f"course xray {language}".encode())])
+
+
+def locks_the_table(conn, language):
+    conn.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    conn.execute("LOCK TABLE pg_temp.xray_packages IN EXCLUSIVE MODE")
+
+
+def opens_a_transaction_of_its_own(conn, language):
+    with conn.transaction():
+        take_lock(conn, language)
+        conn.execute("ROLLBACK")
 
 
 # --- found by playing learners ---
@@ -252,54 +285,98 @@ MUTANTS = {
         begins_with_what_has_a_vector: "whatever has a vector already",
     },
     "12.3": edits(
-        delete_orphans,
-        deletes_every_orphan=(
-            " AND package.name = ANY(%s) -> ",
-            ", list(names) -> ",
-            "it is not in `names`",
-        ),
-        forgets_the_language=(
-            "package.language = %s AND  -> ",
-            "[language,  -> [",
-            "only Python's rich was removed",
-        ),
+        DELETE_ORPHANS,
+        has_no_condition=(f"{WHERE} -> ", "another project uses pillow"),
+        deletes_all_that_are_named=(f"\n  AND {USED} -> ", "violates foreign key"),
+        deletes_every_orphan=(" AND package.name = ANY(%(names)s) -> ", "it is not in `names`"),
+        forgets_the_language=("package.language = %(language)s AND  -> ", "not Go's"),
         counts_uses_in_other_languages=(
             "used.language = package.language AND  -> ",
             "only Go's package of this name is in use",
-        ),
-        knows_python_alone=(
-            "package.language = %s -> package.language = 'python'",
-            "[language,  -> [",
-            "only Go's rich was removed",
-        ),
-        counts_the_uses_of_one_tenant=(
-            "xray_used AS used\n            WHERE"
-            " -> xray_report_packages AS used\n            WHERE tenant_id = 'local' AND",
-            "ForeignKeyViolation",
         ),
         counts_any_use_of_the_language=(
             " AND used.name = package.name -> ",
             "another project uses pillow",
         ),
+        counts_any_use=(f" WHERE {PAIR} -> ", "another project uses pillow"),
+        compares_the_use_with_itself=(
+            f"{PAIR} -> used.language = used.language AND used.name = used.name",
+            "another project uses pillow",
+        ),
+        keeps_what_is_not_used=("NOT EXISTS -> EXISTS", "another project uses pillow"),
+        takes_one_condition_or_the_other=("\n  AND NOT -> \n  OR NOT", "violates foreign key"),
+        knows_python_alone=("package.language = %(language)s -> package.language = 'python'", "go"),
+        counts_the_uses_of_one_tenant=(
+            "FROM xray_used AS used\n    WHERE"
+            " -> FROM xray_report_packages AS used\n    WHERE tenant_id = 'local' AND",
+            "a project of another tenant uses pillow",
+        ),
         takes_names_for_patterns=("name = ANY -> name ILIKE ANY", "A_B and axb are not a_b"),
-        leaves_them_unsorted=(
-            "sorted(name for (name,) in rows) -> [name for (name,) in rows]",
-            "the names come back sorted",
+        ignores_capitals=(
+            "package.name = ANY(%(names)s)"
+            " -> lower(package.name) IN (SELECT lower(one) FROM unnest(%(names)s::text[]) AS one)",
+            "A_B and axb are not a_b",
         ),
-        returns_what_it_was_given=(
-            "name for (name,) in rows -> names",
-            "no project uses bleach, and another project uses pillow",
+        takes_the_first_name=("= ANY(%(names)s) -> = (%(names)s)[1]", "no project uses"),
+        asks_for_in=("= ANY(%(names)s) -> IN (%(names)s)", "no project uses bleach"),
+        forgets_to_name_the_outer_row=(
+            "used.name = package.name -> name = name",
+            "another project uses pillow",
         ),
-        returns_how_many=("sorted(name for (name,) in rows) -> len(rows)", "['bleach']"),
-        leaves_tuples=("name for (name,) in rows -> rows", "no project uses bleach"),
-        commits_for_its_caller=(
-            '    return ->     conn.execute("COMMIT")\n    return',
-            "only the caller commits or rolls back",
+        looks_in_the_catalogue=("FROM xray_used -> FROM xray_packages", "no project uses bleach"),
+        compares_with_the_names_only=(
+            f"{PAIR} -> used.name = ANY(%(names)s)",
+            "no project uses bleach",
+        ),
+        compares_with_not_in=(
+            f"{USED} -> package.name NOT IN (SELECT name FROM xray_used)",
+            "only Go's package of this name is in use",
+        ),
+        forgets_the_bracket=("= package.name)\n -> = package.name\n", "PostgreSQL accepts"),
+    ),
+    "12.4": edits(
+        take_lock,
+        locks_the_session=("pg_advisory_xact_lock -> pg_advisory_lock", "its lock has ended"),
+        does_not_wait=("pg_advisory_xact_lock -> pg_try_advisory_xact_lock", "it went on at once"),
+        shares_the_lock=("xact_lock -> xact_lock_shared", "it went on at once"),
+        forgets_the_lock=(
+            'conn.execute(\n        "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", '
+            '[f"course xray {language}"]\n    ) -> pass',
+            "it went on at once",
+        ),
+        locks_all_languages=('f"course xray {language}" -> "course xray"', "the same language"),
+        knows_python_alone=("xray {language} -> xray python", "the same language"),
+        takes_the_language_alone=('f"course xray {language}" -> language', "is asked for"),
+        ignores_capitals=("{language} -> {language.lower()}", "the same language"),
+        takes_the_first_word=("{language} -> {language.split()[0]}", "the same language"),
+        takes_another_text=("course xray {language} -> course-xray-{language}", "is asked for"),
+        takes_another_function=("hashtextextended(%s, 0) -> hashtext(%s)", "is asked for"),
+        takes_another_seed=("(%s, 0) -> (%s, 1)", "is asked for"),
+        forgets_the_level=(
+            'conn.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED") -> pass',
+            "what was there before the wait",
+        ),
+        takes_the_strictest_level=("READ COMMITTED -> SERIALIZABLE", "before the wait"),
+        repeats_its_reads=("READ COMMITTED -> REPEATABLE READ", "before the wait"),
+        sets_the_next_level=(
+            "SET TRANSACTION ISOLATION LEVEL -> SET SESSION CHARACTERISTICS AS TRANSACTION "
+            "ISOLATION LEVEL",
+            "before the wait",
+        ),
+        writes_the_text_into_the_statement=(
+            "(%s, 0) -> ('course xray \" + language + \"', 0)",
+            ', [f"course xray {language}"] -> ',
+            "the same language",
         ),
     )
     | {
-        deletes_all_of_them: "ForeignKeyViolation",
-        puts_names_into_the_statement: "pass names as parameters",
-        cannot_take_no_names: "SyntaxError",
+        commits_to_begin_anew: "take_lock",
+        locks_before_it_sets_the_level: "must be called before any query",
+        asks_whether_it_is_free: "it went on at once",
+        returns_the_row: "expected  None",
+        gives_it_back_at_once: "it went on at once",
+        makes_the_number_in_python: "is asked for",
+        locks_the_table: "does not exist",
+        opens_a_transaction_of_its_own: "take_lock",
     },
 }

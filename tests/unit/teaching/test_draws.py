@@ -56,6 +56,7 @@ NOT_TOLD_APART = {
         forbids_the_index prepares_it_at_once widens_the_list_only trusts_the_walk
         ignores_the_distance repairs_an_empty_walk_only goes_twice_where_it_is_exact walks_twice
     """,
+    "differs where another transaction holds the lock": "asks_whether_it_is_free does_not_wait",
     "differs for a similarity that is the threshold, or is NaN; drawn ones are neither": """
         puts_the_threshold_inside_without_nan rounds_what_it_compares
         wants_more_than_the_threshold
