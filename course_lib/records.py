@@ -386,12 +386,15 @@ class Chunk(BaseModel):
 
 
 def content_hash(chunk: Chunk) -> str:
-    """Return the SHA-256 of the fields that a record's `hash_inputs` name, in hexadecimal.
+    r"""Return the SHA-256 of the fields that a record's `hash_inputs` name, in hexadecimal.
 
-    The values are ``tenantId``, ``repoSlug`` and then each field in `hash_inputs`, in this order.
-    The names of fields are those in JSON, as in `chunk.to_json()`. For a value that is not a
-    string, take its `canonical` JSON. For a field that is not set, and so not in the JSON, take an
-    empty text. Hash the bytes that `length_prefixed` returns for each value, one after the other.
+    1. Hash the tenant and the repository first, even if `hash_inputs` names them again.
+    2. Then hash the fields that `hash_inputs` names, in its order. It has the names in JSON, such
+       as ``"sourcePath"``; `chunk.to_json()` has these names, too.
+    3. Hash a text exactly as it is, with its white space: ``"a\r\n"`` is not ``"a\n"``.
+    4. Hash `canonical(value)` of a value that is not a text: ``12`` becomes ``"12"``.
+    5. Hash an empty text for a field that is not set, and so is not in the JSON.
+    6. Give the hash the bytes of `length_prefixed` for each value, one after the other.
 
     Parameters
     ----------

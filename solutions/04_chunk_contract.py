@@ -1,52 +1,97 @@
 # %% [markdown]
 # # 04 · The chunk contract
 #
-# A parser returns each piece of text as a record. You will check each record against a contract, use a hash to find out what has changed,
-# and write a parser for a new file format.
+# Any splitter can feed one store if all of them return the same record. You will check records from unknown senders, find out which are new,
+# and write a splitter whose records pass.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | check records from unknown senders one by one · find out by a hash what has to be encoded again · write and register a parser | about {minutes} min | labs 01 and 03 |
+# | check records from unknown senders one by one · find out by a hash what has to be encoded again · write a parser and decide what its hash covers | about {minutes} min | labs 01 and 03 |
 
 # %% tags=["parameters"]
 data_dir = "data/code"
+embedding_model = ""
 
 # %%
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
-lab = start("04", data_dir=data_dir)
+lab = start("04", data_dir=data_dir, embedding_model=embedding_model)
 files = lab.documents()
 lab.show.pipeline("chunks")
 
 # %% [markdown]
-# ## One record format for all stages
+# ## One search over all formats
 #
-# In this course, every splitter returns its pieces as records of the same form: parsed-chunk-v1, the [chunk
-# contract](../labs/GLOSSARY.md#chunk-contract). A record holds its owner (`tenantId`, `repoSlug`), its source file, its text, its kind and
-# name, and the parser that made it. Anything else that the parser knows is in `customMeta`. A *tenant* is a customer; no customer may see
-# the data of another.
+# Heron (lab 03) has code in Python, Go and shell. `forecast.proto` describes its API in a fourth language. A
+# [registry](../labs/GLOSSARY.md#registry) chooses for each file a [parser](../labs/GLOSSARY.md#parser), a splitter that returns records.
 
-# %% tags=["nbval-check-output"]
-import json
+# %%
 from pathlib import Path
 
-from course_lib.loader import parse_code
-from course_lib.records import Chunk, Document
+import pandas as pd
 
-scoring = Document(Path("heron/scoring.py"), "heron/scoring.py", files["heron/scoring.py"])
-record = json.loads(parse_code(scoring)[6].to_json())
-for field, value in record.items():
-    print(f"{field:14} {value!r:.96}")
+from course_lib.loader import Registry, read_documents
+from course_lib.records import Document, Scope
+from course_lib.settings import project_root
+
+registry, heron = Registry(), Scope(tenant="acme", repo="heron")
+(api,) = read_documents(project_root() / "data/parsers", (".proto",))
+documents = [api, *(Document(Path(name), name, text) for name, text in files.items())]
+
+
+def ask(question):
+    records = [chunk for one in documents for chunk in registry.parse(one, heron)]
+    table = pd.DataFrame([chunk.model_dump(by_alias=True) for chunk in records])
+    vectors = lab.encode([chunk.embedded_text for chunk in records])
+    found = table.assign(similarity=vectors @ lab.encode(question)).nlargest(3, "similarity")
+    return found[["parserId", "sourcePath", "kind", "name", "line_start", "line_end", "similarity"]]
+
+
+# %%
+question = "How many milliseconds may a call of the forecast API take?"
+ask(question)
+
+# %% tags=["claim"]
+first = ask(question).iloc[0]
+lines = api.content.splitlines()[first["line_start"] - 1 : first["line_end"]]
+assert first["sourcePath"] == "forecast.proto" and any("800 milliseconds" in line for line in lines), "The answer, 800 milliseconds, is in the first piece"
+assert (first["parserId"], first["name"]) == ("raw-text", "forecast.proto"), "The course has no parser for .proto, so the file was cut as raw text"
+assert lines[0].startswith("  Origin origin"), "it begins in the middle of another definition"
 
 # %% [markdown]
-# A colleague sends six such records as [JSON Lines](../labs/GLOSSARY.md#json-lines). The first and the last are correct. In the second, a
-# line number is a string. In the third, the name of a field is wrong. The fourth contains a vector. The path in the fifth goes up to
-# parent folders. The simplest way to read them is a loop.
+# The answer, 800 milliseconds, is in the first piece. But this has no name of its own, and it begins in the middle of another definition.
+# The course has no parser for `.proto`, so the file was cut as raw text. At the end you ask again, with your parser.
 #
-# > **Predict.** Which of the six records does the loop accept?
+# ## The record
+#
+# Every parser returns records of one form, parsed-chunk-v1: the [chunk contract](../labs/GLOSSARY.md#chunk-contract). Each
+# goes this way:
+#
+# ![Five steps: splitter, check_record, stamp, content_hash, store. check_record turns a broken record into a Rejection. A piece with a new hash is encoded; a known one keeps its vector.](../labs/figures/record_received.svg)
+
+# %%
+import json
+
+from course_lib.loader import parse_code
+
+record = json.loads(parse_code(Document(Path("heron/scoring.py"), "heron/scoring.py", files["heron/scoring.py"]))[6].to_json())
+pd.Series(record, name="value").to_frame().map(lambda value: f"{value!r:.90}")
+
+# %% [markdown]
+# `tenantId` and `repoSlug` say whose it is; a *tenant* is a customer, who may not see the data of another. `hashInputs` is for exercise
+# 4.2. Anything else that a parser knows is in `customMeta`.
+#
+# ## When the contract is broken
+#
+# A colleague sends six records as [JSON Lines](../labs/GLOSSARY.md#json-lines). The first and the last are correct. In the second, a line
+# number is a text; in the third, the name of a field is wrong; the fourth has a vector; the path of the fifth leads to parent folders.
+#
+# > **Predict.** Which of the six records does this simple loop accept?
 
 # %% tags=["nbval-check-output"]
 from pydantic import ValidationError
+
+from course_lib.records import Chunk
 
 changes = [{}, {"line_start": "52"}, {"line_strat": 52}, {"embedding": [0.6, 0.8]}, {"sourcePath": "../../etc/passwd"}, {}]
 sent = [json.dumps(record | change) for change in changes]
@@ -59,19 +104,19 @@ except ValidationError as error:
 print(len(accepted), "accepted, with line_start", [chunk.line_start for chunk in accepted])
 
 # %% [markdown]
-# There are two failures. The sixth record is correct, but it is lost because the third one is wrong. And the second record was accepted:
-# by default, pydantic converts `"52"` to a number, and `true`, too.
+# Only the first two. That is wrong twice: the correct sixth record is lost because of the third, and the second was accepted, because by
+# default pydantic converts `"52"` to a number.
 #
-# ## Exercise 4.1 · check each record separately
+# ## Exercise 4.1: check each record separately
 #
-# The program that sent a record cannot understand a sentence, so a `Rejection` has a *code* that never changes. (Its messages may change.)
-# A `Problem` is a field and what is wrong with it. Five helpers are imported for you: `read_object`, `missing_version`, `problems_of`,
-# `unstorable` and `reason_of`; `help(problems_of)` shows what one does.
-# `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` does not convert types and accepts only the names in JSON.
+# You decide in which order to look, and what becomes of each error. A program reads a `Rejection`, so it has a *code* that never changes.
+# The helpers that the rules name are imported; `help(problems_of)` shows what one does.
+# `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` converts no types and accepts only the names in JSON. Its
+# `ValidationError` is a subclass of `ValueError`.
 #
 # ```
 # check_record('{"embedding": [1]}', "line 2")
-#   →  Rejection("KB_PARSED_CHUNK_EMBEDDING_REJECTED", "line 2", (Problem("embedding", "vectors are …"),))
+#   →  Rejection("KB_PARSED_CHUNK_EMBEDDING_REJECTED", "line 2", (NO_VECTORS,))
 # check_record("oops", "line 3")
 #   →  Rejection("KB_PARSED_CHUNK_INVALID", "line 3", (Problem("record", "is not JSON: …"),))
 # ```
@@ -86,10 +131,10 @@ lab.check("4.1", check_record)
 lab.hint("4.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Every error becomes a return value, so a loop over records needs no `try`. The order of the two `except` clauses is important, because
-# pydantic's `ValidationError` is a subclass of `ValueError`.
+# The mistake to remember: to catch `ValueError` first. `ValidationError` is a subclass of it, so every broken field would become one vague
+# problem of the whole record. Every error becomes a return value here, so a loop over records needs no `try`.
 
-# %% tags=["nbval-check-output"]
+# %%
 check_record = lab.use("check_record")
 
 
@@ -99,18 +144,23 @@ def check_all(lines):
 
 
 chunks, reports = check_all(sent)
-print(len(chunks), "accepted,", len(reports), "rejected:")
-for report in reports:
-    print(report.record, report.code, report.field)
+rows = [(one.record, one.code, problem.field, problem.message) for one in reports for problem in one.problems]
+pd.DataFrame(rows, columns=["record", "code", "field", "message"])
+
+# %% tags=["claim"]
+assert len(chunks) == 2 and [one.record for one in reports] == [f"line {n}" for n in (2, 3, 4, 5)], "Four reports, and both correct records get through"
 
 # %% [markdown]
+# Four reports, and both correct records get through. A vector is an error because you cannot know which text it was made from: a search
+# could rank by one text and show another.
+#
 # ## What has changed?
 #
-# Suppose that the repository is indexed again tomorrow. Encoding is the most expensive part, so a record that has not changed should keep
-# its vector. A [content hash](../labs/GLOSSARY.md#content-hash) shows whether it has changed. Two simple ideas are Python's `hash`, and the
-# SHA-256 of all fields joined without separators.
+# When Heron is indexed again tomorrow, a piece that is known should keep its vector, because encoding is slow. A
+# [content hash](../labs/GLOSSARY.md#content-hash) tells whether it is known. Two simple ideas are Python's `hash`, and the SHA-256 of all
+# fields joined together.
 #
-# > **Predict.** Will `hash` give the same number tomorrow? When do two different records get the same SHA-256?
+# > **Predict.** Will `hash` give the same number tomorrow? Do the two tenants below get different SHA-256s?
 
 # %% tags=["nbval-check-output"]
 import os
@@ -121,32 +171,23 @@ from hashlib import sha256
 
 def in_a_new_process(code):
     environment = os.environ | {"PYTHONHASHSEED": "random"}  # this is Python's default
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
-    return done.stdout
+    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True).stdout
 
 
 same = in_a_new_process("print(hash('def f():'))") == in_a_new_process("print(hash('def f():'))")
 print("hash, in two processes, is the same:", same)
-joined = [sha256("".join(values).encode()).hexdigest()[:8] for values in (("acme", "platform"), ("acmep", "latform"))]
-print("SHA-256 of two tenants:", *joined)
+for tenant, repo in (("acme", "platform"), ("acmep", "latform")):
+    print(f"{tenant}/{repo}:", sha256((tenant + repo).encode()).hexdigest()[:8])
 
 # %% [markdown]
-# Python starts every process with another random seed for `hash`, so the numbers differ. And without separators, different records can
-# have the same SHA-256: the system would take the text of one customer for the text of another.
+# Twice no. Every process has another random seed for `hash`. And without separators two customers can have the same SHA-256: the system
+# would take the text of one for the text of the other.
 #
-# ## Exercise 4.2 · the content hash
+# ## Exercise 4.2: the content hash
 #
-# Two helpers make the bytes. `length_prefixed(text)` puts the number of bytes and a colon before a text, so that two different lists of
-# texts never give the same bytes. `canonical(value)` writes a value that is not a text as JSON. Equal values always give the same JSON: the
-# keys are sorted, and there are no blanks and no escapes. Hash these values, in this order:
-#
-# - always the tenant and the repository first, even if `hashInputs` names them again later;
-# - then each field that the record names in `hashInputs`, by its name in JSON, in the order of `hashInputs`;
-# - a field that is not set counts as an empty text.
-#
-# A text is hashed exactly as it is, with its white space and line ends.
-#
-# By hand, for tenant `acme`, repository `docs` and `hashInputs` of `["content"]`:
+# You decide which bytes are hashed. `length_prefixed(text)` puts the number of bytes and a colon before a text, so that different lists of
+# texts never give the same bytes. `canonical(value)` writes any other value as JSON, the same for equal values. By hand, for tenant `acme`,
+# repository `docs` and `hashInputs` of `["content"]`:
 #
 # ```
 # content "Hello."  →  SHA-256 of b"4:acme4:docs6:Hello."   →  "4b1c9e…"
@@ -163,138 +204,168 @@ lab.check("4.2", content_hash)
 lab.hint("4.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The tenant also protects what other customers have indexed. Without it, a customer could send a text and see whether it is encoded. If it is
-# not, another customer has already indexed the same text.
-
-# %% tags=["nbval-check-output"]
-content_hash = lab.use("content_hash")
-first = Chunk.model_validate(record | {"tenantId": "acme", "repoSlug": "platform"})
-second = Chunk.model_validate(record | {"tenantId": "acmep", "repoSlug": "latform"})
-for one in (first, first.model_copy(update={"line_start": 99}), second):
-    print(one.tenant_id, one.repo_slug, one.line_start, content_hash(one)[:8])
+# The mistake to remember: to leave out the tenant. Then a customer could send a text and see whether it has to be encoded. If it has not,
+# another customer has already indexed the same text.
 
 # %% [markdown]
-# The two tenants have different hashes now. A record that moved to another line keeps its hash, as long as `hashInputs` does not name
-# the line.
+# ## A false claim in the right form
 #
-# ## Files in unknown formats
+# The *server* runs parsers that an operator has registered, and never the code of a tenant. A tenant's parser runs on the *sender's* machine,
+# and its records are sent. `data/parsers/toml_sections.py` can do both. Here the sender runs it, and claims to be another tenant. The server
+# calls `stamp` for each record.
 #
-# A *registry* chooses the [parser](../labs/GLOSSARY.md#parser) of each file: by the file's name, by its extension, or by the parser id that
-# the sender asks for. `data/parsers/forecast.proto` describes Heron's API. The course has no parser for this format.
-#
-# > **Predict.** What does the registry do with this file? What if its sender asks for the parser `proto`?
+# > **Predict.** Does `check_record` notice? Whose is the record that is stored?
 
-# %% tags=["nbval-check-output"]
-from course_lib.loader import Registry, read_documents
-from course_lib.loader.contract import FileRejectedError
-from course_lib.loader.languages import split_definitions
-from course_lib.records import Scope
-from course_lib.settings import project_root
-
-registry, heron = Registry(), Scope(tenant="acme", repo="heron")
-(api,) = read_documents(project_root() / "data/parsers", (".proto",))
-for chunk in registry.parse(api, heron):
-    print(chunk.kind, chunk.name, f"{chunk.line_start}-{chunk.line_end} begins with", repr(chunk.content[:28]))
-try:
-    registry.parse(api, heron, parser_id="proto")
-except FileRejectedError as error:
-    print(error.code, "·", error.reason)
-
-# %% [markdown]
-# Without a parser, the file is split as raw text. All pieces have the name of the file, and one of them begins inside a definition and
-# holds two others. If the parser id is not registered, the file is rejected with its own code; other files are not affected.
-#
-# A parser can run in two places. `data/parsers/toml_sections.py` is a short parser for `.toml` files; read it. If it is registered, the
-# *server* runs it on raw files. If the *sender* runs it, it prints records, and the sender sends these. The server never runs code that a
-# tenant has written, so tenants must use the second way.
-#
-# > **Predict.** The sender writes a wrong tenant into its records. Are the chunks still the same both ways?
-
-# %% tags=["nbval-check-output"]
+# %%
 from course_lib.loader.registry import stamp
 
 program = project_root() / "data/parsers/toml_sections.py"
-(example,) = read_documents(program.parent, (".toml",))
-sys.path.append(str(program.parent))  # where Python looks for modules; PYTHONPATH names more such folders
-registered = Registry(custom_parsers=["toml_sections:TomlParser"]).parse(example, heron)
-
-command = [sys.executable, program, program.parent, "--tenant", "wrong-tenant", "--repo", "theirs"]
+command = [sys.executable, program, program.parent, "--tenant", "other-tenant", "--repo", "theirs"]
 printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
+
+# %%
+content_hash = lab.use("content_hash")
 received, reports = check_all(printed.splitlines())
-print([chunk.name for chunk in registered])
-print(received[0].tenant_id, "became", stamp(received[0], heron).tenant_id)
-print("the same both ways:", [stamp(chunk, heron) for chunk in received] == registered, reports)
+claimed, stamped = received[0], stamp(received[0], heron)
+both = {"as sent": claimed, "as stored": stamped}
+pd.DataFrame({step: (one.tenant_id, one.repo_slug, one.name, content_hash(one)[:8]) for step, one in both.items()}, index=["tenantId", "repoSlug", "name", "hash"])
+
+# %% tags=["claim"]
+assert not reports and stamped.tenant_id == "acme" and content_hash(claimed) != content_hash(stamped), "check_record accepts all records"
 
 # %% [markdown]
-# The server replaces the tenant of each record: `stamp` writes the tenant that the server has authenticated. Everything else is the same.
+# No: `check_record` accepts all records. The one that is stored is `acme`'s: `stamp` writes the owner whom the server has authenticated,
+# *before* the hash is computed.
+
+# %% [markdown]
+# ## Measure: which fields to hash
 #
-# ## Exercise 4.3 · a parser of your own
+# `day` holds four changes to `drift.py`. A piece with a new hash is encoded again. That is wasted if the embedded text, header and content,
+# is the same as before. If this text changed and the hash did not, the piece keeps a wrong vector.
 #
-# Write `parse_proto` with lab 03's `split_definitions`. The regular expression `PROTO` matches the beginning of a definition.
+# > **Predict.** With the path in `hashInputs`, which change wastes work? Which keeps wrong vectors? What happens if you tick `customMeta`,
+# > which holds the header and the offsets?
+
+# %%
+drift = files["heron/drift.py"]
+day = {
+    "a line is corrected": (drift.replace("/ len(values)", "/ max(1, len(values))"), "heron/drift.py"),
+    "an import is added": (drift.replace("import math\n", "import logging\nimport math\n"), "heron/drift.py"),
+    "inspect is renamed": (drift.replace("def inspect", "def compare"), "heron/drift.py"),
+    "the file is renamed": (drift, "heron/shift.py"),
+}
+
+
+def by_hash(text, path, hashed):
+    found = [chunk.model_copy(update={"hash_inputs": hashed}) for chunk in parse_code(Document(Path(path), path, text))]
+    return {content_hash(chunk): chunk.embedded_text for chunk in found}
+
+
+# %%
+def costs(sourcePath=True, customMeta=False):
+    hashed = ["content", *["sourcePath"] * sourcePath, *["customMeta"] * customMeta]
+    old, rows = by_hash(drift, "heron/drift.py", hashed), {}
+    for change, (text, path) in day.items():
+        new = by_hash(text, path, hashed)
+        needed = {key for key, embedded in new.items() if embedded not in old.values()}
+        fresh = new.keys() - old.keys()
+        rows[change] = [100 * len(part) / len(new) for part in (fresh & needed, fresh - needed, needed - fresh)]
+    return pd.DataFrame(rows, index=["encoded again, needed", "encoded again, wasted", "wrong vector kept"]).T
+
+
+def draw(**ticked):
+    table = costs(**ticked)
+    axes = table[::-1].plot.barh(stacked=True, xlim=(0, 100), color=["C0", "C4", "C1"], xlabel="pieces of drift.py, %")
+    told = (f"{change}: " + ", ".join(f"{value:.0f} {name}" for name, value in row.items()) for change, row in table.iterrows())
+    lab.alt(axes, f"Pieces of drift.py in per cent. {'; '.join(told)}.")
+
+
+lab.interact(draw, sourcePath=True, customMeta=False)
+
+# %% tags=["claim"]
+base, meta = costs(), costs(customMeta=True)
+assert base.loc["the file is renamed"].to_list() == [0, 100, 0], "all pieces of the renamed file are encoded without need"
+assert base["wrong vector kept"].idxmax() == "inspect is renamed" and (base["wrong vector kept"] > 0).sum() == 1, "the later parts of inspect keep a wrong vector"
+assert meta["wrong vector kept"].sum() == 0 and meta.loc["an import is added"].iloc[:2].sum() == 100, "No wrong vector is left, but the added import moves all pieces"
+before, after = ({text[at : at + 512] for at in range(0, len(text), 512)} for text in (drift, day["an import is added"][0]))
+assert not before & after, "the new line moves all cuts, so every piece has another content"
+assert base.loc["an import is added"].iloc[:2].sum() < 10, "With definitions, only one piece has"
+
+# %% [markdown]
+# With the path, all pieces of the renamed file are encoded without need. And the later parts of `inspect` keep a wrong vector: the new
+# name is only in their header. Tick `customMeta`: No wrong vector is left, but the added import moves all pieces, so all offsets are new.
+# Too many fields cost time; too few keep wrong vectors, and you get no error. This course
+# hashes `customMeta`; its own cache looks up vectors by the embedded text itself.
+#
+# ## A parser of your own
+#
+# Your parser for `.proto` cuts with lab 03's `split_definitions`, so these will be its pieces:
+
+# %%
+from course_lib.loader.languages import split_definitions
+
+PROTO = r"^(?:message|enum|service) (?P<name>\w+)"
+cuts = split_definitions(api.content, PROTO)
+lab.show.pieces(api.content, [span for _, span in cuts], [name or "before the definitions" for name, _ in cuts], mark="message Window")
+
+# %% tags=["claim"]
+assert [name for name, span in cuts if "message Window" in span.text] == ["Window"], "message Window is in a comment, so it is not a definition"
+
+# %% [markdown]
+# One is wrong: `message Window` is in a comment, so it is not a definition. A rule for single lines cannot see that (lab 03).
+#
+# ## Exercise 4.3: a parser that keeps the contract
+#
+# You decide which pieces become records, and what their hash covers. `make_record` fills the other fields. There is no header, so the
+# content is all that is embedded.
 #
 # ```
 # api/ask.proto holds 'syntax = "proto3";\n\nmessage Ask {\n}\n'
-#   →  [Chunk(…, content='syntax = "proto3";\n\n', name="ask.proto", line_start=1, line_end=1, …),
-#       Chunk(…, content="message Ask {\n}\n",      name="Ask",       line_start=3, line_end=4, …)]
+#   →  [Chunk(…, content='syntax = "proto3";\n\n', name="ask.proto", custom_meta={"chunkIndex": 0}),
+#       Chunk(…, content="message Ask {\n}\n",      name="Ask",       custom_meta={"chunkIndex": 1})]
 # ```
 
 
 # %% exercise="4.3"
-PROTO = r"^(?:message|enum|service) (?P<name>\w+)"
+def make_record(file, scope, span, **decided):
+    first = file.content.count("\n", 0, span.start) + 1
+    return Chunk(
+        tenant_id=scope.tenant, repo_slug=scope.repo, root_kind="external-source", source_path=file.name, content=span.text,
+        line_start=first, line_end=first + span.text.rstrip().count("\n"),
+        kind="definition", parser_id="proto", parser_version="1.0.0", **decided,
+    )
 
 
 def parse_proto(file, scope):
-    """Return a record for each definition of a .proto file, and one for the text before them.
+    """Return the records of a .proto file, one for each piece of `split_definitions`, in order.
 
-    A piece that holds only white space gives no record.
+    1. Leave out a piece that holds only white space, such as "\\n\\n".
+    2. As `name`, take the name of the definition. For the text before the definitions, take the
+       name of the file without its folders: "ask.proto" for "api/ask.proto".
+    3. As `custom_meta`, take {"chunkIndex": n}. Count the records of the file from 0, without gaps.
+    4. Choose `hash_inputs`. A piece keeps its hash if only its place changes: if there is more text
+       above it, or if its file is renamed. It gets a new hash if its content or the version of its
+       parser changes.
 
     Parameters
     ----------
     file
-        A Document: `name` is its path, such as "api/ask.proto", and `content` is its text.
+        A Document: `name` is its path, and `content` is its text.
     scope
-        With `tenant` and `repo`.
+        Whose it is.
 
     Returns
     -------
     list of Chunk
-        In the order of the file, with these fields and no others:
-
-        - tenant_id and repo_slug: from `scope`
-        - root_kind "external-source", kind "definition"
-        - source_path: the `name` of the file; content: the exact text of the piece
-        - parser_id "proto", parser_version "1.0.0"
-        - hash_inputs ["content", "name", "sourcePath", "parserId", "parserVersion"]
-        - name: the name of the definition; for the text before the definitions, the name of the
-          file without its folders
-        - line_start, line_end: the first and the last line of the piece, counted from 1 in the
-          file; blank lines at the end of the piece do not count, those at its beginning do.
-          A line ends with a line feed
-        - custom_meta: {"chunkIndex": …}, the number of the record in the file, from 0 without gaps
+        Each is `make_record(file, scope, span, name=…, hash_inputs=…, custom_meta=…)`.
     """
     ### BEGIN SOLUTION
+    hashed = ["content", "parserVersion"]
     chunks = []
     for name, span in split_definitions(file.content, PROTO):
-        if not span.text.strip():
-            continue
-        line = file.content.count("\n", 0, span.start) + 1
-        chunks.append(
-            Chunk(
-                tenant_id=scope.tenant,
-                repo_slug=scope.repo,
-                root_kind="external-source",
-                source_path=file.name,
-                content=span.text,
-                hash_inputs=["content", "name", "sourcePath", "parserId", "parserVersion"],
-                parser_id="proto",
-                parser_version="1.0.0",
-                kind="definition",
-                name=name or file.name.rsplit("/", 1)[-1],
-                line_start=line,
-                line_end=line + span.text.rstrip().count("\n"),
-                custom_meta={"chunkIndex": len(chunks)},
-            )
-        )
+        if span.text.strip():
+            own = {"name": name or file.name.rsplit("/", 1)[-1], "custom_meta": {"chunkIndex": len(chunks)}}
+            chunks.append(make_record(file, scope, span, hash_inputs=hashed, **own))
     return chunks
     ### END SOLUTION
 
@@ -306,8 +377,13 @@ lab.check("4.3", parse_proto)
 lab.hint("4.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Most of a parser fills fields: the owner, the place and the version. Increase the version when the parser splits in another way than
-# before; then its files are indexed again. The chunk index identifies a record in its document, so no two records may have the same one.
+# The mistake to remember: to hash what describes a record, such as its name. The first piece has the name of the file, so it would be encoded
+# again when the file is renamed. And `customMeta` holds the number, so a new definition at the top would change every hash below it.
+
+# %% [markdown]
+# Register your parser, and ask again.
+#
+# > **Predict.** Which name and lines does the answer have now?
 
 # %%
 parse_proto = lab.use("parse_proto")
@@ -321,81 +397,25 @@ class ProtoParser:
 
 
 registry.register_parser(ProtoParser)
-ours = registry.parse(api, heron)
-received, reports = check_all([chunk.to_json() for chunk in parse_proto(api, Scope(tenant="me", repo="x"))])
-print("the same both ways:", [stamp(chunk, heron) for chunk in received] == ours, reports)
+ask(question)
 
 # %% tags=["claim"]
-assert [stamp(chunk, heron) for chunk in received] == ours and not reports, "Your parser runs on the server and on the sender's machine, and the records are the same"
+first = ask(question).iloc[0]
+assert first[["parserId", "name", "line_start", "line_end"]].to_list() == ["proto", "Forecasts", 41, 48], "whole and under its name, in lines 41 to 48"
+assert not check_all([chunk.to_json() for chunk in registry.parse(api, heron)])[1], "your records pass your own check"
 
 # %% [markdown]
-# Your parser runs on the server and on the sender's machine, and the records are the same. These are its pieces of the file:
-
-# %%
-spans = [span for _, span in split_definitions(api.content, PROTO)]
-labels = [f"{chunk.name}, lines {chunk.line_start}-{chunk.line_end}" for chunk in ours]
-lab.show.pieces(api.content, spans, labels, mark="message Window")
-
-# %% tags=["claim"]
-holding = [label for label, span in zip(labels, spans, strict=True) if "message Window" in span.text]
-assert holding == ["Window, lines 9-14"], "message Window is in a comment, so it is not a definition"
-
-
-def inside(chunk, raw):
-    return raw.line_start <= chunk.line_start and chunk.line_end <= raw.line_end
-
-
-def begun_before(chunk, raw):
-    return chunk.line_start < raw.line_start <= chunk.line_end
-
-
-raw_text = Registry().parse(api, heron)
-assert {raw.name for raw in raw_text} == {api.name}, "All pieces have the name of the file"
-torn = [raw for raw in raw_text if any(begun_before(chunk, raw) for chunk in ours)]
-assert [sum(inside(chunk, raw) for chunk in ours) for raw in torn].count(2) == 1, "one of them begins inside a definition and holds two others"
-
-# %% [markdown]
-# The piece `Window` shows the limit of this method: `message Window` is in a comment, so it is not a definition. A regular expression for
-# single lines cannot see this.
-#
-# ## Break it
-#
-# First, a sender sends a line of 100,000 brackets. Then two wrong parsers are registered: one writes the path of another file into its
-# records, the other divides by zero. The third parser below is yours.
-#
-# > **Predict.** What happens to the line of brackets? Which of the three files are parsed?
-
-# %% tags=["nbval-check-output"]
-deep = check_record("[" * 100_000, "line 1")
-print(deep.code, [problem.field for problem in deep.problems])
-
-# %% [markdown]
-# The brackets are nested too deeply for Python's JSON reader. The line is rejected like any other wrong record. Now the two parsers:
-
-# %% tags=["nbval-check-output"]
-misplaced = ProtoParser()
-misplaced.parse_file = lambda file, scope: [one.model_copy(update={"source_path": "x"}) for one in parse_proto(file, scope)]
-crashing = ProtoParser()
-crashing.parse_file = lambda file, scope: 1 / 0
-registry.register_parser(misplaced, parser_id="misplaced", extensions=(".misplaced",))
-registry.register_parser(crashing, parser_id="crashing", extensions=(".crashing",))
-for name in ("a.misplaced", "b.crashing", "c.proto"):
-    try:
-        print(name, len(registry.parse(Document(Path(name), name, api.content), heron)), "chunks")
-    except FileRejectedError as error:
-        print(name, error.code)
-
-# %% [markdown]
-# A wrong parser affects only its own files, never the others.
+# It is the service `Forecasts`, whole and under its name, in lines 41 to 48. `ask` did not change. A sender could run the same function:
+# as JSON Lines, your records pass your own check.
 
 # %% [markdown]
 # ## In the field
 #
-# A contract for senders in any programming language is usually written in [JSON Schema](https://json-schema.org). The course makes its
-# schema from the class `Chunk`, and most languages have a library that checks records against a schema. Here we use the one for Python, on
-# the six records from the beginning and on a seventh, in which `line_end` is less than `line_start`.
+# A contract for senders in any language is usually written in [JSON Schema](https://json-schema.org), and most languages have a library
+# that checks it. The course makes its schema from the class `Chunk`. We add a seventh record, in which `line_end` is less than
+# `line_start`.
 #
-# > **Predict.** Will the schema reject the same records as your `check_record`?
+# > **Predict.** Which records does the schema reject? On which do it and your `check_record` disagree?
 
 # %%
 import jsonschema
@@ -404,96 +424,73 @@ from course_lib.loader.contract import SCHEMA_PATH
 
 validator = jsonschema.Draft202012Validator(json.loads(SCHEMA_PATH.read_text(encoding="utf-8")))
 
-# %% tags=["nbval-check-output"]
-backwards = json.dumps(record | {"line_start": 9, "line_end": 3})
-for number, line in enumerate([*sent, backwards], start=1):
-    by_schema = "accepted" if validator.is_valid(json.loads(line)) else "rejected"
-    by_you = "accepted" if isinstance(check_record(line, ""), Chunk) else "rejected"
-    print(f"record {number}: {by_schema} by the schema, {by_you} by check_record")
-
-# %% [markdown]
-# This schema describes each field separately. It cannot say that one number must not be less than another, so the receiver still has to
-# check each record. Publish a schema if other people write senders: then they find most mistakes before they send.
-
-# %% [markdown]
-# ## Measure
-#
-# On a normal working day, a colleague adds an import to `drift.py` and corrects one line of the function `shares`. Every piece with a new
-# hash has to be encoded again.
-#
-# > **Predict.** What share of the pieces gets a new hash with cuts every 512 characters? And with definitions? For the last bar of the
-# > figure, `hashInputs` has the fields that the library's splitter names, with `customMeta` among them.
-
 # %%
-drift = files["heron/drift.py"]
-edited = drift.replace("import math\n", "import logging\nimport math\n").replace("/ len(values)", "/ max(1, len(values))")
-
-# %% [markdown]
-# `without_meta` names only the fields that a reader sees, and the parser. In `changed`, the sets `before` and `after` hold the hashes of all
-# pieces before and after the edit.
-
-# %%
-without_meta = {"hash_inputs": ["content", "kind", "name", "sourcePath", "parserId", "parserVersion"]}
-
-
-def changed(split):
-    before, after = ({*split(text)} for text in (drift, edited))
-    return 100 * len(after - before) / len(after)
-
-
-def records(text, **update):
-    document = Document(Path("heron/drift.py"), "heron/drift.py", text)
-    return [content_hash(chunk.model_copy(update=update)) for chunk in parse_code(document)]
-
-
-new = {
-    "cuts every 512 characters": changed(lambda text: [text[at : at + 512] for at in range(0, len(text), 512)]),
-    "definitions, without customMeta": changed(lambda text: records(text, **without_meta)),
-    "definitions, with customMeta": changed(records),
-}
-lab.show.bars(new, "Pieces of drift.py with a new hash", "%")
+seven = [*sent, json.dumps(record | {"line_start": 9, "line_end": 3})]
+by_schema = [validator.is_valid(json.loads(line)) for line in seven]
+by_you = [isinstance(check_record(line, ""), Chunk) for line in seven]
+pd.DataFrame({"the schema accepts": by_schema, "check_record accepts": by_you}, index=pd.RangeIndex(1, 8, name="record"))
 
 # %% tags=["claim"]
-assert new["cuts every 512 characters"] == 100, "The new line at the top moves all fixed cuts, so every piece changes"
-assert 0 < new["definitions, without customMeta"] < 25, "With definitions, only the edited pieces get a new hash"
-assert new["definitions, with customMeta"] == 100, "so a piece that only moved gets a new hash, too"
+assert by_schema == [True, False, False, False, False, True, True], "records 2 to 5"
+assert by_you == [*by_schema[:6], False], "They disagree on the seventh"
 
 # %% [markdown]
-# The new line at the top moves all fixed cuts, so every piece changes. With definitions, only the edited pieces get a new hash, as long as
-# `customMeta` is not hashed. The library does hash it: `customMeta` holds the header, which is embedded, so a new header must give a new
-# hash. But it also holds the offsets, so a piece that only moved gets a new hash, too. The fields in `hashInputs` decide how much has to be
-# encoded again.
+# It rejects records 2 to 5. They disagree on the seventh: a schema describes each field, and cannot compare two of them. Publish one, so
+# that senders find most mistakes themselves; the receiver still checks each record.
+
+# %% [markdown]
+# ## Break it
+#
+# A sender sends a line of 100,000 brackets. Then two wrong parsers are registered: one writes the path of another file into its records,
+# the other divides by zero.
+#
+# > **Predict.** What becomes of the brackets? Which of the three files are parsed?
+
+# %% tags=["nbval-check-output"]
+from course_lib.loader.contract import FileRejectedError
+
+print(check_record("[" * 100_000, "line 1"))
+wrong, crashing = ProtoParser(), ProtoParser()
+wrong.parse_file = lambda file, scope: [one.model_copy(update={"source_path": "x"}) for one in parse_proto(file, scope)]
+crashing.parse_file = lambda file, scope: 1 / 0
+registry.register_parser(wrong, parser_id="wrong", extensions=(".wrong",))
+registry.register_parser(crashing, parser_id="crashing", extensions=(".crashing",))
+for name in ("a.wrong", "b.crashing", "c.proto"):
+    try:
+        print(name, len(registry.parse(Document(Path(name), name, api.content), heron)), "chunks")
+    except FileRejectedError as error:
+        print(name, error.code)
+
+# %% [markdown]
+# They are nested too deep for Python's JSON reader, and are reported like any broken record. Only `c.proto` is parsed: a wrong parser costs
+# its own files, never the others.
 
 # %% [markdown]
 # ## Recap
 #
-# - Check records one by one, convert no types, and return codes that programs can understand.
-# - A content hash covers the tenant, the repository and the fields that you name, each after its length. A change in any other field causes
-#   no new encoding.
-# - The server runs a parser only if an operator registered it. Everybody else sends records.
+# - Check records one by one, convert no types, and return codes that programs understand.
+# - The server says whose a record is, before it hashes it.
+# - A content hash covers owner and named fields, each after its length. Too many cost time, too few keep wrong vectors.
+# - A parser that keeps the contract works with everything after it.
 #
 # ## Three questions to test yourself
 #
 # 1. Why does a `Rejection` have a code and the names of fields, and not only a sentence?
-# 2. A record has a valid vector, made with the same model as ours. Why is it rejected?
-# 3. You increase `parser_version` and change nothing else. What happens to the hashes of the records of exercise 4.3? Is this right?
+# 2. You increase `parser_version` and change nothing else. What happens to the hashes of your records? Is this right?
+# 3. A splitter cuts every 512 characters, and hashes only the content. What does the added import cost?
 #
 # <details><summary>Answers</summary>
 #
-# 1. A program reads it and corrects a field, or sends the record again. The sentence may be changed or translated tomorrow; the code stays
-#    the same.
-# 2. You do not know from which text the vector was made. It could be another text, another version, or the text under another header. Then
-#    the search would use one text and show another. And a vector can be computed again at any time.
-# 3. All hashes change, because `hashInputs` names `parserVersion`. This is right if the parser now splits in another way.
-#    If it does not, all records are encoded again without need.
+# 1. A program reads it and corrects a field. The sentence may change tomorrow; the code stays the same.
+# 2. All change, because `hashInputs` names `parserVersion`. That is right only if the parser now cuts in another way.
+# 3. Everything: the new line moves all cuts, so every piece has another content. With definitions, only one piece has.
 #
 # </details>
 
 # %% [markdown]
-# ## Stretch, and what comes next
+# ## Stretch
 #
-# The library hashes `customMeta` with its offsets, so a piece that only moved is encoded again. Which keys of `customMeta` must be hashed,
-# and which can be left out? Write a `content_hash` that leaves them out, and measure the working day again. Then break it: find a change
-# that should give a new hash but does not.
+# 1. Write a `content_hash` that leaves the offsets out of `customMeta`, but not the header. Which change of `day` still wastes work?
+# 2. Write a parser for a format from your work, and register it in `RAG_CUSTOM_PARSERS`, as `toml_sections.py` says.
 #
-# Next is [lab 05](../labs/05_embeddings.ipynb): how a text becomes a vector. A hash saves this work.
+# **Next.** [Lab 05](../labs/05_embeddings.ipynb): how a text becomes a vector. A hash saves this work.

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 07 · The search query
 #
-# You will write the SQL that the course searches with. It finds the nearest rows even when a filter removes nearly all.
+# A search asks for five rows, gets two, and nobody notices. You will write the SQL that the course searches with, and repair this.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -22,9 +22,9 @@ lab.show.pipeline("search")
 # %% [markdown]
 # ## A search that returns too few rows
 #
-# The table holds the [chunks](../labs/GLOSSARY.md#chunk) of our five documents and 12,000 made-up rows: a handbook and a forum. Each section
-# (`doc-section`) has nine comments. Old rows have the namespace `archive`: more than half of the comments, and twelve sections. For each question
-# about our documents we want the five nearest sections, and no comments.
+# Imagine all texts of a company in one table: the [chunks](../labs/GLOSSARY.md#chunk) of our five documents, and 12,000 made-up rows of a
+# handbook and a forum. Each section (`doc-section`) has nine comments. Old rows have the namespace `archive`: more than half of the comments, and
+# twelve sections. For each question about our documents we want the five nearest sections, and no comments.
 #
 # > **Predict.** More than a thousand rows are sections. How many of the questions get five rows?
 
@@ -56,7 +56,7 @@ sections = """
 conn.execute("SET hnsw.iterative_scan = off; SET hnsw.ef_search = 40")  # pgvector's defaults
 counts = pd.Series([conn.execute(sections, {"query": query}).rowcount for query in queries])
 print(few := (counts < 5).sum(), "of", len(counts), "questions got fewer than five")
-axes = counts.value_counts().reindex(range(6), fill_value=0).plot.bar(rot=0, xlabel="rows found, of five", ylabel="questions")
+axes = counts.value_counts().reindex(range(6), fill_value=0).plot.bar(rot=0, xlabel="rows found, of five", ylabel="questions", title="Five rows were asked for")
 lab.alt(axes, f"How many rows the questions got: {len(counts) - few} got five, {few} got fewer, and the fewest rows are {counts.min()}.")
 
 # %% tags=["claim"]
@@ -83,8 +83,7 @@ assert 5 < few < len(counts) / 2, "some lists are just shorter"
 #
 # ![Rows from the nearest to the farthest, marked where they pass. An index that gives 8 leaves 2 of 5 results; an iterative scan finds 5 after 19 rows.](../labs/figures/filter_starves.svg)
 #
-# Two come back. An [iterative scan](../labs/GLOSSARY.md#iterative-scan) continues until five have passed, here after 19 rows. First comes the
-# query itself.
+# Two come back. An [iterative scan](../labs/GLOSSARY.md#iterative-scan) continues until five have passed, here after 19 rows.
 
 # %% [markdown]
 # ## What PostgreSQL does with a query
@@ -146,8 +145,8 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 # The value closed the string, and the rest was read as SQL.
 #
 # In a [parameterised query](../labs/GLOSSARY.md#parameterised-query), values are sent beside the statement and are never read as SQL. One
-# statement is enough for all searches. If a search does not use a filter, its value is `None`, which is NULL in SQL. NULL has no type of its
-# own, so `::text` names one:
+# statement is enough for all searches. If a search does not use a filter, its value is `None`, which is NULL in SQL. A placeholder that is only
+# compared with NULL has no type, so `::text` names one:
 #
 # ```sql
 # (%(kind)s::text IS NULL OR kind = %(kind)s)
@@ -157,8 +156,8 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 # ## Exercise 7.1: the statement
 #
 # A placeholder stands for a value. The order of the rows is an expression, so it needs something else: your text has one gap, `{distance}`.
-# `NEAREST.format(distance=BY_VECTOR)` fills it with `embedding <=> %(query)s`, the order of the index. Later we fill in another order. Never
-# fill a gap with text from outside.
+# `NEAREST.format(distance=BY_VECTOR)` fills it with `embedding <=> %(query)s`, the order of the index. Never fill a gap with text
+# from outside.
 #
 # The columns of the result are given, and four of the seven filters. Complete the statement:
 #
@@ -180,12 +179,13 @@ lab.check("7.1", NEAREST)
 lab.hint("7.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: `coalesce(%(kind)s, '') = ''` in place of `IS NULL`. It takes an empty value for no filter, and for the partitions this
-# is the worst case: a person who may see none would see all of them. A condition such as `namespace = coalesce(%(namespace)s, namespace)` is
-# wrong in another way: it loses all rows whose namespace is NULL.
+# The mistake to remember: `coalesce(%(kind)s, '') = ''` in place of `IS NULL`. It takes an empty value for no filter. For the list of partitions,
+# `cardinality(…) = 0` would be this mistake, and the worst case: a person who may see none of them, `[]`, would see all. A condition such as
+# `namespace = coalesce(%(namespace)s, namespace)` is wrong in another way: it loses all rows whose namespace is NULL.
 
 # %% [markdown]
-# `Query(…).filters` of the library has all seven values; what you do not name is None.
+# The library's `Query(…).filters` returns all seven values under the names of the columns: its argument `partitions` fills `partition`, and
+# `repo` fills `repo_slug`. What you do not name is None.
 #
 # > **Predict.** We ask for the kind `doc-section`, in one partition. How many of the seven conditions are in the plan?
 
@@ -203,7 +203,7 @@ nearest = NEAREST.format(distance=BY_VECTOR)
 in_plan = []
 for filters in ({"kind": "doc-section"}, {}):
     values = asked(queries[0], partitions="documentation", **filters)
-    plan = conn.execute(f"EXPLAIN {nearest}", values, prepare=False).fetchall()
+    plan = conn.execute(f"EXPLAIN {nearest}", values, prepare=False).fetchall()  # planned for these values
     in_plan.append([line.strip() for (line,) in plan if "Filter" in line])
     print(filters, *in_plan[-1])
 leaked = conn.execute(nearest, asked(queries[0], repo="forum' OR partition = 'issues")).rowcount
@@ -243,15 +243,16 @@ assert rows[0] == 5 and rows[-1] < 5, "the last search did not get its five"
 assert plans[1] > 0, "one plan for all values"
 
 # %% [markdown]
-# After five runs PostgreSQL considers a generic plan: one plan for all values. It uses this plan if the estimated cost is not higher than the
-# average of the earlier plans, planning included. The generic plan here assumes an average repository and walks the graph. But only one row in
-# a hundred is from our documents, so the last search did not get its five. This cannot happen with `prepare=False`: PostgreSQL plans each
-# search for its own values.
+# PostgreSQL plans the first five runs for their values (`plan_cache_mode = auto`). After that, it compares the average estimated cost of these
+# plans, with a charge for planning, and that of a generic plan: one plan for all values. If the generic plan costs less, it is used. Here it
+# assumes an average repository and walks the graph. But only one row in a hundred is from our documents, so the last search did not get its
+# five. With `prepare=False`, PostgreSQL plans each search for its own values.
 #
 # ## Exercise 7.2: a walk that continues
 #
-# pgvector continues a walk if `hnsw.iterative_scan` allows it. `strict_order` returns rows by distance; `relaxed_order` may swap some. A setting must not stay for the next user of a connection: `SET LOCAL …` inside
-# `with conn.transaction():` ends with the transaction.
+# pgvector continues a walk if `hnsw.iterative_scan` allows it. `strict_order` returns rows by distance; `relaxed_order`, the only one that
+# IVFFlat has, may swap some. A setting must not stay for the next user of a connection: `SET LOCAL …` inside `with conn.transaction():` ends
+# with the transaction.
 
 # %% exercise="7.2"
 from course_lib.retriever.query import find_nearest
@@ -298,7 +299,7 @@ def measure(way, filters, top_k=5, some=queries[:20], **how):
         found = [row.chunk_id for row in way(values)]
         truth = [row.chunk_id for row in find_nearest(conn, values, EXACT)]
         measured.append((len(found), recall_at(found, truth, k=top_k), *costs(values, **how)))
-    return pd.DataFrame(measured, columns=["rows", "recall", "pages", "expected to pass"]).mean()
+    return pd.DataFrame(measured, columns=["rows", "recall", "pages", "rows expected"]).mean()
 
 
 # %% [markdown]
@@ -309,42 +310,42 @@ FILTERS = {"sections": {"kind": "doc-section"}, "archived sections": {"kind": "d
 ways = {}
 find_nearest = lab.use("find_nearest")
 for name, filters in FILTERS.items():
-    ways[name, "walk"] = measure(walk, filters)
-    ways[name, "find_nearest"] = measure(lambda values: find_nearest(conn, values), filters, iterative="strict_order")
-    ways[name, "exact"] = measure(lambda values: find_nearest(conn, values, EXACT), filters, distance=EXACT)
+    ways[name, "iterative scan off"] = measure(walk, filters)
+    ways[name, "iterative scan on"] = measure(lambda values: find_nearest(conn, values), filters, iterative="strict_order")
+    ways[name, "exact scan"] = measure(lambda values: find_nearest(conn, values, EXACT), filters, distance=EXACT)
 archived = FILTERS["archived sections"]
 conn.execute("CREATE STATISTICS kind_and_namespace (mcv) ON kind, namespace FROM document_chunks_documentation")
 conn.execute("ANALYZE document_chunks_documentation")
-ways["archived sections", "with statistics"] = measure(lambda values: find_nearest(conn, values), archived, iterative="strict_order")
+ways["archived sections", "on, with statistics"] = measure(lambda values: find_nearest(conn, values), archived, iterative="strict_order")
 conn.execute("DROP STATISTICS kind_and_namespace")
 conn.execute("ANALYZE document_chunks_documentation")
 ways = pd.DataFrame(ways).T
+axes = ways.pages.unstack(0).plot.barh(logx=True, xlim=(1, 1e6), figsize=(6, 3), xlabel="pages a search visits", title="Cost of a search")
+lab.alt(axes, f"Pages a search visits: {ways.pages.round().to_dict()}")
 ways.round(2)
 
 # %% tags=["claim"]
-both = ways.xs("find_nearest", level=1)
+both = ways.xs("iterative scan on", level=1)
 old = ways.loc["archived sections"]
-assert old.rows["walk"] < 1 and (both.rows == 5).all(), "Now there are five rows for each filter"
-assert ways.recall["sections", "walk"] + 0.01 < both.recall["sections"] < 1, "for the sections, a few of them are not the true ones"
-assert 500 < old.pages["find_nearest"] / old.pages["exact"] < 2000, "about a thousand times as many pages"
-assert 1 < ways.pages["sections", "exact"] / both.pages["sections"] < 1.6, "For all sections the exact scan visits a few more pages"
-assert 300 < old["expected to pass"]["find_nearest"] < 1500, "It expected hundreds of archived sections to pass"
-assert old["expected to pass"]["with statistics"] < 50 and old.pages["with statistics"] < 100, "it fetches the twelve rows by the B-trees"
+assert old.rows["iterative scan off"] < 1 and (both.rows == 5).all(), "Now there are five rows for each filter"
+assert ways.recall["sections", "iterative scan off"] + 0.01 < both.recall["sections"] < 1, "for the sections, a few of them are not the true ones"
+assert 500 < old.pages["iterative scan on"] / old.pages["exact scan"] < 2000, "about a thousand times as many pages"
+assert 1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.6, "For all sections the exact scan visits a few more pages"
+assert 300 < old["rows expected"]["iterative scan on"] < 1500, "It expected hundreds of archived sections to pass"
+assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with statistics"] < 100, "it fetches the twelve rows by the B-trees"
 
 # %% [markdown]
 # Now there are five rows for each filter. Counting them proves little: for the sections, a few of them are not the true ones, because an index is
-# approximate. A larger `ef_search` finds more. For all sections the exact scan visits a few more pages than the walk, and it is right: a table
-# as small as this one hardly needs an index.
+# approximate. For all sections the exact scan visits a few more pages than the walk: a table as small as this one hardly needs an index.
 #
-# For the archived sections the walk visits about a thousand times as many pages as the exact scan, which compares twelve rows. PostgreSQL chooses by its
-# [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass: it has statistics for each column alone, and
-# multiplied the two shares. But sections are rarely old, and comments often. `CREATE STATISTICS` has it count the combinations. With them, it fetches
-# the twelve rows by the B-trees. This is the best repair, if you know the columns in advance, and keep the statistics up to date.
+# For the archived sections the walk visits about a thousand times as many pages as the exact scan, which compares twelve rows. PostgreSQL chooses
+# by its [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass: it has statistics for each column alone,
+# and multiplied the two shares. But sections are rarely old, and comments often. `CREATE STATISTICS` has it count the combinations. With them, it
+# fetches the twelve rows by the B-trees. This is the best repair, if you know the columns in advance, and keep the statistics up to date.
 #
 # Without them, a walk has a limit: 20,000 rows by default (`hnsw.max_scan_tuples`), or its memory (`hnsw.scan_mem_multiplier`). Then rows are
-# missing again, and there is no message. But your program can count: if too few rows come, it can look at all rows that pass.
-# Often these are few. If many rows pass, but all are far from the query, this second search is slow: it reads all that pass. Give it a
-# `statement_timeout`.
+# missing again, and there is no message. But your program can count: if too few rows come, it can look at all rows that pass. Often these are
+# few. If they are many, this second search is slow: give it a `statement_timeout`.
 
 # %% [markdown]
 # ## A threshold, inside or outside
@@ -411,7 +412,7 @@ assert shares.loc[best, "own, answer kept"] < kept[0] and shares.loc[best, "unre
 # %% [markdown]
 # ## Exercise 7.3: the nearest rows, whatever the filter removes
 #
-# Put it together: walk, look again where too few rows came, and apply the threshold last.
+# Put it together: walk, look at all rows that pass where too few came, and apply the threshold last.
 
 # %% exercise="7.3"
 from course_lib.retriever.query import search_filtered
@@ -435,19 +436,20 @@ search_filtered = lab.use("search_filtered")
 conn.execute("SET hnsw.max_scan_tuples = 2000")
 proof = {}
 for name, filters in FILTERS.items():
-    proof[name, "walk"] = measure(walk, filters)
-    proof[name, "find_nearest"] = measure(lambda values: find_nearest(conn, values), filters)
-    proof[name, "search_filtered"] = measure(lambda values: search_filtered(conn, values, -1), filters)
+    proof[name, "iterative scan off"] = measure(walk, filters)
+    proof[name, "iterative scan on"] = measure(lambda values: find_nearest(conn, values), filters)
+    proof[name, "on, then exact"] = measure(lambda values: search_filtered(conn, values, -1), filters)
 proof = pd.DataFrame(proof).T[["rows", "recall"]]
 conn.execute("RESET hnsw.max_scan_tuples")
-axes = proof.recall.unstack().plot.bar(rot=0, xlabel="filter", ylabel="recall", ylim=(0, 1.3))
+axes = proof.recall.unstack().plot.bar(rot=0, xlabel="filter", ylabel="recall", ylim=(0, 1.25), title="A walk that ends after 2,000 rows")
+axes.legend(loc="upper center", ncols=3)
 lab.alt(axes, f"Recall of three ways for two filters: {proof.recall.round(2).to_dict()}")
 proof.round(2)
 
 # %% tags=["claim"]
-assert proof.recall["archived sections", "search_filtered"] == 1, "For the archived sections recall is 1 now"
-assert proof.rows["archived sections", "find_nearest"] < 4, "rows are missing again, and there is no message"
-assert proof.recall["sections", "search_filtered"] == proof.recall["sections", "find_nearest"], "For all sections it is still that of the walk"
+assert proof.recall["archived sections", "on, then exact"] == 1, "For the archived sections recall is 1 now"
+assert proof.rows["archived sections", "iterative scan on"] < 4, "rows are missing again, and there is no message"
+assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "iterative scan on"], "For all sections it is still that of the walk"
 
 # %% [markdown]
 # For the archived sections recall is 1 now: these rows are those of the exact scan. For all sections it is still that of the walk, which found
@@ -484,13 +486,13 @@ assert "chunks_hnsw" not in str(plan), "PostgreSQL did not walk: it compared all
 
 # %% [markdown]
 # The filter costs no quality here. Our chunks are so few that PostgreSQL did not walk: it compared all of them, as the search in memory does.
-# The answers that are still missing are too far from their questions, and no index changes that.
+# The answers that are still missing are too far from their questions.
 #
 # ## Recap
 #
 # - Sort by the distance itself, or PostgreSQL cannot use the index.
 # - Values are parameters. A filter that is NULL disappears from a plan that is made for its values.
-# - A filter starves a walk. An iterative scan continues; statistics on several columns correct the estimate; where too few rows came, look at all.
+# - A filter starves a walk. An iterative scan continues it; statistics on several columns correct the estimate; where too few rows came, look at all.
 # - A row count proves nothing. Recall against an exact scan does.
 # - A threshold comes after the statement.
 
@@ -505,14 +507,14 @@ assert "chunks_hnsw" not in str(plan), "PostgreSQL did not walk: it compared all
 #
 # 1. The walk, because every second row passes. PostgreSQL decides this by its statistics about the filter's value.
 # 2. To the index, the threshold is a filter that no row passes.
-# 3. After five runs PostgreSQL may take a plan for any value: it walks for rare values, too.
+# 3. From the sixth run on, PostgreSQL may take a generic plan, which walks for rare values, too.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# Try a partial index: `CREATE INDEX … USING hnsw (…) WHERE kind = 'doc-section'`. Measure `walk` again. PostgreSQL
-# takes such a partial index only if it knows at planning time that the condition holds: one more reason for `prepare=False`.
+# Try a partial index: `CREATE INDEX … USING hnsw (…) WHERE kind = 'doc-section'`. Measure again. PostgreSQL takes such an index only if it knows
+# at planning time that the condition holds.
 #
 # Next is [lab 08](../labs/08_words_and_meaning.ipynb): there, a search for words finds what vectors miss.

@@ -2,11 +2,11 @@
 # # 12 · A fresh index
 #
 # Two projects share a catalogue of packages, and you will keep it up to date: new packages are added, and packages that no project uses are
-# deleted. Then you will choose the packages for a code-generation prompt by meaning, instead of the first fifty.
+# deleted.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | plan a sync that encodes only what changed · delete what no project uses any more, also when two syncs run at once · search a shared catalogue by meaning for one project only | `indexing/plan.py` · `xray/` | about {minutes} min | SQL; lab 05 for embeddings, lab 06 for transactions |
+# | plan a sync that encodes only what changed · delete what no project uses any more, also when two syncs run at once | `indexing/plan.py` · `xray/` | about {minutes} min | SQL; lab 05 for embeddings, lab 06 for transactions |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -21,11 +21,9 @@ conn = lab.connect(autocommit=True)  # each statement commits by itself
 lab.show.pipeline("table")
 
 # %% [markdown]
-# ## The first fifty
+# ## Two projects
 #
-# A comment in a Python file says `# fetch top charts from Spotify`, and a language model has to write the code below it. The model can use
-# the project's packages only if its [prompt](../labs/GLOSSARY.md#prompt) names them. The project's
-# [lock file](../labs/GLOSSARY.md#lock-file) lists them.
+# Each project has [lock files](../labs/GLOSSARY.md#lock-file), which list its packages and their versions.
 
 # %% tags=["nbval-check-output"]
 from course_lib.settings import project_root
@@ -37,51 +35,13 @@ lock_files = {
 }
 rider, forecasting = (files.packages("python") for files in lock_files.values())
 print(len(rider), "Python packages in rider-app,", len(forecasting), "in forecasting")
-fifty = sorted(rider)[:50]
-print("the first fifty go from", fifty[0], "to", fifty[-1])
 
 # %% [markdown]
-# A prompt has no room for all of them, so many programs take the first fifty by name. The client for Spotify is called spotipy, and comes
-# after these fifty. Is this an exception? The course has labelled instructions for two projects and five languages. The label of an
-# instruction is the packages that it needs (its [gold](../labs/GLOSSARY.md#gold)).
-#
-# > **Predict.** What share of the needed packages is among the first fifty of its project and language?
-
-# %%
-from course_lib.xray.measure import read_instructions, score_suggestions
-
-instructions = read_instructions()
-
-
-def first_names(asked, count=50):
-    return sorted(lock_files[asked.project].packages(asked.language))[:count]
-
-
-first_fifty = score_suggestions(first_names, instructions)
-print(f"{first_fifty.instructions} instructions: {first_fifty.recall:.0%} found")
-kinds = sorted({(each.project, each.language) for each in instructions})
-found = {
-    " ".join(kind): score_suggestions(
-        first_names, [each for each in instructions if (each.project, each.language) == kind]
-    ).recall
-    for kind in kinds
-}
-print(sizes := {" ".join(kind): len(lock_files[kind[0]].packages(kind[1])) for kind in kinds})
-lab.show.bars({kind: round(100 * share) for kind, share in found.items()}, "Needed packages among the first fifty", "%")
-
-# %% tags=["claim"]
-few = [share for kind, share in found.items() if sizes[kind] < 50]
-many = [share for kind, share in found.items() if sizes[kind] > 50]
-assert few and min(few) == 1, "If a project has fewer than fifty packages in a language, all are found"
-assert len(many) > 5 and max(many) < 0.6, "Otherwise the alphabet decides"
-
-# %% [markdown]
-# If a project has fewer than fifty packages in a language, all are found. Otherwise the alphabet decides. We want a catalogue that
+# We want a catalogue that
 #
 # 1. is updated with as little work as possible,
 # 2. is shared by all projects, so that each package is described and embedded only once,
-# 3. loses the packages that no project uses, but never a package that a project uses,
-# 4. is searched by meaning, but only among the packages of one project.
+# 3. loses the packages that no project uses, but never a package that a project uses.
 
 # %% [markdown]
 # ## By hand: one night
@@ -398,7 +358,7 @@ look(at_once(lab.connect, careful_sync, ("one", {"mine": "1"}), ("two", {"shared
 # plans, updates the list and deletes orphans. It describes and embeds packages without the lock: a language model may need minutes, and
 # no other sync should wait for it.
 #
-# ## The nearest packages of one project
+# ## All languages
 #
 # The library's `sync_project` calls `make_plan`, `delete_orphans` and `names_to_embed` for all languages of a project. It skips a language if
 # the checksum of its lock file is the same as last time. Otherwise it takes the lock and syncs the list. Then it encodes the packages that
@@ -419,151 +379,6 @@ print("again: unchanged", [each.language for each in done.languages if each.unch
 # *rider-app* adds 453 packages. Two of them are forks without a description in our table, so only their names are encoded. Of the 498 packages
 # of *forecasting*, 170 are also in *rider-app* and are not encoded again. So 328 are encoded.
 #
-# Now we look for the five Python packages of *rider-app* that fit *fetch top charts from Spotify* best. The naive way takes the five nearest packages of the
-# catalogue, and then keeps those of the project.
-#
-# > **Predict.** How many of the five remain?
-
-# %% tags=["nbval-check-output"]
-instruction = "fetch top charts from Spotify"
-nearest = conn.execute(
-    "SELECT language, name FROM xray_packages ORDER BY embedding <=> %s, language, name LIMIT 5",
-    [lab.encode(instruction)],
-).fetchall()
-print(nearest)
-print("of the project:", [name for language, name in nearest if language == "python" and name in rider])
-
-# %% [markdown]
-# These are five clients for Spotify in five languages, and one of them is a Python package of the project. With a thousand projects in the
-# catalogue, there might be none. If the filter comes after the choice, five suggestions become one. So it has to come before the choice.
-#
-# ## Exercise 12.4: the nearest packages of a project
-#
-# Write a query that chooses only among the packages of the project. Return the query and the values of its placeholders, as `conn.execute`
-# takes them. `<=>` is pgvector's [cosine distance](../labs/GLOSSARY.md#cosine-distance). `COLUMNS` is a text with the columns of the result
-# before `similarity`: name, version and description.
-#
-# Vectors of two models cannot be compared, so filter by the model, too. A package without a vector has no model. There is no smallest
-# similarity: the nearest packages count even if they are far away.
-
-# %% exercise="12.4"
-from course_lib.xray.suggestions import nearest_packages_query
-
-# %%
-lab.check("12.4", nearest_packages_query)
-
-# %%
-lab.hint("12.4")  # run again for the next hint
-
-# %% [markdown] tags=["solution"]
-# The table has no vector index, and needs none: a project has only hundreds of packages, so PostgreSQL compares all of them, exactly. With
-# an HNSW index over the whole catalogue, the filter could leave too few results, as in lab 07.
-
-# %% tags=["nbval-check-output"]
-nearest_packages_query = lab.use("nearest_packages_query")
-
-
-def find_packages(instruction, project, language, k=5):
-    return conn.execute(*nearest_packages_query(lab.encode(instruction), project, language, model, k)).fetchall()
-
-
-for name, version, description, similarity in find_packages(instruction, "rider-app", "python"):
-    print(f"{similarity:.2f}  {name:17} {version:7} {description}")
-
-# %%
-import numpy as np
-
-asked = [instruction, "charge the rider's card", "resize the photo", "retry the request"]
-names = ["spotipy", "stripe", "pillow", "tenacity", "fastapi", "attrs"]
-likeness = lab.encode(asked) @ lab.encode([texts[name] for name in names]).T
-for each, row in zip(asked, likeness, strict=True):
-    print(f"{each}: {names[row.argmax()]}")
-lab.show.heat_map(likeness, asked, names, title="Cosine similarity")
-
-# %% tags=["claim"]
-likest = [names[place] for place in likeness.argmax(axis=1)]
-assert likest == ["spotipy", "stripe", "pillow", "tenacity"], "Each instruction is most similar to the package that it needs"
-assert not any(name in each.lower() for name, each in zip(likest, asked, strict=True)), "although no instruction contains the name of its package"
-
-# %% [markdown]
-# Each instruction is most similar to the package that it needs, although no instruction contains the name of its package. The descriptions
-# make this possible.
-#
-# ## Measure
-#
-# On all labelled instructions, we compare three ways to choose packages: your search, a search with vectors of the names alone, and the
-# first packages by name.
-#
-# > **Predict.** How many suggestions does your search need to find as much as the first fifty by name?
-
-# %%
-from IPython.display import display
-
-
-def near(asked):
-    found = find_packages(asked.instruction, asked.project, asked.language, 50)
-    return [name for name, *_ in found]
-
-
-def bare(asked):
-    names = first_names(asked, None)
-    similarity = lab.encode(names) @ lab.encode(asked.instruction)
-    return [names[at] for at in np.argsort(-similarity, kind="stable")]
-
-
-def recall(names, count):
-    return score_suggestions(lambda asked: names[asked][:count], instructions).recall
-
-
-counts = (1, 3, 5, 10, 20, 50)
-ways = {"name and description": near, "name alone": bare, "first by name": first_names}
-names = {way: {each: choose(each) for each in instructions} for way, choose in ways.items()}
-curves = {way: [(count, recall(names[way], count)) for count in counts] for way in ways}
-display(lab.show.lines(curves, "Needed packages that were suggested", across="suggestions", up="share found"))
-best = score_suggestions(lambda asked: near(asked)[:5], instructions)
-for name, score in {"first 50 by name": first_fifty, "nearest 5": best}.items():
-    print(f"{name:16} {score.recall:.0%} found, {score.suggested:.0f} packages in the prompt")
-for each in best.missed[:3]:
-    print(f"not all found: {each.instruction!r} needs {each.gold_packages}")
-print("geoalchemy2 is described as:", texts["geoalchemy2"])
-ranks = [[name in each.gold_packages for name in near(each)] for each in instructions]
-mrr = np.mean([1 / (1 + hits.index(True)) if True in hits else 0 for hits in ranks])
-lab.score(recall_at_5=best.recall, mrr=mrr, note="packages for instructions, not documents")
-
-# %% tags=["claim"]
-share = {way: dict(curve) for way, curve in curves.items()}
-assert share["name and description"][1] > 2 * share["name alone"][1], "The descriptions make this possible"
-assert share["name and description"][1] > share["first by name"][50], "How many suggestions does your search need to find as much as the first fifty by name?"
-assert best.recall > 1.8 * first_fifty.recall and 10 * round(best.suggested) == round(first_fifty.suggested), "Your search finds far more, with a tenth of the packages in the prompt"
-missed = {each.instruction for each in best.missed[:3] if "geoalchemy2" in each.gold_packages}
-assert any("metres" in each for each in missed) and "PostGIS" in texts["geoalchemy2"] and "metres" not in texts["geoalchemy2"], "the description of geoalchemy2 has the word PostGIS, but the instruction about stations within 500 metres does not"
-
-# %% [markdown]
-# Your search finds far more, with a tenth of the packages in the prompt. Look also at what it misses: the description of geoalchemy2 has the
-# word PostGIS, but the instruction about stations within 500 metres does not. A better description needs only one new vector.
-
-# %% [markdown]
-# ## Into the prompt
-#
-# The library's `suggest` runs the query of exercise 11.4. If there is no model, it returns the first fifty by name, and says that they are a
-# fallback. `generation_prompt` finds the comment above the cursor and writes the prompt.
-
-# %% tags=["nbval-check-output"]
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-from course_lib.xray import generation_prompt
-
-ours = {"conn": conn, "project": "rider-app", "k": 3}
-with TemporaryDirectory() as folder:
-    source = Path(folder, "charts.py")
-    source.write_text("import json\n\n# fetch top charts from Spotify\n", encoding="utf-8")
-    prompt = generation_prompt(source, 4, embedder=lab.embedder, **ours)
-    without = generation_prompt(source, 4, embedder=None, **ours)
-print(prompt.text)
-print("without a model:", len(without.suggestions.packages), "packages,", without.suggestions.fallback)
-
-# %% [markdown]
 # ## The same planner for documents
 #
 # Documents change, too. `ingest` also plans with `make_plan`; the state of a page is a hash of its text, its parser, its settings and the
@@ -573,6 +388,8 @@ print("without a model:", len(without.suggestions.packages), "packages,", withou
 
 # %% tags=["nbval-check-output"]
 import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from course_lib.indexing import ingest
 from course_lib.records import Scope
@@ -631,7 +448,6 @@ assert (done["model"]["num_added"], done["model"]["num_skipped"]) == (0, 2), "so
 # - A package that one project removes is deleted from the shared catalogue only if no other project uses it.
 # - Two syncs can each be correct alone and still fail at the same time. A foreign key prevents the loss of a package in use. A lock also
 #   prevents the orphan.
-# - Filter before you choose. Five packages by meaning are better than fifty by name.
 #
 # ## Three questions to test yourself
 #
@@ -651,7 +467,6 @@ assert (done["model"]["num_added"], done["model"]["num_skipped"]) == (0, 2), "so
 #
 # ## Stretch, and what comes next
 #
-# `course xray scan DIR --project P` reads the lock files of your own project, and `course xray suggest` suggests its packages for an
-# instruction. Write three instructions of your own. Which packages need a better description?
+# `course xray scan DIR --project P` reads the lock files of your own project. Run it twice, then update a package and run it again.
 #
-# Next is [lab 14](../labs/14_grounded_answers.ipynb). It makes a prompt of passages and packages, and an answer with its sources.
+# Next is [lab 13](../labs/13_packages_for_a_prompt.ipynb). It searches this catalogue for the packages that a prompt needs.

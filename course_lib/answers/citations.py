@@ -36,11 +36,12 @@ class Citations:
 def check_citations(sentences: list[str], paths: list[str]) -> tuple[list[list[int]], list[str]]:
     """Return for each sentence the passages that should support it, and all wrong citations.
 
-    A citation looks like ``[2: docs/a.md]``. It is right if passage 2, counted from 1, has this
-    path. The passages of a sentence are those that it cites rightly. A sentence without any
-    citation gets all passages that the answer cites rightly. A sentence with only wrong citations
-    gets none. Each number comes once, in the order of the text. Wrong citations are returned as
-    they are written, in the order of the text, each as often as it is there.
+    - A citation looks like ``[2: docs/a.md]``. It is right if passage 2 has this path.
+    - Passages are counted from 1.
+    - The passages of a sentence are those that it cites rightly: each once, in their order.
+    - A sentence without any citation gets all passages that the answer cites rightly.
+    - A sentence with only wrong citations gets none.
+    - Wrong citations are returned as they are written, each as often as it is in the text.
 
     Parameters
     ----------
@@ -95,10 +96,20 @@ def find_citations(text: str, passages: Sequence[Passage]) -> Citations:
 def stands_on(
     sentences: Sequence[str], passages: Sequence[Passage]
 ) -> tuple[list[list[int]], tuple[str, ...]]:
-    """Return what `check_citations` says of sentences, in whatever form a model cites.
+    """Return what `check_citations` says of sentences, in whatever form a model cites."""
+    plain, paths, written = plain_citations(sentences, passages)
+    found, flagged = check_citations(plain, paths)
+    return found, tuple(dict.fromkeys(written[one] for one in flagged))
+
+
+def plain_citations(
+    sentences: Sequence[str], passages: Sequence[Passage]
+) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the citations of each sentence as `check_citations` reads them, and the paths for it.
 
     Several numbers in one pair of brackets, lines, quotes, the end of a path or no path at all are
-    the same citation. Brackets in code and in quoted lines are none.
+    the same citation. Brackets in code and in quoted lines are none. The third value is how each
+    citation was written.
     """
     by_number = {passage.index: passage for passage in passages}
     paths = [
@@ -115,8 +126,18 @@ def stands_on(
                 own.append(f"[{number}: {path}]")
                 written.setdefault(own[-1], match[0])
         plain.append(" ".join(own))
-    found, flagged = check_citations(plain, paths)
-    return found, tuple(dict.fromkeys(written[one] for one in flagged))
+    return plain, paths, written
+
+
+def without_citations(sentence: str) -> str:
+    """Return a sentence without its citations.
+
+    Examples
+    --------
+    >>> without_citations("A canary sings [1: birds.md]. ")
+    'A canary sings.'
+    """
+    return re.sub(r"\s+(?=[.!?,;])", "", CITATION.sub("", sentence)).strip(" \t-*#>")
 
 
 def _path_cited(given: str, passage: Passage | None) -> str:

@@ -10,7 +10,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from course_lib.answers.citations import CITATION, CODE, stands_on
+from course_lib.answers.citations import (
+    CODE,
+    check_citations,
+    plain_citations,
+    without_citations,
+)
 from course_lib.answers.passages import Passage
 from course_lib.answers.units import split_sentences, units_of
 from course_lib.answers.words import stems
@@ -19,7 +24,7 @@ LEAST_SUPPORT = 0.65
 """What a sentence has, at least, if its passages support it.
 
 Of the thresholds with two digits it has the best balanced accuracy (0.91) for the 90 sentences of
-the tuning half of `data/questions/faithfulness.jsonl`; lab 14 measures it on the other half.
+the tuning half of `data/questions/faithfulness.jsonl`; lab 15 measures it on the other half.
 """
 
 NUMBER = r"\d+(?:[.,]\d+)*"
@@ -31,11 +36,11 @@ _AFTER_THE_STOP = re.compile(r"([.!?])((?:\s?\[[^\[\]\n]{1,300}\])+)")
 def support(sentence: str, evidence: list[str], encode: Callable[[list[str]], Any]) -> float:
     """Return how well some lines of text support a sentence, from 0 to 1.
 
-    It is the mean of two numbers: the cosine similarity of the sentence to the most similar line
-    (0 if it is negative), and the share of the sentence's words that occur in any of the lines.
-    `stems` returns the set of the words of a text, without their endings. The result is 0 if
-    `evidence` is empty, or if the sentence has a number (``re.findall(NUMBER, sentence)``) that no
-    line has. If `stems` finds no words in the sentence, the share is 0.
+    - It is the mean of two numbers: the similarity and the share of words.
+    - Similarity: the cosine of the sentence and the most similar line, or 0 if it is negative.
+    - Share: how many of the sentence's words (`stems`) are in any of the lines; 0 without words.
+    - If `evidence` is empty, the result is 0.
+    - If the sentence has a number (``re.findall(NUMBER, …)``) that no line has, the result is 0.
 
     Parameters
     ----------
@@ -71,13 +76,55 @@ def support(sentence: str, evidence: list[str], encode: Callable[[list[str]], An
     return (similarity + len(shared) / max(1, len(words))) / 2
 
 
+def find_unsupported(
+    sentences: list[str],
+    paths: list[str],
+    lines: list[list[str]],
+    encode: Callable[[list[str]], Any],
+    least: float = LEAST_SUPPORT,
+) -> list[str]:
+    """Return the sentences of an answer that its passages do not support, in their order.
+
+    - Hold each sentence against all lines of the passages that `check_citations` gives it.
+    - Judge it by `support`, without its citations.
+    - Return it, as it is written, if its support is below `least`.
+
+    Parameters
+    ----------
+    sentences
+        The sentences of an answer, with their citations.
+    paths, lines
+        The path of each passage that the model got, and its lines.
+    encode
+        As in `support`.
+    least
+        The threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def encode(texts):
+    ...     return np.array([[1.0, 0.0] if "canary" in text else [0.0, 1.0] for text in texts])
+    >>> paths, lines = ["a.md", "b.md"], [["The canary sings."], ["Mills turn."]]
+    >>> find_unsupported(["A canary sings [1: a.md].", "It sings [2: b.md]."], paths, lines, encode)
+    ['It sings [2: b.md].']
+    """
+    stands_on, _ = check_citations(sentences, paths)
+    found = []
+    for sentence, numbers in zip(sentences, stands_on, strict=True):
+        evidence = [line for number in numbers for line in lines[number - 1]]
+        if support(without_citations(sentence), evidence, encode) < least:
+            found.append(sentence)
+    return found
+
+
 def unsupported(
     text: str, passages: Sequence[Passage], encode: Callable[[list[str]], Any]
 ) -> tuple[str, ...]:
-    """Return the sentences of an answer that what they cite does not support, as `support` judges.
+    """Return what `find_unsupported` finds in an answer, in whatever form a model writes it.
 
-    `check_citations` says what each sentence is held against. Code and quoted lines are not judged;
-    an answer that cites nothing has nothing to be held against.
+    Code, quoted lines and lines of signs alone are not judged. An answer that cites no passage has
+    nothing to be held against.
 
     Parameters
     ----------
@@ -90,16 +137,18 @@ def unsupported(
     """
     parts = re.split(r"\n+", CODE.sub("\n", text))
     claims = [
-        claim for part in parts for claim in split_sentences(_AFTER_THE_STOP.sub(r"\2\1", part))
+        claim
+        for part in parts
+        for claim in split_sentences(_AFTER_THE_STOP.sub(r"\2\1", part))
+        if stems(without_citations(claim))
     ]
-    cited, _ = stands_on(claims, passages)
-    if not any(cited):
+    plain, paths, _ = plain_citations(claims, passages)
+    if not any(check_citations(plain, paths)[0]):
         return ()
-    lines = {one.index: [unit.text for unit in units_of(one)] for one in passages}
-    found = []
-    for claim, numbers in zip(claims, cited, strict=True):
-        sentence = re.sub(r"\s+(?=[.!?,;])", "", CITATION.sub("", claim)).strip(" \t-*#>")
-        evidence = [line for number in numbers for line in lines[number]]
-        if stems(sentence) and support(sentence, evidence, encode) < LEAST_SUPPORT:
-            found.append(sentence)
-    return tuple(found)
+    bare = [without_citations(claim) for claim in claims]
+    cited = {
+        f"{one.replace('[', '(')} {marks}": one for one, marks in zip(bare, plain, strict=True)
+    }
+    units = {passage.index: [unit.text for unit in units_of(passage)] for passage in passages}
+    lines = [units.get(number, []) for number in range(1, len(paths) + 1)]
+    return tuple(cited[one] for one in find_unsupported([*cited], paths, lines, encode))

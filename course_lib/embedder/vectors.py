@@ -89,11 +89,6 @@ def encode_in_batches(
     batch_size
         How many texts `encode_batch` gets at once.
 
-    Returns
-    -------
-    ndarray
-        Row i is the vector of texts[i].
-
     Examples
     --------
     >>> def encode_batch(batch):
@@ -127,11 +122,6 @@ def unread(text: str, offsets: list[tuple[int, int]], limit: int = 256) -> str:
         The (start, end) of each word piece, in order; the special ones are not among them.
     limit
         How many pieces the model reads. Two of these are the special ones.
-
-    Returns
-    -------
-    str
-        What is not read.
 
     Examples
     --------

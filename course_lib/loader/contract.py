@@ -128,9 +128,17 @@ class FileRejectedError(InputError):
 def check_record(
     record: str | bytes | Mapping[str, Any], where: str = "record"
 ) -> Chunk | Rejection:
-    """Check one record: return it as a `Chunk`, or a `Rejection` that says what is wrong.
+    """Return a record as a `Chunk`, or a `Rejection` that says what is wrong with it.
 
-    No error is raised, so that one wrong record does not stop the others.
+    1. Raise no error. Reject with the code `INVALID` and all problems, but for rule 3.
+    2. Read the values with `read_object`, and convert no types: ``"3"`` is not a line number.
+       Accept only the names in JSON: `sourcePath`, not `source_path`.
+    3. If there is a field `embedding`, even an empty one, reject with the code `EMBEDDING_REJECTED`
+       and the one problem `NO_VECTORS`, whatever else is wrong.
+    4. Put the problems of `missing_version(values)` first. After them, put those of
+       `problems_of(error)` if there is a `ValidationError`, otherwise those of `unstorable(chunk)`.
+    5. Make one problem of any other `ValueError` and of a `RecursionError`: the field ``"record"``
+       with the message `reason_of(error)`.
 
     Parameters
     ----------
@@ -142,14 +150,6 @@ def check_record(
     Returns
     -------
     Chunk or Rejection
-        A record that has a field `embedding`, with any value, is rejected with the code
-        `EMBEDDING_REJECTED` and the one problem `NO_VECTORS`, whatever else is wrong with it. Any
-        other wrong record is rejected with `INVALID` and all its problems, in this order: those of
-        `missing_version` for the values; those of `problems_of` for pydantic's `ValidationError`;
-        and, without such an error, those of `unstorable` for the chunk. Another `ValueError`, or a
-        `RecursionError`, is one problem: the field ``"record"`` with the message from `reason_of`.
-        Types are not converted (``strict=True``): neither ``"3"`` nor ``true`` is a line number.
-        The names of fields are those in JSON.
 
     Examples
     --------
@@ -159,18 +159,16 @@ def check_record(
     >>> print(check_record("[]", "line 8"))
     line 8: KB_PARSED_CHUNK_INVALID: record: must be a JSON object, not an array
     """
-    problems: list[Problem] = []
     try:
         values = read_object(record)
         if "embedding" in values:
             return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,))
-        problems += missing_version(values)
         chunk = Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)
-        problems += unstorable(chunk)
+        problems = missing_version(values) + unstorable(chunk)
     except ValidationError as error:
-        problems += problems_of(error)
+        problems = missing_version(values) + problems_of(error)
     except (ValueError, RecursionError) as error:
-        problems.append(Problem("record", reason_of(error)))
+        problems = [Problem("record", reason_of(error))]
     return Rejection(INVALID, where, tuple(problems)) if problems else chunk
 
 

@@ -48,16 +48,11 @@ class _Found(NamedTuple):
 
 
 def split_stream(text: str) -> list[Span]:
-    r"""Return the documents of a YAML stream that are not empty.
+    r"""Return the documents of a YAML stream, without those for which `is_empty` is true.
 
     A separator is ``---`` at the beginning of a line, before white space or the end of the text.
     A document begins directly after the dashes, the first one at 0. It ends directly before the
     next dashes, the last one at the end of the text.
-
-    Returns
-    -------
-    list of Span
-        In order, without those for which `is_empty` is true.
 
     Examples
     --------

@@ -112,7 +112,7 @@ def cut_document(
     """Yield the pieces of a resource, each under its header.
 
     End a piece at the best cut. If it does not fit, take the best cut before that one. A line that
-    does not fit alone is a piece of its own. The next piece begins where the last one ends.
+    does not fit alone is a piece of its own.
 
     Parameters
     ----------

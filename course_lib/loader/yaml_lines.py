@@ -162,11 +162,6 @@ def next_cut(lines: Sequence[Line], at: int, limit: int) -> int:
         The number of the line with which the piece begins. It is never the last line.
     limit
         The largest offset at which the piece may end.
-
-    Returns
-    -------
-    int
-        The number of a line after `at`.
     """
     reach = takewhile(lambda i: lines[i].start <= limit, range(at + 1, len(lines)))
     cuts = [i for i in reach if not lines[i].first]

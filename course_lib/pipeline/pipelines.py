@@ -36,12 +36,11 @@ PARALLELISM = 4
 def with_database(task: Task) -> Task:
     """Give a step what it needs to work with the database, and return the step.
 
-    - Its result is rows, and no file: never take it from the cache.
-    - A database may be away while it moves to another node: try again up to 3 times, after
-      2 seconds, and then each time after 3 times as long.
-    - The model needs memory: request "512Mi", and set the limit to "2Gi".
-    - The address of the database is a secret: take `DATABASE_URL` out of the Secret
-      `DATABASE_SECRET`, and put it into the environment variable `DATABASE_URL`.
+    - It changes a database, so the result of an earlier run cannot replace it.
+    - The database may be away for some seconds: try again after 2, 6 and 18 seconds, then give up.
+    - The model needs memory: "512Mi" are set aside for it, and at "2Gi" the container is killed.
+    - The step finds the database's address in the variable `DATABASE_URL`. The address has a
+      password, so it comes from the key `DATABASE_URL` of the Secret `DATABASE_SECRET`.
 
     Examples
     --------
@@ -135,23 +134,21 @@ def docs_pipeline(
 ) -> None:
     """Bring the index up to date with a folder of documents, and measure it.
 
-    1. `report` is the exit handler of all other steps.
-    2. `fingerprint_documents` is never taken from the cache. `load_documents` gets its output, and
-       may be. Both read the folder: `with_documents(task, documents_claim)` mounts it.
-    3. For each shard that `load_documents` returned, `PARALLELISM` at once: `split_documents`, and
-       then `embed_and_store` with both of its artifacts.
-    4. `build_index` gets the counts of all shards.
-    5. `ask_questions(built, questions, documents_claim, tenant, repo)` measures, after that.
+    1. The folder is read by two steps. Only one of them may come from the cache.
+    2. Each shard that `load_documents` returned is split, and then stored with both artifacts of
+       `split_documents`. At most `PARALLELISM` shards are in work at the same time.
+    3. `build_index` gets the counts of all shards, as its parameter `stored`.
+    4. `ask_questions(built, questions, documents_claim, tenant, repo)` measures the built index.
 
-    Each step that uses the database goes through `with_database`: `report`, `embed_and_store`,
-    `build_index`. A parameter of a step gets the parameter of the pipeline that has its name.
+    Each step that uses the database goes through `with_database`, and no other step does.
+    A parameter of a step gets the parameter of the pipeline that has its name.
     """
     with dsl.ExitHandler(with_database(report(tenant=tenant, repo=repo))):
         seen = with_documents(fingerprint_documents(source=source), documents_claim)
-        seen.set_caching_options(enable_caching=False)
         loaded = load_documents(source=source, fingerprint=seen.output, tenant=tenant, repo=repo,
                                 partition=partition, shards=shards)  # fmt: skip
         with_documents(loaded, documents_claim)
+        seen.set_caching_options(enable_caching=False)
         with dsl.ParallelFor(loaded.outputs["Output"], parallelism=PARALLELISM) as shard:
             split = split_documents(documents=loaded.outputs["documents"], shard=shard,
                                     chunk_size=chunk_size, chunk_overlap=chunk_overlap)  # fmt: skip

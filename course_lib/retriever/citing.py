@@ -20,7 +20,11 @@ FROM documents JOIN unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::t
     USING (partition, tenant_id, repo_slug, branch, document_name)
 WHERE commit_sha ~ '^[0-9a-f]{40}$'
 """
-"""The commits of documents, for the lists of `documents_in_commits`."""
+"""The commits of documents, for the lists of `documents_in_commits`.
+
+`unnest` of five lists is a table of five columns, with a row for each document. `~` matches a
+regular expression: a commit's name is 40 hexadecimal digits.
+"""
 
 _COMMIT = re.compile(r"(?<=/blob/)[0-9a-f]{40}(?=/)")
 

@@ -29,17 +29,23 @@ LIMIT %(top_k)s
 """The rows that pass the filters, the nearest first. {distance} is one of the three below.
 
 The values are those of `Query.filters`, `query` (a vector) and `top_k`. PostgreSQL drops a filter
-that is NULL from its plan, as long as the statement is planned for its values: `prepare=False`.
+that is NULL from its plan, as long as the statement is planned for its values: `prepare=False`. The
+first `::text` makes the row's uuid a text; the others give a type to a placeholder that is only
+compared with NULL. Name and place put rows of equal distance in the same order every time.
 """
 
 BY_VECTOR: LiteralString = "embedding <=> %(query)s"
 """The order of a vector index."""
 
 BY_HALFVEC: LiteralString = "embedding::halfvec({0}) <=> %(query)s::halfvec({0})"
-"""The order of an index of larger vectors: half precision decides about places only."""
+"""The order of an index of vectors of more than 2,000 dimensions, whose number is {0}.
+
+pgvector indexes these with two bytes a number, as `halfvec`, and a search uses that index only if
+it orders by the index's own expression. `similarity_score` is still computed with four bytes.
+"""
 
 EXACT: LiteralString = "(embedding <=> %(query)s) + 0"
-"""Adding zero keeps PostgreSQL from taking the order out of an index: it looks at all rows."""
+"""No index is sorted by the distance plus zero, so PostgreSQL compares all rows that pass."""
 
 SET_EF_SEARCH: LiteralString = """
 SELECT set_config('hnsw.ef_search', coalesce(%(ef_search)s, round(sqrt(rows)))::text, true)
@@ -49,7 +55,12 @@ FROM (
     WHERE inhparent = 'document_chunks'::regclass
 ) AS largest_partition
 """
-"""Sets how many candidates a walk keeps, until the transaction ends: 100 to 1,000."""
+"""Sets how many candidates a walk keeps, until the transaction ends: 100 to 1,000.
+
+`set_config` with `true` is `SET LOCAL` for a value that is computed. `reltuples` is how many rows
+a partition had by its last ANALYZE; `pg_inherits` lists the partitions. Between 10,000 and
+1,000,000 rows, the candidates are the square root of this number; pgvector takes at most 1,000.
+"""
 
 WITH_WORDS: LiteralString = """
 SELECT chunk.*
@@ -69,7 +80,12 @@ CROSS JOIN LATERAL (
 ) AS chunk
 ORDER BY found.place
 """
-"""The rows that hold a question's words, the best first: those that whoever asks may read."""
+"""The rows that hold a question's words, the best first: those that whoever asks may read.
+
+`chunks_with_words` (words_and_tenants.sql) gives their keys and places. LATERAL runs the subquery
+once for each, which reads the row itself, under the caller's row security, with the columns of
+`NEAREST`.
+"""
 
 
 def values_of(vector: Vector, query: Query) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 -- The ranking by words (lab 08): the chunks that hold words of a question, the best first.
 -- Given are the tables `visible` (part, address, search_text), the rows that whoever asks may see, and `word` (number,
--- query), the words of the question. A row's part and address say where PostgreSQL has stored it.
+-- query), the words of the question. A row's part and address say where PostgreSQL has stored it: in which partition
+-- (tableoid), and where in it (ctid). Each part is computed once (MATERIALIZED), before the next ones read it.
 -- hit (number, part, address): a row for each word and visible chunk that holds it, at most 2,000 chunks a word.
 -- weighed (number, weight): for a word that is in n chunks, 1 + ln(2000 / n), in millionths, as an integer.
 -- found (part, address, score): for each chunk the sum of its words' weights. Words that are in 2,000 chunks find
@@ -18,7 +19,8 @@ WITH hit AS MATERIALIZED (
     FROM hit JOIN weighed USING (number) WHERE weight > 1000000
     GROUP BY part, address ORDER BY score DESC FETCH FIRST (2 * %(most)s) ROWS WITH TIES
 )
--- The common words count, too. Then equal scores are put in the order of the rows' keys.
+-- The common words count, too. Each adds 1 to chunks that other words found. Then equal scores are put in the order of
+-- the rows' keys. `common` is one row, the list of these words; without any it is NULL, as every array_agg of no rows.
 , common AS (
     SELECT array_agg(query) AS queries
     FROM weighed JOIN word USING (number) WHERE weight = 1000000
@@ -27,7 +29,7 @@ WITH hit AS MATERIALIZED (
         SELECT 1000000 * count(*) FROM unnest(common.queries) AS query
         WHERE chunk.search_text @@ query) END AS score
     FROM found CROSS JOIN common CROSS JOIN LATERAL (
-        -- LIMIT makes the planner fetch each row by its address.
+        -- LATERAL: once for each row of `found`. LIMIT makes the planner fetch each row by its address.
         SELECT partition, tenant_id, repo_slug, branch, document_name, chunk_index, search_text
         FROM document_chunks WHERE tableoid = found.part AND ctid = found.address LIMIT 1
     ) AS chunk

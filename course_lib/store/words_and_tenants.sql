@@ -7,7 +7,8 @@
 
 -- The words of a text, each once, in English stems: parts of identifiers, then identifiers whole. Only the first
 -- 100,000 characters of a chunk are indexed: PostgreSQL takes no more than 1 MB of words.
--- (In PL/pgSQL, since a function in SQL that is not inlined costs as much again at every call.)
+-- (In PL/pgSQL, since a function in SQL that is not inlined costs as much again at every call. IMMUTABLE: a text always
+-- has the same words; no other function may fill a column. STRICT: NULL has none, and the function is not called.)
 CREATE FUNCTION search_words(asked text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
@@ -16,27 +17,34 @@ DECLARE
     plain text := regexp_replace(left(asked, 100000), '[/:@&<>+~=?#%]+', ' ', 'g');
     parts text;
 BEGIN
-    -- The plural of GPU is GPUs, whose stem is not GPU.
+    -- The plural of GPU is GPUs, whose stem is not GPU. (\M is the end of a word.)
     plain := regexp_replace(plain, '([A-Z][A-Z])s\M', '\1', 'g');
+    -- Parts: cut at - _ and ., between a small letter and a capital, and before the last capital of HTTPServer.
     parts := replace(replace(replace(plain, '-', ' '), '_', ' '), '.', ' ');
     parts := regexp_replace(
         parts, '(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})', ' ', 'g');
+    -- Whole: without what joins the parts. `strip` drops where in the text each word is.
     plain := replace(replace(replace(plain, '-', ''), '_', ''), '.', '');
     RETURN strip(to_tsvector('pg_catalog.english', parts || ' ' || plain));
 END
 $$;
 
+-- PostgreSQL computes this column itself whenever a row is written (GENERATED). A GIN index lists for each word the
+-- rows that have it.
 ALTER TABLE document_chunks ADD COLUMN search_text tsvector GENERATED ALWAYS AS (search_words(
     name || ' ' || kind || ' ' || document_name || ' '
     || coalesce(metadata ->> 'header', '') || ' ' || content)) STORED;
 
 CREATE INDEX document_chunks_search_text ON document_chunks USING gin (search_text);
 
--- Where rows have policies, the operator @@ may not be an index's condition: it could see rows that the policies
--- hide. This function may use the index, since it is the tables' owner's; so it checks itself what the policies say:
+-- Where rows have policies (see below), an operator may look at a row before they do, as it would in an index, only if
+-- it is marked leakproof: it never tells anything of what it saw, not even in an error. @@ is not. This function may
+-- use the index, since it has the rights of the tables' owner (SECURITY DEFINER). So it checks what the policies say:
 -- `visible` are the rows that whoever asks may see and asked for. The ranking of rank_by_words.sql reads them. It gives
 -- keys of rows, which are then read under the policies.
 -- A question's 32 longest words are looked up, which tend to be the rarest.
+-- (STABLE: it changes nothing. ROWS: how many the planner expects. With its own search_path, a caller cannot
+-- put another table or function in the place of those named here. Compiling (jit) would take longer than it saves.)
 CREATE FUNCTION chunks_with_words(
     asked text, most integer, partitions text[], kinds text, repo text, of_branch text,
     in_namespace text, document text, tenant text)
@@ -48,7 +56,9 @@ SET search_path = pg_catalog, {schema}, pg_temp
 SET jit = off
 AS $$
 #variable_conflict use_column
+-- (What is the name of a column and of a variable is the column.)
 DECLARE
+    -- Here, current_user is the owner. Who asks is the role that SET ROLE has set, or else who has logged in.
     caller name := CASE current_setting('role') WHEN 'none' THEN session_user
         ELSE current_setting('role') END;
     sees_all boolean := pg_has_role(caller, (
@@ -72,6 +82,7 @@ BEGIN
           AND (document IS NULL OR chunk.document_name = document)
           AND (tenant IS NULL OR chunk.tenant_id = tenant)
     ), word AS MATERIALIZED (
+        -- Each word becomes a tsquery: in quotes, and the quotes and backslashes in it are doubled.
         SELECT row_number() OVER () AS number,
                ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query
         FROM unnest(tsvector_to_array(search_words(asked))) AS lexeme
@@ -85,7 +96,9 @@ $$;
 
 -- Tenants. Queries name their tenant, and may forget to; row-level security does not. The owner's own tools see every
 -- row; all other roles read their tenant's rows and the public ones, and write their tenant's only. Their tenant is
--- `course.tenant`. (A subselect is evaluated once for a query, a function in a filter once for a row.)
+-- `course.tenant`; where it is empty, they have none. (A subselect is evaluated once for a query, a function in a
+-- filter once for a row.) USING says which rows a statement sees or may change, WITH CHECK which it may write.
+-- CURRENT_USER is who runs this file: the owner.
 ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
 CREATE POLICY owner_does_all ON documents TO CURRENT_USER USING (true) WITH CHECK (true);
 CREATE POLICY tenant_reads ON documents FOR SELECT
@@ -110,7 +123,7 @@ CREATE POLICY tenant_updates ON document_chunks FOR UPDATE
 CREATE POLICY tenant_deletes ON document_chunks FOR DELETE
     USING (tenant_id = (SELECT nullif(current_setting('course.tenant', true), '')));
 
--- For the owner, too, where rows are read and written through the parents.
+-- For the owner, too, who would pass by all policies otherwise; owner_does_all lets it see every row.
 ALTER TABLE documents FORCE ROW LEVEL SECURITY;
 ALTER TABLE document_chunks FORCE ROW LEVEL SECURITY;
 

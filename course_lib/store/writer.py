@@ -51,21 +51,24 @@ VALUES (
     %(partition)s, %(tenant_id)s, %(repo_slug)s, %(branch)s, %(document_name)s, %(chunk_index)s,
     %(commit_sha)s, %(kind)s, %(name)s, %(namespace)s, %(citation_url)s, %(content)s,
     %(content_hash)s, %(metadata)s, %(visibility)s, %(embedding)s)
-ON CONFLICT (partition, tenant_id, repo_slug, branch, document_name, chunk_index) DO UPDATE SET
+ON CONFLICT (partition, tenant_id, repo_slug, branch, document_name, chunk_index)
+DO UPDATE SET updated_at = now(),
     (commit_sha, kind, name, namespace, citation_url, content, content_hash, metadata, visibility,
-     embedding, updated_at) = (excluded.commit_sha, excluded.kind, excluded.name,
-     excluded.namespace, excluded.citation_url, excluded.content, excluded.content_hash,
-     excluded.metadata, excluded.visibility, excluded.embedding, now())
-WHERE (old.commit_sha, old.kind, old.name, old.namespace, old.citation_url, old.content,
-       old.content_hash, old.metadata, old.visibility, old.embedding) IS DISTINCT FROM
-      (excluded.commit_sha, excluded.kind, excluded.name, excluded.namespace, excluded.citation_url,
+     embedding)
+    = (excluded.commit_sha, excluded.kind, excluded.name, excluded.namespace, excluded.citation_url,
        excluded.content, excluded.content_hash, excluded.metadata, excluded.visibility,
        excluded.embedding)
+WHERE
+    (old.commit_sha, old.kind, old.name, old.namespace, old.citation_url, old.content,
+     old.content_hash, old.metadata, old.visibility, old.embedding)
+IS DISTINCT FROM
+    (excluded.commit_sha, excluded.kind, excluded.name, excluded.namespace, excluded.citation_url,
+     excluded.content, excluded.content_hash, excluded.metadata, excluded.visibility,
+     excluded.embedding)
 """
 """Inserts a chunk, or updates the row of the same key; a row that is equal already is not touched.
 
-PostgreSQL updates a row by writing a new copy of it, which every index learns, even if all values
-are the same.
+PostgreSQL updates a row by writing a new copy of it, even if all values are the same.
 """
 
 UPSERT_DOCUMENT: LiteralString = """

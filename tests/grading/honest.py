@@ -84,7 +84,7 @@ def add_up(stored):
     return sums
 """,
     ],
-    "14.5": [
+    "15.2": [
         """
 def support(sentence, evidence, encode):
     if not evidence:
@@ -101,6 +101,20 @@ def support(sentence, evidence, encode):
     theirs = set().union(*(stems(line) for line in evidence))
     share = len(words & theirs) / len(words) if words else 0.0
     return (cosine + share) / 2
+""",
+    ],
+    "15.3": [
+        """
+def find_unsupported(sentences, paths, lines, encode, least=LEAST_SUPPORT):
+    own, _ = check_citations(sentences, paths)
+
+    def is_supported(at):
+        evidence = []
+        for number in own[at]:
+            evidence.extend(lines[number - 1])
+        return support(without_citations(sentences[at]), evidence, encode) >= least
+
+    return [sentences[at] for at in range(len(sentences)) if not is_supported(at)]
 """,
     ],
     "16.3": [

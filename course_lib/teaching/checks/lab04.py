@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.loader.contract import Rejection, read_object, reason_of
-from course_lib.records import Chunk, Document, Scope
+from course_lib.records import Chunk, Document, Scope, content_hash
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.values import shown
 
 INVALID = "KB_PARSED_CHUNK_INVALID"
 REJECTED = "KB_PARSED_CHUNK_EMBEDDING_REJECTED"
-HASH_INPUTS = ["content", "name", "sourcePath", "parserId", "parserVersion"]
 
 RECORD: dict[str, Any] = {
     "schemaVersion": "1.0.0", "tenantId": "acme", "repoSlug": "docs",
@@ -173,47 +172,67 @@ VALUES: Hashed = (
 HASHED = (*TEXTS, *VALUES)
 
 
-Files = tuple[tuple[str, str, list[tuple[str, str, tuple[int, int]]], str], ...]
-"""A path, the tenant, the file's pieces (name, text, first and last line), and why."""
+Files = tuple[tuple[str, str, list[tuple[str, str]], str], ...]
+"""A path, the tenant, the file's pieces (name and text), and why."""
+
+ASK, LEVEL = ("Ask", "message Ask {\n}\n"), ("Level", "enum Level {\n}\n")
+FIELDS: Files = (
+    ("ask.proto", "acme", [ASK],
+     "one message is the whole file: one record, with the number 0, and what `make_record` fills"),
+    ("level.proto", "umbrella", [ASK], "path, tenant and repository are those of the call"),
+    ("ask.proto", "acme", [ASK, LEVEL],
+     "records are in the order of the file, and numbered from 0"),
+    ("api/v1/ask.proto", "acme", [("ask.proto", 'syntax = "proto3";\n'), ASK],
+     "the text before the definitions has the name of the file, without its folders"),
+)  # fmt: skip
+WHITE_SPACE: Files = (
+    ("ask.proto", "acme", [("", "\n\n"), LEVEL],
+     "a piece of white space gives no record and no number: the first record is 0"),
+    ("ask.proto", "acme", [("", " \t\r\n"), ASK, LEVEL],
+     "a piece of white space gives no record and no number: the first record is 0"),
+    ("ask.proto", "acme", [("ask.proto", "\n\n// Hi.\n\n"), ASK],
+     "a comment is not white space, so it is a record"),
+    ("ask.proto", "acme", [("Ask", "message Ask {\n}\n\n\n"), LEVEL],
+     "the content is the exact text, with its blank lines"),
+    ("ask.proto", "acme", [("Ask", "message Ask {\r\n}")], "the content is the exact text"),
+    ("ask.proto", "acme", [], "an empty file has no pieces, and no records"),
+)  # fmt: skip
 
 
 @exercise("4.3", "parse_proto", 3, time_limit=3)
 def check_parse_proto(call: Probe) -> None:
-    """Compare whole records: one definition, then two, then the text around them."""
-    ask, level = ("Ask", "message Ask {\n}\n", (1, 2)), "enum Level {\n}\n"
-    files: Files = (
-        ("ask.proto", "acme", [ask],
-         "one message is the whole file: its exact text, lines 1 and 2, number 0, and the other "
-         "fields as the exercise lists them"),
-        ("level.proto", "umbrella", [ask],
-         "tenant and repository come from scope, and source_path is file.name"),
-        ("ask.proto", "acme", [ask, ("Level", level, (3, 4))],
-         "records are numbered from 0, and lines are counted in the whole file"),
-        ("api/v1/ask.proto", "acme",
-         [("ask.proto", 'syntax = "proto3";\n', (1, 1)), ("Ask", ask[1], (2, 3))],
-         "the path is the file's, with its folders; what is before the definitions has the name "
-         "of the file, without its folders"),
-    )  # fmt: skip
-    white_space: Files = (
-        ("ask.proto", "acme", [("Ask", ask[1] + "\n\n", (1, 2)), ("Level", level, (5, 6))],
-         "blank lines at the end belong to the content, but line_end does not count them"),
-        ("ask.proto", "acme", [("ask.proto", "\n\n// Hi.\n\n", (1, 3)), ("Ask", ask[1], (5, 6))],
-         "blank lines at the beginning count; only those at the end do not"),
-        ("ask.proto", "acme", [("", "\n\n", (0, 0)), ("Level", level, (3, 4))],
-         "a piece of white space gives no record and no number: the first record is 0"),
-        ("ask.proto", "acme", [("Ask", "message Ask {\n}", (1, 2))],
-         "the content is the exact text, which has no line end here"),
-        ("ask.proto", "acme", [("Ask", "message Ask {\r\n}\r\n", (1, 2))],
-         "the content is the exact text, with its line ends"),
-        ("ask.proto", "acme", [], "an empty file has no pieces"),
-    )  # fmt: skip
+    """Compare whole records but for `hash_inputs`, and hashes of records that have changed."""
     for points, about, group in (
-        (2, "the fields of each record, its number and its lines", files),
-        (1, "blank lines, white space, and the exact text", white_space),
+        (1, "the records, their names and numbers", FIELDS),
+        (1, "white space, and the exact text", WHITE_SPACE),
     ):
         with call.part(points, about):
             for path, tenant, pieces, because in group:
                 _parse(call, path, tenant, pieces, because)
+    with call.part(1, "what the hash covers, and what not"):
+        top, imports = ("ask.proto", 'syntax = "proto3";\n'), ("ask.proto", 'import "a.proto";\n')
+        _, first = _parse(call, "ask.proto", "acme", [top, ASK], "a file before it changes")
+        for what, path, pieces, because in (
+            ("its file is renamed", "old/asking.proto", [("asking.proto", top[1]), ASK],
+             "its content and parser are the same, so its vector can stay"),
+            ("there is more text above it", "ask.proto", [imports, LEVEL, ASK],
+             "its lines and its number are others, but its vector can stay"),
+        ):  # fmt: skip
+            case, moved = _parse(call, path, "acme", pieces, "the records of the changed file")
+            for old in first if len(moved) == len(first) else first[-1:]:
+                case.holds(
+                    content_hash(old) in map(content_hash, moved),
+                    f"the piece {old.content!r} keeps its hash if {what}",
+                    got=f"hash_inputs={old.hash_inputs!r}",
+                    because=because,
+                )
+        newer = first[-1].model_copy(update={"parser_version": "1.1.0"})
+        case.holds(
+            content_hash(newer) != content_hash(first[-1]),
+            "a new hash if the version of the parser changes",
+            got=f"hash_inputs={newer.hash_inputs!r}",
+            because="the names in hash_inputs are those in JSON, and the version is one of them",
+        )
 
 
 def _judge(
@@ -263,38 +282,39 @@ def _rejection(code: str, record: str, fields: list[str]) -> str:
 
 
 def _parse(
-    call: Probe, path: str, tenant: str, pieces: Sequence[tuple[str, str, tuple[int, int]]],
-    because: str,
-) -> None:  # fmt: skip
-    """Expect a file made of these pieces (name, text, first and last line) to give their records.
+    call: Probe, path: str, tenant: str, pieces: Sequence[tuple[str, str]], because: str
+) -> tuple[Case, list[Chunk]]:
+    """Expect a file made of these pieces (name and text) to give their records; return them.
 
-    A piece of white space gives none.
+    A piece of white space gives none. Which fields are hashed is not looked at here.
     """
-    content = "".join(text for _, text, _ in pieces)
-    context = Scope(tenant=tenant, repo=f"{tenant}-api")
-    case = call(Document(Path("data") / path, path, content), context)
+    content = "".join(text for _, text in pieces)
+    repo = f"{tenant}-api"
+    case = call(Document(Path("data") / path, path, content), Scope(tenant=tenant, repo=repo))
     case.label = (
         f'parse_proto(Document(Path("data/{path}"), "{path}", {content!r}), '
-        f'Scope(tenant="{tenant}", repo="{tenant}-api"))'
+        f'Scope(tenant="{tenant}", repo="{repo}"))'
     )
-    records = [
-        Chunk(
-            tenant_id=tenant,
-            repo_slug=f"{tenant}-api",
-            root_kind="external-source",
-            source_path=path,
-            content=text,
-            hash_inputs=HASH_INPUTS,
-            parser_id="proto",
-            parser_version="1.0.0",
-            kind="definition",
-            name=name,
-            line_start=first,
-            line_end=last,
-            custom_meta={"chunkIndex": index},
-        )  # fmt: skip
-        for index, (name, text, (first, last)) in enumerate(
-            piece for piece in pieces if piece[1].strip()
-        )
-    ]
+    records: list[Chunk] = []
+    offset = 0
+    for name, text in pieces:
+        first = content.count("\n", 0, offset) + 1
+        offset += len(text)
+        if text.strip():
+            records.append(
+                Chunk(
+                    tenant_id=tenant, repo_slug=repo, root_kind="external-source",
+                    source_path=path, content=text, hash_inputs=["content"], parser_id="proto",
+                    parser_version="1.0.0", kind="definition", name=name, line_start=first,
+                    line_end=first + text.rstrip().count("\n"),
+                    custom_meta={"chunkIndex": len(records)},
+                )
+            )  # fmt: skip
+    found = case.value
+    chosen: list[Any] = []
+    if isinstance(found, list):
+        chosen = [getattr(one, "hash_inputs", ["content"]) for one in found]
+    for record, hashed in zip(records, chosen, strict=False):
+        record.hash_inputs[:] = hashed
     case.gives(records, because=because)
+    return case, records

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from course_lib.errors import InputError
 from course_lib.loader.splitting import IngestOptions
@@ -46,29 +47,56 @@ LEFT = ["left by a failed attempt"]
 def check_split_documents(call: Probe) -> None:
     """Split one document, some of three, none, and write over what is there."""
     call.given = function_of(call.given)
-    stands_alone(call)
-    one, long = {"a.md": "Apples."}, {"b.md": "Pears do not keep. " * 28}
-    lost = replace(ORIGIN, kept=(Skipped("torn.md", "is not UTF-8"),))
-    for corpus, shard, before, because in (
-        (one, "0/1", None, "shard 0 of 1 holds every document: here one, of one chunk"),
-        ({"c.md": "Figs.", "b.md": "Pears.", **one}, "0/2", None,
-         "a.md is in shard 1 of 2; the others keep the order of the file"),
-        ({"docs/a.md": "Apples.", "x.md": "Figs."}, "10/12", None,
-         "a shard's number may have more than one digit"),
-        (one, "0/2", None, "the next step opens the files of every shard, even if it is empty"),
-        (one, "0/2", LEFT, "overwrite what a failed attempt left, also if the shard is empty"),
-        (one, "0/1", LEFT, "overwrite what a failed attempt left"),
-        ({"a.md": ""}, "0/1", None, "an empty document is one document without chunks"),
-    ):  # fmt: skip
-        _splits(call, ORIGIN, corpus, shard, because, before=before)
-    _splits(call, ORIGIN, long, "0/1", "the sizes are those that were given", sizes=(200, 0))
-    _splits(call, lost, one, "0/1", "a file that could not be read is kept in the origin")
+    with call.part(1, "both files, of the documents of a shard", needed=False):
+        stands_alone(call)
+        for split in SHARDS:
+            _files(_splits(call, *split))
+        because = "the next step opens the files of every shard, even if it is empty"
+        _files(_splits(call, ONE, "0/2", because))
+        because = "overwrite what a failed attempt left, also if the shard is empty"
+        _files(_splits(call, ONE, "0/2", because, before=LEFT))
+    with call.part(1, "the counts and the shard, in both artifacts"):
+        for split in (*SHARDS, EMPTY):
+            _counts(_splits(call, *split))
+        _counts(_splits(call, *TORN, origin=LOST))
+    with call.part(1, "files that are there, sizes, the origin, and nothing returned"):
+        _files(_splits(call, ONE, "0/1", "overwrite what a failed attempt left", before=LEFT))
+        _files(_splits(call, *EMPTY))
+        because = "the sizes are those that were given"
+        _files(_splits(call, {"b.md": LONG}, "0/1", because, sizes=(200, 0)))
+        done = _splits(call, *TORN, origin=LOST)
+        _files(done)
+        done.case.gives(None, because="a component without a return type returns nothing")
+
+
+LOST = replace(ORIGIN, kept=(Skipped("torn.md", "is not UTF-8"),))
+ONE = {"a.md": "Apples."}
+LONG = "Pears do not keep. " * 28
+EMPTY = {"a.md": ""}, "0/1", "an empty document is one document without chunks"
+TORN = ONE, "0/1", "a file that could not be read is kept in the origin"
+SHARDS = (
+    (ONE, "0/1", "shard 0 of 1 holds every document: here one, of one chunk"),
+    ({"c.md": "Figs.", "b.md": "Pears.", **ONE}, "0/2",
+     "a.md is in shard 1 of 2; the others keep the order of the file"),
+    ({"docs/a.md": "Apples.", "x.md": "Figs."}, "10/12",
+     "a shard's number may have more than one digit"),
+)  # fmt: skip
+"""The texts of documents by their names, a shard, and why it is split so."""
+
+
+class _Split(NamedTuple):
+    """A call, its artifacts and what they should hold."""
+
+    case: Case
+    artifacts: dict[str, Any]
+    wanted: dict[str, Any]
+    because: str
 
 
 def _splits(
-    call: Probe, origin: Origin, corpus: Mapping[str, str], shard: str, because: str,
-    *, before: Sequence[str] | None = None, sizes: tuple[int, int] = (512, 64),
-) -> None:  # fmt: skip
+    call: Probe, corpus: Mapping[str, str], shard: str, because: str, *, origin: Origin = ORIGIN,
+    before: Sequence[str] | None = None, sizes: tuple[int, int] = (512, 64),
+) -> _Split:  # fmt: skip
     documents = [Document(Path(name), name, text) for name, text in corpus.items()]
     lines = list(Corpus(origin, documents).lines())
     chunks, rows = dataset(before), dataset(before)
@@ -76,15 +104,26 @@ def _splits(
     empty = written_dataset(before)
     into = f"chunks := {empty}, rows := {empty}"
     case.label = f"{PASTED}split_documents({written_dataset(lines)}, {into}, {shard!r}, *{sizes})"
-    nothing = "a component without a return type returns nothing"
-    case.gives(None, because=because if case.error else nothing)
+    if case.error:
+        case.gives(None, because=because)
     mine = [one for one in documents if Shard.parse(shard).holds(one.name)]
     wanted = _wanted(replace(origin, shard=shard), mine, sizes)
-    for artifact, name in ((chunks, "chunks"), (rows, "rows")):
-        lines_of(call, case.label, artifact, because).gives(wanted[name], because=because)
-        counts = {one: artifact.metadata.get(one) for one in wanted["counts"]}
-        told = Case(call, f"{case.label}; {name}.metadata", value=counts)
-        told.gives(wanted["counts"], because="the counts and the shard, in both artifacts")
+    return _Split(case, {"chunks": chunks, "rows": rows}, wanted, because)
+
+
+def _files(done: _Split) -> None:
+    case, because = done.case, done.because
+    for name, artifact in done.artifacts.items():
+        lines = lines_of(case.probe, case.label, artifact, because)
+        lines.gives(done.wanted[name], because=because)
+
+
+def _counts(done: _Split) -> None:
+    wanted = done.wanted["counts"]
+    for name, artifact in done.artifacts.items():
+        counts = {one: artifact.metadata.get(one) for one in wanted}
+        told = Case(done.case.probe, f"{done.case.label}; {name}.metadata", value=counts)
+        told.gives(wanted, because="the counts and the shard, in both artifacts")
 
 
 def _wanted(origin: Origin, mine: Sequence[Document], sizes: tuple[int, int]) -> dict[str, Any]:
@@ -122,24 +161,34 @@ def check_add_up(call: Probe) -> None:
     """Add up one shard and two, as floats, then refuse shards that are wrong."""
     one = {name: at for at, name in enumerate(COUNTS, 1)}
     right = {**one, "split": one["chunks"]}
-    call([right]).gives(one, because="one shard, nothing lost; `split` is not in the result")
     twice = {name: 2 * value for name, value in one.items()}
-    call([right, right]).gives(twice, because="the sum of each count over all shards")
     floats = {name: float(value) for name, value in right.items()}
-    call([floats]).gives(one, because="2 == 2.0 in Python, but the results are whole numbers")
     empty = {**dict.fromkeys(COUNTS, 0), "split": 0}
-    call([right, empty]).gives(one, because="the second shard was empty")
-    fine = _counted(3, 3)
-    for shards, because in (
-        ([_counted(3, 2)], "3 chunks are in a file for which the splitter counted 2"),
-        ([_counted(2, 3)], "a chunk was lost: the splitter counted 3"),
-        ([_counted(0, 3)], "all chunks were lost"),
-        ([_counted(3, 0)], "3 chunks came from a shard that has none"),
-        ([fine, _counted(2.0, 3.0)], "the second shard has lost a chunk"),
-        ([_counted(2.0, 3.0), fine], "the first shard has lost a chunk"),
-        ([_counted(4, 3), _counted(2, 3)], "both shards are wrong, although the sums are equal"),
-    ):
-        call(shards).raises(InputError, because=because)
+    fine: tuple[tuple[list[dict[str, Any]], dict[str, int], str], ...] = (
+        ([right], one, "one shard, nothing lost; `split` is not in the result"),
+        ([right, right], twice, "the sum of each count over all shards"),
+        ([floats], one, "2 == 2.0 in Python, but the results are whole numbers"),
+        ([right, empty], one, "the second shard was empty"),
+    )
+    with call.part(1, "sums, in whole numbers", needed=False):
+        for shards, total, because in fine:
+            call(shards).gives(total, because=because)
+    with call.part(1, "shards that are refused, and those that are not"):
+        for shards, _, because in fine:
+            case = call(shards)
+            case.holds(case.error is None, "no exception", got=case.raised, because=because)
+        one_fine = _counted(3, 3)
+        for shards, because in (
+            ([_counted(3, 2)], "3 chunks are in a file for which the splitter counted 2"),
+            ([_counted(2, 3)], "a chunk was lost: the splitter counted 3"),
+            ([_counted(0, 3)], "all chunks were lost"),
+            ([_counted(3, 0)], "3 chunks came from a shard that has none"),
+            ([one_fine, _counted(2.0, 3.0)], "the second shard has lost a chunk"),
+            ([_counted(2.0, 3.0), one_fine], "the first shard has lost a chunk"),
+            ([_counted(4, 3), _counted(2, 3)],
+             "both shards are wrong, although the sums are equal"),
+        ):  # fmt: skip
+            call(shards).raises(InputError, because=because)
 
 
 WHY = {
@@ -166,19 +215,30 @@ def check_with_database(call: Probe) -> None:
         returned.append(found is task)
 
     label = "task = with_database(step())"
-    [step] = _steps(call, pipeline, label).values()
-    Case(call, f"{label} is the task", value=returned[-1]).gives(
-        True, because="it returns the step, so that a pipeline can go on with it"
-    )
     from course_lib.pipeline.pipelines import with_database
 
     def expected():  # type: ignore[no-untyped-def]
         with_database(_hollow()())
 
+    [step] = _steps(call, pipeline, label).values()
     [wanted] = _steps(call, dsl.pipeline(expected), label).values()
+    with call.part(1, "the step again, never cached, with the address of the database",
+                   needed=False):  # fmt: skip
+        Case(call, f"{label} is the task", value=returned[-1]).gives(
+            True, because="it returns the step, so that a pipeline can go on with it"
+        )
+        _same_settings(call, label, step, wanted, {CACHED, SECRETS})
+    with call.part(1, "retries and memory"):
+        _same_settings(call, label, step, wanted, wanted.settings.keys() - {CACHED, SECRETS})
+
+
+def _same_settings(
+    call: Probe, label: str, step: Step, wanted: Step, topics: AbstractSet[str]
+) -> None:
     for topic, value in wanted.settings.items():
-        said = Case(call, f"{label}  # compiled: {topic}", value=step.settings[topic])
-        said.gives(value, because=WHY[topic])
+        if topic in topics:
+            said = Case(call, f"{label}  # compiled: {topic}", value=step.settings[topic])
+            said.gives(value, because=WHY[topic])
 
 
 def _hollow() -> Callable[[], Any]:
@@ -203,13 +263,28 @@ def check_docs_pipeline(call: Probe) -> None:
 
     label = "dsl.pipeline(docs_pipeline)"
     found, wanted = _steps(call, call.given), _steps(call, docs_pipeline)
-    told = Case(call, f"{label}  # its steps", value=sorted(found))
-    told.gives(sorted(wanted), because="each component is used once")
+    with call.part(1, "each step once, in the exit handler and in the loop", needed=False):
+        told = Case(call, f"{label}  # its steps", value=sorted(found))
+        told.gives(sorted(wanted), because="each component is used once")
+        _same_steps(call, label, found, wanted, {AT_THE_END, "is in"})
+    with call.part(1, "what each step gets"):
+        _same_steps(call, label, found, wanted, {"gets"})
+    with call.part(1, "what each step was set to"):
+        _same_steps(call, label, found, wanted, READ.keys() - {AT_THE_END, "is in", "gets"})
+
+
+def _same_steps(
+    call: Probe, label: str, found: Mapping[str, Step], wanted: Mapping[str, Step],
+    topics: AbstractSet[str],
+) -> None:  # fmt: skip
+    """Compare what is said of each step; a call that is missing (of one or two) costs its part."""
+    few = len(wanted.keys() - found.keys()) <= 2
+    names = [name for name in wanted if name in found or not few]
     for topic, because in READ.items():
-        for name, step in wanted.items():
+        for name in names if topic in topics else ():
             said = f"{label}  # compiled: {name}: {topic}"
-            case = Case(call, said, value=_read(found[name], topic))
-            case.gives(_read(step, topic), because=because)
+            got = _read(found[name], topic) if name in found else "no such step"
+            Case(call, said, value=got).gives(_read(wanted[name], topic), because=because)
 
 
 READ = {

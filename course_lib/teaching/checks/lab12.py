@@ -1,4 +1,4 @@
-"""Lab 12, a fresh index: the plan, what has to be embedded, orphans, and the filtered search.
+"""Lab 12, a fresh index: the plan, what has to be embedded, and orphans.
 
 What the learner's functions do to the X-Ray's own tables, in an empty schema, is judged. A failed
 call is shown with the rows it met, in a transaction that is rolled back, so that it can be pasted.
@@ -6,23 +6,24 @@ call is shown with the rows it met, in a transaction that is rolled back, so tha
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from course_lib.indexing.plan import Plan
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
+from course_lib.teaching.checks.package_rows import (
+    AS_STORED,
+    Stored,
+    Use,
+    Vectors,
+    any_stored,
+    catalogue,
+)
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 from course_lib.xray.tables import TABLES
 
 LISTS = ("skip", "add", "change", "remove")
-AS_STORED = "SET enable_indexscan = off"
-"""Rows come in the order in which they were written, which an index would hide."""
-
 CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
 
 
@@ -48,7 +49,7 @@ def any_states(random: Draws) -> Call:
     return given(*({key: random.choice(few) for key in random.some(keys)} for _ in range(2)))
 
 
-@exercise("12.1", "indexing.plan:make_plan", 2, draws=any_states)
+@exercise("12.1", "indexing.plan:make_plan", 3, draws=any_states)
 def check_make_plan(call: Probe) -> None:
     """Test one key for each list, other orders, no keys, and many kinds of states."""
     _plans(call, {"a": 1}, {"a": 1}, Plan(skip=["a"]), "nothing has changed")
@@ -120,7 +121,7 @@ def any_names(random: Draws) -> Call:
     return given(asked, made_of, random.choice(("mini", "mini", "mini-2")))
 
 
-@exercise("12.2", "xray.catalogue:names_to_embed", 2, draws=any_names)
+@exercise("12.2", "xray.catalogue:names_to_embed", 3, draws=any_names)
 def check_names_to_embed(call: Probe) -> None:
     """Test each reason for a new vector, both together, and names that need none."""
     texts, one = {"rich": "Colours"}, ("Colours", "mini")
@@ -155,41 +156,6 @@ def check_names_to_embed(call: Probe) -> None:
     )  # fmt: skip
 
 
-NAMES = (
-    "rich", "typer", "a_b", "axb", "A_B", "it's", "plotly", "click", "attrs", "flask", "numpy",
-    "httpx", "bleach", "pillow", "scipy", "tqdm",
-)  # fmt: skip
-
-
-PROJECTS = (("local", "app"), ("local", "App"), ("acme", "app"))
-
-
-def _catalogue(connection: Any, *args: Any) -> None:
-    """Make the X-Ray's tables with the rows at the end of the arguments."""
-    connection.execute(TABLES)
-    # An index, or a join in its order, would put rows in order for who does not ask for one.
-    connection.execute("SET enable_indexscan = off; SET enable_bitmapscan = off")
-    connection.execute("SET enable_indexonlyscan = off; SET enable_mergejoin = off")
-    for statement in args[-1].statements():
-        connection.execute(statement)
-
-
-def _any_stored(random: Draws) -> Stored:
-    """Draw packages with vectors of two models or none, and which projects use them."""
-    packages = [(one, name) for one in ("python", "go") for name in random.some(NAMES, 6)]
-    random.shuffle(packages)
-    share = random.choice((0.4, 1.0))
-    uses = [
-        Use(project, *package, tenant)
-        for package in packages
-        for tenant, project in random.some(PROJECTS, 1)
-        if random.chance(share)
-    ]
-    vectors = ([1, 0, 0], [1, 1, 0], [-1, 0, 2], [3, 0.1, 0])
-    held = {one: random.choice((*vectors, *vectors, None)) for one in packages}
-    return Stored(held, uses, others=random.sample(NAMES, 3))
-
-
 def _deleted(
     function: Callable[..., Any], connection: Any, language: str, names: Any, is_kept: bool, _: Any
 ) -> Any:
@@ -203,16 +169,16 @@ def _left(connection: Any, value: Any, *_: Any) -> Any:
     return [value, connection.execute(CATALOGUE).fetchall()]
 
 
-@drawn(10, takes_connection=True, apply=_deleted, prepare=_catalogue, look=_left)
+@drawn(10, takes_connection=True, apply=_deleted, prepare=catalogue, look=_left)
 def any_orphans(random: Draws) -> Call:
     """Draw a catalogue, and names of which some are used, by others or in another language."""
-    there = _any_stored(random)
+    there = any_stored(random)
     names = random.some(sorted({name for _, name in there.packages} | {"never seen"}))
     asked = random.choice((names, set(names)))
     return given(random.choice(("python", "go")), asked, random.chance(0.2), there)
 
 
-@exercise("12.3", "xray.catalogue:delete_orphans", 3, time_limit=TIME_LIMIT, draws=any_orphans)
+@exercise("12.3", "xray.catalogue:delete_orphans", 4, time_limit=TIME_LIMIT, draws=any_orphans)
 def check_delete_orphans(call: Probe) -> None:
     """Test packages that others use, that no project uses, and that another language has."""
     used = [Use("forecasting", "python", "pillow")]
@@ -249,85 +215,8 @@ def check_delete_orphans(call: Probe) -> None:
         _leaves_the_transaction_open(call, db)
 
 
-Vectors = Mapping[tuple[str, str], Sequence[float] | None]
-"""Language and name of packages, each with its vector or None."""
-
-
-class Use(NamedTuple):
-    """A package that a project uses."""
-
-    project: str
-    language: str
-    name: str
-    tenant: str = "local"
-
-
-@dataclass(frozen=True)
-class Stored:
-    """Rows of the tables that a call meets.
-
-    Attributes
-    ----------
-    packages
-        The catalogue.
-    uses
-        Which packages are used.
-    setting
-        A statement that holds for the session.
-    others
-        Names of packages whose vectors another model made.
-    told
-        Descriptions of packages, by their names.
-    """
-
-    packages: Vectors
-    uses: Sequence[Use] = ()
-    setting: str = ""
-    others: Collection[str] = ()
-    told: Mapping[str, str] = field(default_factory=dict)
-
-    def statements(self) -> list[str]:
-        """Return what puts these rows into empty tables."""
-        rows = ", ".join(
-            f"({_quoted(language)}, {_quoted(name)}, {_quoted(self.told.get(name, ''))}, "
-            + (f"'{'mini-2' if name in self.others else 'mini'}', '{list(vector)}')"
-               if vector else "NULL, NULL)")
-            for (language, name), vector in self.packages.items()
-        )  # fmt: skip
-        columns = "language, name, description, model, embedding"
-        found = [f"INSERT INTO xray_packages ({columns}) VALUES {rows}"]
-        if self.uses:
-            columns = "project, language, name, tenant_id, version"
-            rows = ", ".join(f"({', '.join(map(_quoted, use))}, '1.0')" for use in self.uses)
-            found.append(f"INSERT INTO xray_report_packages ({columns}) VALUES {rows}")
-        return found
-
-    def fill(self, db: Scratch) -> None:
-        """Put these rows, and no others, into the tables."""
-        # After a DELETE, new rows may take the places of old ones, in any order.
-        db.execute("TRUNCATE xray_report_packages, xray_packages")
-        for statement in self.statements():
-            db.execute(statement)
-
-    def pasted(self, called: str) -> str:
-        """Return a line that makes a call with these rows and leaves the lab's tables alone."""
-        statements = [*self.statements(), *([self.setting] if self.setting else [])]
-        parts = [
-            *(["import numpy as np"] if "np." in called else []),
-            "drop_tables(conn)",
-            "create_tables(conn)",
-            *(f'conn.execute("{statement}")' for statement in statements),
-            f"print({called})",
-        ]
-        return f"with conn.transaction(force_rollback=True): {'; '.join(parts)}"
-
-
 def _python(*names: str) -> Vectors:
     return {("python", name): None for name in names}
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _deletes(
@@ -360,133 +249,3 @@ def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
         got="it is still deleted",
         because="only the caller commits or rolls back, not delete_orphans",
     )
-
-
-def _query(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
-    """Call the function without the stored rows."""
-    return function(*args[:-1], **named)
-
-
-def _found(connection: Any, value: Any, *_: Any) -> Any:
-    """Run the query with its values, and return its columns and rows."""
-    query, named = value["tuple"]
-    values = {json.loads(name): _plain(one) for name, one in named["dict"].items()}
-    cursor = connection.execute(query.encode(), values)
-    return [[column.name for column in cursor.description], cursor.fetchall()]
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a query; a vector as text."""
-    if isinstance(value, dict):
-        value = value.get("array", value.get("tuple"))
-    return str(value) if isinstance(value, list) else value
-
-
-@drawn(20, apply=_query, prepare=_catalogue, look=_found)
-def any_catalogue(random: Draws) -> Call:
-    """Draw a catalogue, and a project whose namesakes use other packages."""
-    named: dict[str, Any] = {} if random.chance(0.5) else {"k": random.randint(1, 6)}
-    if random.chance(0.3):
-        named["tenant"] = random.choice(("acme", "local"))
-    project = random.choice(("app", "app", "App", "nobody's"))
-    language = random.choice(("python", "go"))
-    vector = random.choice(([1, 0, 0], [0.6, 0.8, 0.1]))
-    model = random.choice(("mini", "mini", "mini-2"))
-    return given(vector, project, language, model, _any_stored(random), **named)
-
-
-@exercise(
-    "12.4", "xray.suggestions:nearest_packages_query", 3, time_limit=TIME_LIMIT, draws=any_catalogue
-)
-def check_nearest_packages(call: Probe) -> None:
-    """Test one or two packages, and near packages that are not the project's."""
-    plain: Vectors = {("python", "plotly"): [1, 1, 0], ("python", "spotipy"): [1, 0, 0]}
-    half = 0.5**0.5
-    both = {"spotipy": 1.0, "plotly": half}
-    with call.scratch() as db:
-        db.execute(TABLES)
-        _finds(call, db, _used({("python", "spotipy"): [3, 0, 0]}), {"spotipy": 1.0},
-               "both vectors have the same direction, so the cosine is 1")  # fmt: skip
-        _finds(call, db, _used(plain), both, "the nearest comes first")
-        _finds(call, db, _used(plain), {"spotipy": 1.0}, "k is 1", k=1)
-        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]}),
-               {"a": 1.0, "b": 1.0}, "of equal similarity, by name")  # fmt: skip
-        equals = _used({("python", "a"): [1, 0, 0], ("python", "b"): [1, 0, 0]})
-        _finds(call, db, replace(equals, told={"a": "Y", "b": "X"}), {"a": 1.0, "b": 1.0},
-               "of equal similarity, by name, whatever the descriptions are")  # fmt: skip
-        _finds(call, db, _used({("python", name): [1, 0, 0] for name in "abcdef"}),
-               dict.fromkeys("abcde", 1.0), "the default of k is 5")  # fmt: skip
-        _finds(call, db, _used(plain, spotipy="others"), {"plotly": half},
-               "spotipy is nearer, but of another project: filter before you choose",
-               k=1)  # fmt: skip
-        _finds(call, db, _used({("ruby", "rspotify"): [1, 0, 0], ("python", "plotly"): [1, 1, 0]}),
-               {"plotly": half}, "rspotify is a Ruby package", k=1)  # fmt: skip
-        _finds(call, db, _used({("python", "spotipy"): [1, 1, 0], ("ruby", "spotipy"): [1, 0, 0]}),
-               {"spotipy": half}, "Ruby's spotipy is another package")  # fmt: skip
-        _finds(call, db, _used({("python", "spotipy"): [1, 0, 0], ("python", "unknown"): None}),
-               {"spotipy": 1.0}, "unknown has no vector")  # fmt: skip
-        _finds(call, db, Stored(plain, _used(plain).uses, others=["spotipy"]), {"plotly": half},
-               "spotipy's vector is from another model, mini-2")  # fmt: skip
-        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]}),
-               {"b": 1.0, "a": 0.998752}, "b is nearer; only rounded are they equal")  # fmt: skip
-        _finds(call, db, _used({("python", "opposite"): [-1, 0, 0]}), {"opposite": -1.0},
-               "it is far away, and still the nearest that the project has")  # fmt: skip
-        _finds(call, db, _used(plain), {},
-               "no project has this name; a quote in a value is a character like any other",
-               project="nobody's")  # fmt: skip
-        _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
-               project="Rider-App")  # fmt: skip
-        theirs = Stored(plain, [Use("rider-app", "python", "plotly"),
-                                Use("rider-app", "python", "spotipy", "acme")])  # fmt: skip
-        _finds(call, db, theirs, {"plotly": half},
-               "acme has a project of the same name, but the default of tenant is "
-               "'local'")  # fmt: skip
-        _finds(call, db, theirs, {"spotipy": 1.0}, "tenant is acme: take acme's project",
-               tenant="acme")  # fmt: skip
-        db.execute(AS_STORED)
-        tied = _used({("python", name): [1, 0, 0] for name in "cab"})
-        _finds(call, db, replace(tied, setting=AS_STORED), dict.fromkeys("abc", 1.0),
-               "equally similar, so sorted by name; rows have no order")  # fmt: skip
-
-
-def _used(packages: Vectors, **projects: str) -> Stored:
-    """Return rows of packages that rider-app uses, but for those of other projects."""
-    uses = [Use(projects.get(name, "rider-app"), language, name) for language, name in packages]
-    return Stored(packages, uses)
-
-
-def _finds(
-    call: Probe, db: Scratch, there: Stored, expected: Mapping[str, float], because: str, *,
-    project: str = "rider-app", **others: object,
-) -> None:  # fmt: skip
-    there.fill(db)
-    vector = np.array([1, 0, 0], dtype=np.float32)
-    case = call(vector, project, "python", "mini", **others)
-    called = there.pasted(f"conn.execute(*{case.label}).fetchall()")
-    value = case.returns(tuple)
-    case.holds(len(value) == 2 and isinstance(value[0], str), "a pair: the query and its values")
-    case.holds(
-        isinstance(value[1], dict),
-        "a dictionary of values, by the names of the placeholders",
-        got=f"values in a {type(value[1]).__name__}",
-        because="the query's placeholders have names, such as %(k)s",
-    )
-    rows = db.runs(*value, because=because, called=called)
-    columns = [column.name for column in db.connection.execute(*value).description or ()]
-    if columns != SHOWN:
-        call.fail(called, got=f"the columns {columns}", expected=f"the columns {SHOWN}")
-    names = [row[0] for row in rows.value]
-    if names != list(expected):
-        call.fail(called, got=f"{names}", expected=f"{list(expected)}", because=because)
-    for name, version, _, similarity in rows.value:
-        if version != "1.0" or not abs(similarity - expected[name]) < 1e-6:
-            call.fail(
-                called,
-                got=f"{name!r}, version {version!r}, with {similarity!r}",
-                expected=f"{name!r}, version '1.0', with the similarity {expected[name]:.3f}",
-                because=f"{because}; the similarity is 1 - the cosine distance",
-            )
-
-
-SHOWN = ["name", "version", "description", "similarity"]
-"""The columns of what is found."""

@@ -13,8 +13,8 @@ A check reads like a specification: every case says what is called, what is expe
 Where a case does not hold, `CheckFailed` names the call, what came and what was expected.
 
 Where small conditions should not cost all points, cases are in groups with points of their own
-(``with call.part(2, "one problem"):``). The first group is what the exercise is about; without it
-the others count nothing.
+(``with call.part(2, "one problem"):``). Without the first group the others count nothing, unless
+it says ``needed=False``: then no group may hold for an answer that does nothing.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from itertools import islice
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from course_lib.errors import InputError
+from course_lib.errors import CourseError, InputError
 from course_lib.teaching.checks import Exercise
 from course_lib.teaching.checks.origin import named, stub_in, where_in_given
-from course_lib.teaching.checks.outcomes import CheckFailed, Part
+from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted, Part
 from course_lib.teaching.checks.values import (
     LIST_ITERATOR,
     describe,
@@ -197,11 +197,10 @@ class Probe:
             self(*args, **named).gives(expected, because=because)
 
     @contextmanager
-    def part(self, points: int, about: str) -> Iterator[None]:
+    def part(self, points: int, about: str, *, needed: bool = True) -> Iterator[None]:
         """Judge a group of cases that has points of its own.
 
-        Where the first group fails, the check ends. What fails in a later one is kept, and the
-        next group is judged as well.
+        What fails in a group is kept, and the next group is judged as well.
 
         Parameters
         ----------
@@ -209,14 +208,19 @@ class Probe:
             What it counts; those of all groups are the exercise's.
         about
             What its cases have in common, in a few words.
+        needed
+            Of the first group: whether the check ends where it fails.
         """
         try:
             yield
-        except CheckFailed as failed:
+        except (StubReached, NotAttempted, CourseError):
+            raise
+        except Exception as error:
+            failed = error if isinstance(error, CheckFailed) else self.odd(error)
             self.parts.append(Part(points, about, passed=False))
             self._fault = self._fault or failed
-            if len(self.parts) == 1:
-                raise
+            if needed and len(self.parts) == 1:
+                raise failed from error.__cause__
         else:
             self.parts.append(Part(points, about, passed=True))
 
@@ -239,6 +243,18 @@ class Probe:
         headline = f"{self.exercise.name} {WRONG}"
         raise CheckFailed(
             self.exercise.id, headline, called=called, got=got, expected=expected, because=because
+        )
+
+    def odd(self, error: Exception) -> CheckFailed:
+        """Return the failure for a result that the check could not work with."""
+        by_name = "placeholders" in str(error)  # psycopg, of a statement with a bare %s
+        return CheckFailed(
+            self.exercise.id,
+            f"{self.exercise.name} {WRONG}",
+            called=self.called,
+            got=f"a result that cannot be used: {named(error)}",
+            expected="what the statement of the exercise says",
+            because="values are passed by name: write %(name)s, not %s" if by_name else "",
         )
 
     def connect(self) -> psycopg.Connection[Any]:

@@ -52,8 +52,8 @@ class Audits:
         databases
             What gave the submission its own database, if it has one.
         partly
-            Whether only parts of the check passed: then a third of the values have to be right; in
-            a database, where a call writes many rows, a third of what came of these.
+            Whether only parts of the check passed: then a third has to be right of what is in the
+            values, such as the rows that a call wrote.
         """
         audit, calls, values = self.audits[exercise], self.calls[exercise], told.get("values")
         if not isinstance(values, list) or len(values) != len(calls):
@@ -68,7 +68,7 @@ class Audits:
             except Exception:  # what came is of any shape
                 agrees = False
             if not agrees:
-                wrong += 1 - (_share(wanted, one) if partly and audit.needs_database else 0)
+                wrong += 1 - (_share(wanted, one) if partly else 0)
                 first = (
                     first or f"{audit.call_text(call)} gives {text_of(one)}, not {text_of(wanted)}"
                 )
@@ -91,18 +91,26 @@ class Audits:
 
 
 def _share(wanted: Any, got: Any) -> float:
-    """Return how much of a list is right, and of the lists in it.
+    """Return how much of a list or a dictionary is right, and of what is in it.
 
     Examples
     --------
-    >>> _share([1, [2, 3]], [1, [2, 4]])
+    >>> _share([1, {"a": 2, "b": 3}], [1, {"a": 2, "b": 4}])
     0.75
+    >>> _share(["a", "b"], ["", "a", "b"])
+    0.6666666666666666
     """
-    if wanted == got:
+    if wanted == got and type(wanted) is type(got):
         return 1.0
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        names = wanted.keys() | got.keys()
+        same = sum(_share(wanted[name], got[name]) for name in wanted.keys() & got.keys())
+        return same / len(names)
     lists = (list, tuple)
-    if not isinstance(wanted, lists) or not isinstance(got, lists) or len(wanted) != len(got):
+    if not isinstance(wanted, lists) or not isinstance(got, lists):
         return 0.0
+    if len(wanted) != len(got):
+        return sum(one in got for one in wanted) / max(len(wanted), len(got))
     return sum(map(_share, wanted, got)) / len(wanted)
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from course_lib.errors import CourseError
 from course_lib.teaching.checks import Exercise
-from course_lib.teaching.checks.origin import named, where_in_given
+from course_lib.teaching.checks.origin import where_in_given
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
-from course_lib.teaching.checks.probe import WRONG, Probe, StubReached
+from course_lib.teaching.checks.probe import Probe, StubReached
 from course_lib.teaching.lab.time_limit import OutOfTime, within
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def run_check(
     except CourseError:
         raise
     except Exception as error:
-        raise _with_parts(_odd(error, probe), probe) from error
+        raise _with_parts(probe.odd(error), probe) from error
 
 
 def _with_parts(failed: CheckFailed, probe: Probe) -> CheckFailed:
@@ -111,19 +111,6 @@ def _owner(stub: StubReached, own: Exercise, exercises: Mapping[str, Exercise] |
     names = {other.name: other.id for other in (exercises or {}).values()}
     owner = names.get(stub.function, own.id)
     return "" if owner == own.id else owner
-
-
-def _odd(error: Exception, probe: Probe) -> CheckFailed:
-    """Return the failure for a result that the check could not work with."""
-    by_name = "placeholders" in str(error)  # psycopg, of a statement with a bare %s
-    return CheckFailed(
-        probe.exercise.id,
-        f"{probe.exercise.name} {WRONG}",
-        called=probe.called,
-        got=f"a result that cannot be used: {named(error)}",
-        expected="what the statement of the exercise says",
-        because="values are passed by name: write %(name)s, not %s" if by_name else "",
-    )
 
 
 def _stopped(stop: OutOfTime, probe: Probe) -> CheckFailed:

@@ -131,7 +131,9 @@ def _piece(
         head += 1
     # kfp would run the stub of a pipeline at once: the lab decorates it below.
     first = (node.lineno if kfp_decorators(node) else first_line(node)) - 1
-    indent = " " * docstring.col_offset
+    # What is given may end inside a block.
+    after = next(line for line in lines[head : node.end_lineno] if line.strip())
+    indent = " " * (len(after) - len(after.lstrip()))
     return "\n".join(
         [
             *lines[first:head],

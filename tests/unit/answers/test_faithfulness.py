@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from course_lib.answers.citations import check_citations, without_citations
 from course_lib.answers.faithfulness import unsupported
 from course_lib.answers.units import split_sentences
 from course_lib.embedder import EmbeddingClient
@@ -51,6 +52,18 @@ def test_the_labelled_answers_fit_the_documents() -> None:
         page = (project_root() / "data/documents" / one["path"]).read_text("utf-8")
         assert any(one["heading"] in section.headings for section in find_sections(page))
         sections.setdefault((one["path"], one["heading"]), set()).add(one["split"])
+        paths = [passage["path"] for passage in one["passages"]]
+        cited = split_sentences(one["cited"])
+        assert " ".join(map(without_citations, cited)) == one["answer"]
+        stands_on, flagged = check_citations(cited, paths)
+        own = paths.index(one["path"]) + 1
+        for sentence, kind, numbers in zip(cited, one["citations"], stands_on, strict=True):
+            is_flagged = any(wrong in sentence for wrong in flagged)
+            assert is_flagged == (kind in ("no passage", "wrong path"))
+            assert (kind == "none") == ("[" not in sentence)
+            assert kind not in ("right", "other passage") or (own in numbers) == (kind == "right")
+        holds = [ok and own in on for ok, on in zip(flags, stands_on, strict=True)]
+        assert one["holds"] == holds
     # What is tuned on a section says nothing of the same section.
     assert all(len(splits) == 1 for splits in sections.values())
     assert sum(one["split"] == "test" for one in answers) * 2 == len(answers)

@@ -124,6 +124,15 @@ def takes_empty_for_unset(chunk):
     return _digest(chunk, text=lambda value: json.dumps(value) if value else "").hexdigest()
 
 
+def hashes_the_names_too(chunk):
+    names = "".join(chunk.hash_inputs)
+    return hashlib.sha256(bytes.fromhex(content_hash(chunk)) + names.encode()).hexdigest()
+
+
+def strips_the_texts(chunk):
+    return _of_changed(chunk, content=chunk.content.strip())
+
+
 def names_each_field_once(chunk):
     names = [one for one in chunk.hash_inputs if one not in ("tenantId", "repoSlug")]
     return _of_changed(chunk, hash_inputs=names)
@@ -143,94 +152,138 @@ def sorts_the_outer_keys_alone(chunk):
 
 # --- 4.3 parse_proto ---
 
+HASHED = ["content", "parserVersion"]
 
-def _parse(file, scope, change=lambda values: {}, pieces=None):
+
+def _make(file, scope, span, **decided):
+    first = file.content.count("\n", 0, span.start) + 1
+    return Chunk(
+        tenant_id=scope.tenant, repo_slug=scope.repo, root_kind="external-source",
+        source_path=file.name, content=span.text, line_start=first,
+        line_end=first + span.text.rstrip().count("\n"), kind="definition", parser_id="proto",
+        parser_version="1.0.0", **decided,
+    )  # fmt: skip
+
+
+def _parse(file, scope, hashed=HASHED, change=lambda decided, file: {}, keep=str.strip):
     chunks = []
-    for name, span in pieces or split_definitions(file.content, PROTO):
-        if not span.text.strip():
-            continue
-        line = file.content.count("\n", 0, span.start) + 1
-        values = {
-            "tenant_id": scope.tenant,
-            "repo_slug": scope.repo,
-            "root_kind": "external-source",
-            "source_path": file.name,
-            "content": span.text,
-            "hash_inputs": ["content", "name", "sourcePath", "parserId", "parserVersion"],
-            "parser_id": "proto",
-            "parser_version": "1.0.0",
-            "kind": "definition",
-            "name": name or file.name.rsplit("/", 1)[-1],
-            "line_start": line,
-            "line_end": line + span.text.rstrip().count("\n"),
-            "custom_meta": {"chunkIndex": len(chunks)},
-        }
-        chunks.append(Chunk(**values | change(values)))
+    for name, span in split_definitions(file.content, PROTO):
+        if keep(span.text):
+            decided = {
+                "name": name or file.name.rsplit("/", 1)[-1],
+                "hash_inputs": list(hashed),
+                "custom_meta": {"chunkIndex": len(chunks)},
+            }
+            chunks.append(_make(file, scope, span, **decided | change(decided, file)))
     return chunks
 
 
-def hard_codes_the_tenant(file, scope):
-    return _parse(file, scope, lambda values: {"tenant_id": "acme"})
+def hashes_the_content_only(file, scope):
+    return _parse(file, scope, ["content"])
 
 
-def counts_the_blank_lines_at_the_end(file, scope):
-    def change(values):
-        return {"line_end": values["line_start"] + values["content"].count("\n")}
-
-    return _parse(file, scope, change)
+def hashes_all_fields(file, scope):
+    return _parse(file, scope, [str(field.alias) for field in Chunk.model_fields.values()])
 
 
-def counts_lines_within_the_piece(file, scope):
-    return _parse(file, scope, lambda values: {"line_start": 1})
+def hashes_custom_meta_as_the_course_does(file, scope):
+    return _parse(file, scope, [*HASHED, "customMeta"])
 
 
-def numbers_every_chunk_zero(file, scope):
-    return _parse(file, scope, lambda values: {"custom_meta": {"chunkIndex": 0}})
+def hashes_the_first_line(file, scope):
+    return _parse(file, scope, [*HASHED, "line_start"])
 
 
-def strips_the_content(file, scope):
-    return _parse(file, scope, lambda values: {"content": values["content"].strip()})
+def hashes_the_last_line(file, scope):
+    return _parse(file, scope, [*HASHED, "line_end"])
 
 
-def keeps_white_space(file, scope):
-    blank = [pair for pair in split_definitions(file.content, PROTO) if pair[1].text.isspace()]
-    return [None for _ in blank] + _parse(file, scope)
+def takes_the_id_for_the_version(file, scope):
+    return _parse(file, scope, ["content", "parserId"])
+
+
+def hashes_the_path(file, scope):
+    return _parse(file, scope, [*HASHED, "sourcePath"])
+
+
+def hashes_the_name(file, scope):
+    return _parse(file, scope, [*HASHED, "name"])
+
+
+def hashes_what_the_toml_parser_hashes(file, scope):
+    hashed = ["content", "name", "sourcePath", "parserId", "parserVersion"]
+    return _parse(file, scope, hashed)
+
+
+def takes_python_s_names(file, scope):
+    return _parse(file, scope, ["content", "parser_version"])
+
+
+def numbers_every_record_zero(file, scope):
+    return _parse(file, scope, change=lambda decided, file: {"custom_meta": {"chunkIndex": 0}})
+
+
+def numbers_from_one(file, scope):
+    def change(decided, file):
+        return {"custom_meta": {"chunkIndex": decided["custom_meta"]["chunkIndex"] + 1}}
+
+    return _parse(file, scope, change=change)
 
 
 def numbers_white_space_too(file, scope):
-    chunks = []
-    for index, (name, span) in enumerate(split_definitions(file.content, PROTO)):
-        chunks += _parse(
-            file,
-            scope,
-            lambda values, index=index: {"custom_meta": {"chunkIndex": index}},
-            pieces=[(name, span)],
-        )
-    return chunks
+    pieces = split_definitions(file.content, PROTO)
+    skipped = bool(pieces) and not pieces[0][1].text.strip()
+
+    def change(decided, file):
+        return {"custom_meta": {"chunkIndex": decided["custom_meta"]["chunkIndex"] + skipped}}
+
+    return _parse(file, scope, change=change)
+
+
+def keeps_white_space(file, scope):
+    return _parse(file, scope, keep=len)
+
+
+def leaves_out_line_ends_alone(file, scope):
+    return _parse(file, scope, keep=lambda text: text.strip("\n"))
+
+
+def leaves_out_what_has_no_name(file, scope):
+    return [one for one in _parse(file, scope) if one.name != file.name.rsplit("/", 1)[-1]]
+
+
+def keeps_the_folders_in_the_name(file, scope):
+    def change(decided, file):
+        return {"name": file.name} if decided["name"] in file.name else {}
+
+    return _parse(file, scope, change=change)
+
+
+def leaves_the_name_empty(file, scope):
+    def change(decided, file):
+        return {"name": ""} if decided["name"] in file.name else {}
+
+    return _parse(file, scope, change=change)
 
 
 def takes_the_path_it_was_read_from(file, scope):
-    return _parse(file, scope, lambda values: {"source_path": file.path.as_posix()})
+    return _parse(replace(file, name=file.path.as_posix()), scope)
 
 
-def keeps_a_folder_in_the_name(file, scope):
-    def change(values):
-        return {"name": values["name"].replace("ask.proto", file.name.split("/", 1)[-1])}
-
-    return _parse(file, scope, change)
-
-
-def counts_from_the_first_line_with_text(file, scope):
-    def change(values):
-        blank = len(values["content"]) - len(values["content"].lstrip())
-        return {"line_start": values["line_start"] + values["content"].count("\n", 0, blank)}
-
-    return _parse(file, scope, change)
+def strips_the_file(file, scope):
+    return _parse(replace(file, content=file.content.strip()), scope)
 
 
 def writes_line_ends_anew(file, scope):
     unified = replace(file, content="\n".join(file.content.splitlines()) + "\n")
     return _parse(unified if file.content else file, scope)
+
+
+def adds_what_it_knows(file, scope):
+    def change(decided, file):
+        return {"custom_meta": decided["custom_meta"] | {"file": file.name}}
+
+    return _parse(file, scope, change=change)
 
 
 def gives_dictionaries(file, scope):
@@ -260,7 +313,7 @@ MUTANTS = {
         check_record,
         reads_whatever_json_holds=(
             "read_object(record) -> json.loads(record)",
-            "missing_version(values) -> []",
+            "missing_version(values) + -> ",
             "the reason is what `reason_of` gives",
         ),
         takes_numbers_as_strings=(
@@ -293,7 +346,7 @@ MUTANTS = {
             'problems_of(error) -> [Problem("record", "is wrong")]',
             "name must be a string",
         ),
-        forgets_the_version=("missing_version(values) -> []", "schemaVersion is missing"),
+        leaves_the_version_out=("missing_version(values) + -> ", "schemaVersion is missing"),
         takes_what_cannot_be_stored=("unstorable(chunk) -> []", "cannot store a NUL"),
         returns_the_values=("else chunk -> else values", "and becomes a Chunk"),
     )
@@ -307,6 +360,8 @@ MUTANTS = {
         reports_the_version_as_well: "the only problem that is reported",
     },
     "4.2": {
+        hashes_the_names_too: "4:acme4:docs6:Hello.",
+        strips_the_texts: "white space is part of the content",
         writes_no_lengths: "4:acme4:docs6:Hello.",
         counts_characters: "ü is one character, but two bytes",
         forgets_the_tenant: "4:acme4:docs6:Hello.",
@@ -323,17 +378,28 @@ MUTANTS = {
         collapses_white_space: "white space is part of the content",
     },
     "4.3": {
-        hard_codes_the_tenant: "[0].tenant_id",
-        counts_the_blank_lines_at_the_end: "[0].line_end",
-        counts_lines_within_the_piece: "lines are counted in the whole file",
-        numbers_every_chunk_zero: "[1].custom_meta",
-        strips_the_content: "[0].content",
-        keeps_white_space: "a piece of white space gives no record",
+        hashes_the_content_only: "if the version of the parser changes",
+        hashes_all_fields: "if its file is renamed",
+        hashes_custom_meta_as_the_course_does: "if there is more text above it",
+        hashes_the_first_line: "if there is more text above it",
+        hashes_the_last_line: "if there is more text above it",
+        takes_the_id_for_the_version: "if the version of the parser changes",
+        hashes_the_path: "if its file is renamed",
+        hashes_the_name: "if its file is renamed",
+        hashes_what_the_toml_parser_hashes: "if its file is renamed",
+        takes_python_s_names: "the names in hash_inputs are those in JSON",
+        numbers_every_record_zero: "numbered from 0",
+        numbers_from_one: "with the number 0",
         numbers_white_space_too: "the first record is 0",
-        gives_dictionaries: "expected  [Chunk(",
+        keeps_white_space: "a piece of white space gives no record",
+        leaves_out_line_ends_alone: "a piece of white space gives no record",
+        leaves_out_what_has_no_name: "has the name of the file",
+        keeps_the_folders_in_the_name: "without its folders",
+        leaves_the_name_empty: "has the name of the file",
         takes_the_path_it_was_read_from: "'data/ask.proto'  (at [0].source_path)",
-        keeps_a_folder_in_the_name: "without its folders",
-        counts_from_the_first_line_with_text: "blank lines at the beginning count",
+        strips_the_file: "[0].content",
         writes_line_ends_anew: "exact text",
+        adds_what_it_knows: "[0].custom_meta",
+        gives_dictionaries: "expected  [Chunk(",
     },
 }

@@ -1,5 +1,7 @@
 """Wrong versions that a learner of lab 06 would plausibly write."""
 
+import re
+
 from course_lib.store.schema import SCHEMA
 from course_lib.store.writer import UPSERT_CHUNK, replace_document
 from tests.unit.teaching.edits import edits
@@ -10,13 +12,18 @@ DEFAULT = "CREATE TABLE document_chunks_default        PARTITION OF document_chu
 UPSERT = " ".join(UPSERT_CHUNK.split())
 WHERE = UPSERT[UPSERT.index("WHERE (old") :]
 OLD_FOR_NULL = "coalesce(excluded.namespace, old.namespace)"
-GIVEN = WHERE[WHERE.index("(excluded") :]
+GIVEN = WHERE[WHERE.index("FROM (excluded") :]
 SET_TO = UPSERT[UPSERT.index("= (excluded") : UPSERT.index(" WHERE")]
 
 YOURS = SCHEMA.index("    CHECK (vector"), SCHEMA.index("CREATE TABLE document_chunks_doc")
 STUBS = {
     "6.1": f"{SCHEMA[: YOURS[0]]}-- YOUR SQL HERE\n{SCHEMA[YOURS[1] :]}",
-    "6.2": f"{UPSERT_CHUNK[: UPSERT_CHUNK.index('ON CONFLICT')]}-- YOUR SQL HERE\n",
+    "6.2": re.sub(
+        r"^(ON CONFLICT.*\n.*|WHERE|IS DISTINCT FROM)$",
+        "-- YOUR SQL HERE",
+        UPSERT_CHUNK,
+        flags=re.MULTILINE,
+    ),
 }
 
 
@@ -182,16 +189,16 @@ MUTANTS = {
             "no unique or exclusion constraint",
         ),
         keeps_the_old_moment=(
-            ", updated_at) = ( -> ) = (", ", now()) -> )", "an update sets updated_at to now()",
+            "updated_at = now(), -> ", "an update sets updated_at to now()",
         ),
         sets_the_day_before=("now() -> current_date - 1", "an update sets updated_at to now()"),
         makes_a_new_id=(
-            "embedding, updated_at) = ( -> embedding, id, updated_at) = (",
-            "excluded.embedding, now() -> excluded.embedding, excluded.id, now()",
+            "updated_at = now(), -> updated_at = now(), id = excluded.id,",
             "an update keeps the row's id",
         ),
         forgets_the_vector=(
-            "embedding, updated_at) = -> updated_at) =", "excluded.embedding, now() -> now()",
+            "visibility, embedding) = ( -> visibility) = (",
+            "excluded.visibility, excluded.embedding) WHERE -> excluded.visibility) WHERE",
             "replaces the old one",
         ),
         compares_the_texts_alone=(

@@ -5,8 +5,12 @@ from course_lib.retriever.rerank import maxsim
 from course_lib.store.schema import RANK_BY_WORDS
 from tests.unit.teaching.edits import edits
 
-YOURS = RANK_BY_WORDS.index("    SELECT word.number"), RANK_BY_WORDS.index("-- The common words")
-STUBS = {"8.1": f"{RANK_BY_WORDS[: YOURS[0]]}-- YOUR SQL HERE\n{RANK_BY_WORDS[YOURS[1] :]}"}
+YOURS = [
+    RANK_BY_WORDS.index(at)
+    for at in ("    SELECT number", "), found", "    SELECT part, address, sum", ")\n-- The common")
+]
+GIVEN = RANK_BY_WORDS[: YOURS[0]], RANK_BY_WORDS[YOURS[1] : YOURS[2]], RANK_BY_WORDS[YOURS[3] :]
+STUBS = {"8.1": "-- YOUR SQL HERE\n".join(GIVEN)}
 
 WEIGHT = "round(1e6 * (1 + ln(2000 / count(*)::float8)))::integer"
 EVERY = "(SELECT tableoid AS part, ctid AS address, search_text FROM document_chunks) AS every"

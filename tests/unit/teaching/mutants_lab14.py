@@ -1,16 +1,12 @@
 """Wrong answers to lab 14 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-import re
 from pathlib import PurePosixPath
 
 import numpy as np
 
 from course_lib.answers.budget import fit_passages
-from course_lib.answers.citations import check_citations
-from course_lib.answers.faithfulness import NUMBER, support
 from course_lib.answers.hints import find_hinted
 from course_lib.answers.selection import maximal_marginal_relevance
-from course_lib.answers.words import stems
 from tests.unit.teaching.edits import edits
 
 # --- 14.1 find_hinted ---
@@ -142,160 +138,6 @@ def packs_as_much_as_possible(fixed, costs, scores, room):
     return sorted(kept)
 
 
-# --- 14.4 check_citations ---
-
-
-def pairs(text, pattern=r"\[(\d+): ([^\[\]]+)\]"):
-    return [(int(n), path) for n, path in re.findall(pattern, text)]
-
-
-def once(numbers):
-    return list(dict.fromkeys(numbers))
-
-
-def equal(number, path, paths):
-    return 1 <= number <= len(paths) and paths[number - 1] == path
-
-
-def judged(
-    is_right=equal,
-    read=pairs,
-    tidy=once,
-    without=lambda together, before: together,
-    wrong=lambda together: [],
-):
-    """Return an answer to 14.4 of which a part may be wrong."""
-
-    def check_citations(sentences, paths):
-        found = [read(sentence) for sentence in sentences]
-        right = [[n for n, path in some if is_right(n, path, paths)] for some in found]
-        together = tidy(number for some in right for number in some)
-        flagged = [
-            f"[{n}: {path}]" for some in found for n, path in some if not is_right(n, path, paths)
-        ]
-        own = []
-        for some, good in zip(found, right, strict=True):
-            if good:
-                own.append(tidy(good))
-            else:
-                before = [number for each in own for number in each]
-                own.append(wrong(together) if some else without(together, before))
-        return own, flagged
-
-    return check_citations
-
-
-believes_the_number = judged(lambda n, path, paths: 1 <= n <= len(paths))
-believes_the_path = judged(lambda n, path, paths: path in paths)
-counts_from_zero = judged(lambda n, path, paths: n < len(paths) and paths[n] == path)
-takes_place_minus_one = judged(lambda n, path, paths: n <= len(paths) and paths[n - 1] == path)
-takes_part_of_a_path = judged(lambda n, path, paths: 1 <= n <= len(paths) and path in paths[n - 1])
-takes_more_than_a_path = judged(
-    lambda n, path, paths: 1 <= n <= len(paths) and path.startswith(paths[n - 1])
-)
-reads_one_digit = judged(read=lambda text: pairs(text, r"\[(\d): ([^\[\]]+)\]"))
-reads_paths_without_spaces = judged(read=lambda text: pairs(text, r"\[(\d+): ([\w./-]+)\]"))
-cites_twice = judged(tidy=list)
-sorts_the_numbers = judged(tidy=lambda numbers: sorted(set(numbers)))
-gives_nothing_without_a_citation = judged(without=lambda together, before: [])
-takes_what_came_before = judged(without=lambda together, before: once(before))
-sorts_all_of_them = judged(without=lambda together, before: sorted(together))
-takes_the_last_citation = judged(without=lambda together, before: before[-1:])
-forgives_wrong_citations = judged(wrong=lambda together: together)
-
-
-def stands_on_all_passages(sentences, paths):
-    everything = list(range(1, len(paths) + 1))
-    return judged(without=lambda together, before: everything)(sentences, paths)
-
-
-def flags_by_the_number(sentences, paths):
-    own, _ = judged()(sentences, paths)
-    cited = {number for some in own for number in some}
-    found = [pair for sentence in sentences for pair in pairs(sentence)]
-    return own, [f"[{n}: {path}]" for n, path in found if n not in cited]
-
-
-def flags_each_once(sentences, paths):
-    own, flagged = judged()(sentences, paths)
-    return own, list(dict.fromkeys(flagged))
-
-
-# --- 14.5 support ---
-
-
-def judged_by(
-    likeness=lambda cosines: max(0.0, float(cosines.max())),
-    words=lambda sentence, lines: stems(sentence) & set().union(*map(stems, lines)),
-    of=lambda sentence, lines: len(stems(sentence)),
-    both=lambda alike, share: (alike + share) / 2,
-    lacks=lambda sentence, lines: any(
-        one not in re.findall(NUMBER, " ".join(lines)) for one in re.findall(NUMBER, sentence)
-    ),
-):
-    """Return an answer to 14.5 of which a part may be wrong."""
-
-    def support(sentence, evidence, encode):
-        if not evidence or lacks(sentence, evidence):
-            return 0.0
-        vectors = encode([sentence, *evidence])
-        share = len(words(sentence, evidence)) / max(1, of(sentence, evidence))
-        return both(likeness(vectors[1:] @ vectors[0]), share)
-
-    return support
-
-
-takes_the_mean_of_the_lines = judged_by(likeness=lambda cosines: max(0.0, float(cosines.mean())))
-takes_the_first_line = judged_by(likeness=lambda cosines: max(0.0, float(cosines[0])))
-takes_negative_likeness = judged_by(likeness=lambda cosines: float(cosines.max()))
-makes_only_the_result_positive = judged_by(
-    likeness=lambda cosines: float(cosines.max()),
-    both=lambda alike, share: max(0.0, (alike + share) / 2),
-)
-believes_the_likeness = judged_by(both=lambda alike, share: alike)
-believes_the_words = judged_by(both=lambda alike, share: share)
-multiplies = judged_by(both=lambda alike, share: alike * share)
-takes_the_smaller = judged_by(both=min)
-adds_them = judged_by(both=lambda alike, share: alike + share)
-counts_words_as_they_are = judged_by(
-    words=lambda sentence, lines: set(sentence.lower().split()) & set(" ".join(lines).split()),
-    of=lambda sentence, lines: len(set(sentence.split())),
-)
-wants_all_words_in_one_line = judged_by(
-    words=lambda sentence, lines: max((stems(sentence) & stems(one) for one in lines), key=len)
-)
-divides_by_the_words_of_the_lines = judged_by(
-    of=lambda sentence, lines: len(set().union(*map(stems, lines)))
-)
-forgets_the_numbers = judged_by(lacks=lambda sentence, lines: False)
-finds_a_number_within_another = judged_by(
-    lacks=lambda sentence, lines: any(
-        one not in " ".join(lines) for one in re.findall(NUMBER, sentence)
-    )
-)
-is_content_with_one_number = judged_by(
-    lacks=lambda sentence, lines: (
-        bool(re.findall(NUMBER, sentence))
-        and not {*re.findall(NUMBER, sentence)} & {*re.findall(NUMBER, " ".join(lines))}
-    )
-)
-wants_the_numbers_in_the_first_line = judged_by(
-    lacks=lambda sentence, lines: any(
-        one not in re.findall(NUMBER, lines[0]) for one in re.findall(NUMBER, sentence)
-    )
-)
-
-
-def needs_a_line(sentence, evidence, encode):
-    return judged_by()(sentence, evidence, encode) if evidence else max([])
-
-
-def divides_by_nothing(sentence, evidence, encode):
-    if evidence and not stems(sentence):
-        return 1 / len(stems(sentence))
-    return judged_by()(sentence, evidence, encode)
-
-
 # --- found by playing learners ---
 
 
@@ -316,20 +158,6 @@ def strikes_scores_out(fixed, costs, scores, room):
     kept = fit_passages(fixed, costs, scores, room)
     scores[:] = [score if place in kept else -1 for place, score in enumerate(scores)]
     return kept
-
-
-def takes_the_beginning_of_a_path(sentences, paths):
-    whole = [
-        re.sub(r"\[1: docs/a\]", f"[1: {paths[0]}]" if paths else "", one) for one in sentences
-    ]
-    return check_citations(whole, paths)
-
-
-def wants_all_numbers_in_one_line(sentence, evidence, encode):
-    numbers = set(re.findall(NUMBER, sentence))
-    if not any(numbers <= set(re.findall(NUMBER, line)) for line in evidence):
-        return 0.0
-    return support(sentence, evidence, encode)
 
 
 MUTANTS = {
@@ -428,47 +256,5 @@ MUTANTS = {
     | {
         packs_as_much_as_possible: "does not come back",
         strikes_scores_out: "its caller still needs it",
-    },
-    "14.4": {
-        believes_the_number: "have to agree",
-        counts_from_zero: "the passages that it cites",
-        believes_the_path: "have no source",
-        takes_place_minus_one: "have no source",
-        cites_twice: "each once",
-        sorts_the_numbers: "in the order of the text",
-        takes_part_of_a_path: "of which a.md is a part",
-        takes_more_than_a_path: "which is another file",
-        reads_one_digit: "two digits",
-        reads_paths_without_spaces: "spaces and hyphens",
-        flags_each_once: "as often as it is in the text",
-        flags_by_the_number: "judged alone",
-        gives_nothing_without_a_citation: "cites nothing",
-        takes_what_came_before: "before it and after it",
-        sorts_all_of_them: "before it and after it",
-        takes_the_last_citation: "before it and after it",
-        stands_on_all_passages: "is cited nowhere",
-        forgives_wrong_citations: "have no source",
-        takes_the_beginning_of_a_path: "which only begins so",
-    },
-    "14.5": {
-        takes_the_mean_of_the_lines: "only the most similar line",
-        takes_the_first_line: "may be any of them",
-        takes_negative_likeness: "below 0",
-        makes_only_the_result_positive: "below 0",
-        believes_the_likeness: "two of the three words",
-        believes_the_words: "two of the three words",
-        multiplies: "two of the three words",
-        takes_the_smaller: "two of the three words",
-        adds_them: "two of the three words",
-        counts_words_as_they_are: "two of the three words",
-        wants_all_words_in_one_line: "all lines give the words",
-        divides_by_the_words_of_the_lines: "two of the three words",
-        forgets_the_numbers: "no line has the number 60",
-        finds_a_number_within_another: "a part of 50",
-        is_content_with_one_number: "each number counts",
-        wants_the_numbers_in_the_first_line: "not the most similar line",
-        needs_a_line: "without a line",
-        divides_by_nothing: "its share is 0",
-        wants_all_numbers_in_one_line: "each in a line of its own",
     },
 }

@@ -1,4 +1,4 @@
-"""The shipped lock files, descriptions and labelled instructions hold what lab 11 relies on."""
+"""The shipped lock files, descriptions and instructions hold what labs 12 and 13 rely on."""
 
 from __future__ import annotations
 
