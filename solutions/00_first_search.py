@@ -34,7 +34,7 @@ lab = start("00", data_dir=data_dir, database_url=database_url, embedding_model=
 # Write the path of a folder with texts of yours between the quotes, such as `r"~/notes"` or `r"d:\notes"`. These may be notes (`.md`, `.txt`), notebooks, YAML, Python, Go or shell. If you leave it empty, the lab takes five pages of the course. Nothing leaves the machine that runs this notebook. When its kernel ends, the index is deleted; only vectors, without their texts, stay in the course's cache.
 
 # %%
-my_folder = r""
+my_folder = r""  # the path goes between the quotes
 
 ask = lab.search_folder(my_folder)
 

@@ -74,10 +74,11 @@ def search_folder(
     database = fresh_database("00-folder", url=server)
     conn = connect(database.url, autocommit=True)
     report = ingest(folder, options=options, conn=conn, embedder=embedder)
-    print(f"{name}: {report.documents} documents, {report.chunks} pieces, {report.seconds:.0f} s")
+    print(f"{name} was read in {report.seconds:.0f} s.", end=" ")
+    print(f"Documents: {report.documents}, pieces: {report.chunks}.")
     if report.skipped:
         first = report.skipped[0]
-        print(f"left out: {len(report.skipped)}, such as {first.name}, which {first.reason}")
+        print(f"Left out: {len(report.skipped)}, such as {first.name}, which {first.reason}.")
 
     def ask(question: str) -> pd.DataFrame:
         query = Query(top_k=5)

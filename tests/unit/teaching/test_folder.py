@@ -30,8 +30,8 @@ def test_a_folder_is_searched_and_the_lab_s_own_database_has_nothing_of_it(
     lab = Lab("00")
     ask = lab.search_folder(str(notes))
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith(f"{notes}: 2 documents, 2 pieces, ")
-    assert second == "left out: 1, such as old.txt, which is not UTF-8: byte 0xe9 at offset 3"
+    assert first.startswith(f"{notes} was read in ") and first.endswith("Documents: 2, pieces: 2.")
+    assert second == "Left out: 1, such as old.txt, which is not UTF-8: byte 0xe9 at offset 3."
     table = ask("When do vegetables get their drink?")
     assert list(table.columns) == ["similarity", "document", "lines", "text"]
     assert list(table.index) == [1, 2] and table.similarity.is_monotonic_decreasing
@@ -95,4 +95,4 @@ def test_the_notebook_names_no_folder_and_its_output_is_about_the_course_s(folde
     (cell,) = [cell for cell in cells if "lab.search_folder(" in "".join(cell["source"])]
     assert "".join(cell["source"]).startswith('my_folder = r""')
     if folder == "solutions":
-        assert cell["outputs"][0]["text"][0].startswith("data/documents: 5 documents, ")
+        assert cell["outputs"][0]["text"][0].startswith("data/documents was read in ")
