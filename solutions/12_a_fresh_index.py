@@ -203,8 +203,9 @@ lab.check("12.2", names_to_embed)
 lab.hint("12.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a state that is too large or too small. With the version in it, every update costs a vector. Without the model,
-# vectors of two models are compared. The state of a page is its hash, its parser, its settings and the model.
+# This is a plan, too: `add` and `change` together. The mistake to remember: a state that is too large or too small. With the version in it,
+# every update costs a vector. Without the model, vectors of two models are compared. The state of a page is its hash, its parser, its
+# settings and the model.
 
 # %% [markdown]
 # Three nights with packages: the first, one in which nothing changes, and one with today's lock file and a better description. A naive job
@@ -247,7 +248,8 @@ assert spent.naive.iloc[0] > len(texts), "In the first night, the plan saves wha
 # %% [markdown]
 # In the first night, the plan saves what both projects use. The third night needs one vector, that of the better description: polars has one
 # already, and the new version of spotipy has the same description.
-#
+
+# %% [markdown]
 # ## Packages that other projects use
 #
 # *rider-app* no longer uses pillow and bleach. Both are still in the catalogue. The naive job deletes both from it.
@@ -270,15 +272,16 @@ print("in the catalogue:", in_catalogue())
 
 # %% [markdown]
 # It refuses the whole statement: pillow is saved, but bleach was not deleted either.
-#
+
+# %% [markdown]
 # ## Exercise 12.3: orphans
 #
 # Complete the deletion, so that it deletes only what no project uses. `%(names)s` is a list: the packages that one project has just removed.
 # `%(language)s` is their language: `redis` in Python and `redis` in Ruby are two packages. The view `xray_used` has a row, with `language`
 # and `name`, for each use by any project of any [tenant](../labs/GLOSSARY.md#tenant).
 #
-# `name = ANY(list)` takes the names of a list. `NOT EXISTS (SELECT FROM … WHERE …)` is true if the inner query finds no row. It may name columns of
-# the row outside, such as `package.name`.
+# `name = ANY(list)` takes the names of a list. `NOT EXISTS (SELECT FROM … WHERE …)` is true if the inner query finds no row. It may name
+# columns of the row outside, such as `package.name`.
 
 # %% exercise="12.3"
 # Given up to: DELETE FROM xray_packages AS package
@@ -339,12 +342,14 @@ def meet(first, second, steps):
 # have none. In the second, both projects stop using `shared`.
 
 # %%
+# what both use before, the sync that begins, and the other one
 CASES = {
     "two begins, one ends": ({"one": {"shared": "1"}}, ("two", {"shared": "1"}), ("one", {"mine": "1"})),
     "both end": ({"one": {"shared": "1", "mine": "1"}, "two": {"shared": "1", "yours": "1"}}, ("one", {"mine": "1"}), ("two", {"yours": "1"})),
 }
 
 
+# %%
 def begin(case):
     drop_tables(conn)
     create_tables(conn)
@@ -446,8 +451,6 @@ lab.hint("12.4")  # run again for the next hint
 from concurrent.futures import ThreadPoolExecutor
 from time import sleep
 
-take_lock = lab.use("take_lock")
-
 
 def careful_sync(project, packages, events):
     with lab.connect() as own:
@@ -456,6 +459,8 @@ def careful_sync(project, packages, events):
             sleep(0.1)
 
 
+# %%
+take_lock = lab.use("take_lock")
 figure, both = plt.subplots(2, figsize=(8.5, 4), layout="constrained")
 turns = {}
 for axes, (case, (_, *syncs)) in zip(both, CASES.items(), strict=True):
@@ -474,6 +479,7 @@ assert all(result == fine for _, result in turns.values()), "Nothing is lost, an
 
 # %% [markdown]
 # None: the second sync waits, and then reads what the first one has committed. Nothing is lost, and no orphan stays.
+# The lock is in the database, so it also holds for syncs on different machines.
 #
 # The lock covers the plan, the list and the orphans, but not the encoding: this may take minutes, and no other sync should wait for it.
 #
@@ -483,7 +489,8 @@ assert all(result == fine for _, result in turns.values()), "Nothing is lost, an
 #   lock: it sees no more of other transactions than your DELETE.
 # - *Change data capture* reads a database's log of changes, so nothing has to be compared. It needs a source with such a log; a folder and a
 #   lock file have none.
-#
+
+# %% [markdown]
 # ## Recap
 #
 # - A plan only compares states, of pages or packages: skip, add, change, remove.
