@@ -43,7 +43,7 @@ page = structure_text(folder, "kfp.dsl")
 report = ingest(folder, Scope(repo="kfp-dsl"), IngestOptions(chunk_size=1200, progress=True), conn=conn, embedder=lab.embedder)
 
 # %% [markdown]
-# Thirty of our sixty questions about this code name a file. We make an answer from the five passages that the
+# Thirty of our sixty questions about this code name a file. The *context* of each answer is the five passages that the
 # [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search finds.
 #
 # No language model comes with the course. So its *quoting answerer* answers: it copies the lines that are most like the question. The wrong
@@ -74,7 +74,6 @@ def quote(question, passages):  # an answer, and the files that it quotes
 # > **Predict.** How many of the thirty answers quote no line of the file that their question names?
 
 # %%
-from itertools import pairwise
 from pathlib import PurePosixPath
 
 import pandas as pd
@@ -82,23 +81,32 @@ import pandas as pd
 from course_lib.evaluation import read_questions
 from course_lib.settings import project_root
 
+pd.set_option("display.max_colwidth", None)
 questions = read_questions(project_root() / "data/questions/kfp_dsl.jsonl")
 naming = [one for one in questions if PurePosixPath(one.gold_paths[0]).name in one.question]
+
+
+# %%
+def ask_all(options):
+    rows = [(one.question, one.gold_paths[0], *quote(one.question, choose(one.question, options))) for one in naming]
+    table = pd.DataFrame(rows, columns=["question", "file", "answer", "quotes"]).set_index("question")
+    return table.assign(quotes_it=[file in quoted for file, quoted in zip(table.file, table.quotes, strict=True)])
+
+
+# %%
 search_alone = ContextOptions(hint_max_chunks=0, structure_max_chunks=0, diversity=0.0)
-answers = {one.question: quote(one.question, choose(one.question, search_alone)) for one in naming}
-wrong = {one.question: answers[one.question][1] for one in naming if one.gold_paths[0] not in answers[one.question][1]}
+first = ask_all(search_alone)
 asked = "Which arguments has the decorator in component_decorator.py?"
-print(asked, answers[asked][0], sep="\n")
-pd.set_option("display.max_colwidth", None)
-pd.Series(wrong).map(", ".join).rename("quotes only").to_frame()
+print(asked, first.answer[asked], sep="\n")
+first.quotes[~first.quotes_it].to_frame()
 
 # %% tags=["claim"]
-assert 1 < len(wrong) < 6 and asked in wrong, "A few of them do not"
-assert "defined under component_decorator.py" in answers[asked][0], "The answer even says where to look"
+assert 1 < (~first.quotes_it).sum() < 6 and not first.quotes_it[asked], "A few of them do not"
+assert "defined under component_decorator.py" in first.answer[asked], "This answer even says where to look"
 
 # %% [markdown]
-# A few of them do not. The answer even says where to look: *defined under component_decorator.py*. But no passage of this file is among the
-# first five, although its name is in the question. A program can read it there.
+# A few of them do not: the table shows what they quote instead. This answer even says where to look: *defined under component_decorator.py*.
+# But no passage of this file is in the context, although its name is in the question. A program can read it there.
 
 # %% [markdown]
 # ## Exercise 14.1: which file is meant
@@ -156,19 +164,23 @@ assert meant["kfp/dsl/types/type_utils.py"] == meant["TYPE_UTILS.py"] == ["types
 # %%
 where = "Where do I find artifacts?"
 with_list = ContextOptions(hint_max_chunks=3, diversity=0.0)
-contexts = {"search alone": choose(where, search_alone), "with the list": choose(where, with_list)}
-places = {name: [one.place for one in passages] for name, passages in contexts.items()}
-naming_it = {name: [one.place for one in passages if "artifact_types.py" in one.place + one.text] for name, passages in contexts.items()}
-print("artifact_types.py is named in:", naming_it)
-pd.DataFrame(places, index=range(1, 6))
+
+
+def marked(passage):
+    return passage.place + (" ← names it" if "artifact_types.py" in passage.place + passage.text else "")
+
+
+contexts = {"search alone": search_alone, "with the list": with_list}
+pages = pd.DataFrame({name: list(map(marked, choose(where, options))) for name, options in contexts.items()}, index=range(1, 6))
+pages
 
 # %% tags=["claim"]
-assert not naming_it["search alone"], "None of them names it"
-assert naming_it["with the list"][0].startswith("STRUCTURE.md"), "The list does"
+names_it = pages.apply(lambda column: column.str.contains("names it"))
+assert not names_it["search alone"].any(), "None of them names it"
+assert names_it["with the list"].any() and pages["with the list"][1].startswith("STRUCTURE.md"), "The list does"
 
 # %% [markdown]
-# None of them names it: the search finds code that *uses* artifacts. The list does. But it takes a place away from the search. We measure
-# the price at the end.
+# None of them names it: the search finds code that *uses* artifacts. The list does. But it takes a place away from the search.
 
 # %% [markdown]
 # ## Passages that repeat each other
@@ -389,6 +401,8 @@ def ranks(group, options):
 
 
 # %%
+from itertools import pairwise
+
 from course_lib.evaluation.statistics import paired_interval
 
 named_files = ContextOptions(hint_max_chunks=3, structure_max_chunks=0, diversity=0.0)
@@ -415,6 +429,20 @@ assert abs((none["+ diversity"] > 0).sum() - (none["+ list of files"] > 0).sum()
 # With named files, three more questions of thirty have a right passage, and nothing changes for the others. But the interval contains 0, so
 # thirty questions do not decide yet. With the list of files, right passages of the others come later. For *Where is …?* it may be the only
 # help, so it is a setting: `RAG_STRUCTURE_MAX_CHUNKS`. Diversity changes hardly anything here.
+#
+# > **Predict.** And the wrong answers? Are they right now?
+
+# %%
+second = ask_all(chosen)
+pd.DataFrame({"first": first.quotes, "now": second.quotes})[~(first.quotes_it & second.quotes_it)]
+
+# %% tags=["claim"]
+assert second.quotes_it[asked], "The answer about the decorator quotes its file now"
+assert not second.quotes_it.all() and any("STRUCTURE.md" in some for some in second.quotes[~second.quotes_it]), "others quote the list of files instead"
+
+# %% [markdown]
+# Not all. The answer about the decorator quotes its file now, but others quote the list of files instead. Good passages are needed for a good
+# answer, and they do not guarantee it.
 
 # %% [markdown]
 # ## In the field
@@ -463,7 +491,7 @@ assert theirs == same_relevance != orders[0.3], "With the same relevance, yes"
 #
 # ## Stretch, and what comes next
 #
-# A reranker reads question and passage together: add `rerank="maxsim"` to `chosen`, and measure it like the other steps. It also reorders the
-# passages of named files. Or choose the diversity on one half of the questions, and measure it on the other.
+# A reranker reads question and passage together: add `rerank="maxsim"` to `chosen`, and measure it like the other steps.
+# Or choose the diversity on one half of the questions, and measure it on the other.
 #
 # Next is [lab 15](../labs/15_checking_an_answer.ipynb): an answer cites passages. Do they say what it says?

@@ -62,16 +62,16 @@ def maximal_marginal_relevance(
     Parameters
     ----------
     relevance
-        The relevance of each candidate, between 0 and 1.
+        Of each candidate, between 0 and 1.
     vectors
-        The vector of each candidate, of length 1: float32 of shape (n, dimension).
+        Of each candidate, of length 1: float32 of shape (n, dimension).
     count
-        How many to take. If there are fewer candidates, all are taken.
+        How many to take; all, if there are fewer.
     diversity
-        How much similarity counts, from 0 (only relevance counts) to 1 (only similarity counts).
+        From 0 (only relevance counts) to 1 (only similarity counts).
     taken
-        Vectors of passages that are in the context already, of shape (m, dimension); m may be 0.
-        They count as taken, too.
+        Vectors of passages that the context has already, of shape (m, dimension); m may be 0. They
+        count as taken, too.
 
     Returns
     -------
