@@ -409,7 +409,7 @@ assert [len(header) + end - 20 for _, end in tried] == [189, 154], "71 + 118 = 1
 # ## Measure: found, and with its owner?
 #
 # [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions with an answering piece among the first five results;
-# [MRR](../labs/GLOSSARY.md#mrr) is higher if it is nearer to the top. The naive piece, too, counts as an answer. So:
+# [MRR](../labs/GLOSSARY.md#mrr) is higher if it is nearer to the top. The naive piece counts, too. So:
 #
 # - *gained*: recall minus that of your cuts without headers. If its [interval](../labs/GLOSSARY.md#confidence-interval) contains 0, these
 #   questions do not decide.
@@ -493,19 +493,19 @@ table.astype({"pieces": int, "owned": int, "place": int, "named": int}).round(2)
 # %% tags=["claim"]
 uncut, bare, yours, course = (table.loc[name] for name in ("every 1,000", "yours, no header", "yours", "course split"))
 assert gained["yours"].low > 0, "The headers: only with them is the whole interval above 0"
-assert gained["every 1,000"].low < 0 < gained["every 1,000"].high, "Between all the others, these questions do not decide"
+assert gained["every 1,000"].low < 0 < gained["every 1,000"].high, "Between all the others, LangChain's too, these questions do not decide"
 assert bare.pieces > 2 * uncut.pieces and bare.owned < uncut.owned, "the smaller a piece is, the less it says about its resource"
 assert yours.owned > uncut.owned and yours.named == 2 < uncut.named < bare.named, "the piece with the limit is second"
-first = search_in(passages(splits["yours"]))("Which container of forecast-api has the memory limit of 3Gi?")[0].text
-assert "initContainers[0]" in first and "Deployment forecast-api" in first, "after a limit of its init container"
+above = search_in(passages(splits["yours"]))("Which container of forecast-api has the memory limit of 3Gi?")[0].text
+assert "initContainers[0]" in above and "Deployment forecast-api" in above, "after a limit of its init container"
 assert min(uncut.place, bare.place, yours.place) > 5, "Without the name, no split has it among the first five"
 assert course.pieces < 0.75 * yours.pieces, "joins small neighbours"
 if "LangChain, 700" in table.index:
     langchain_gain = gained["LangChain, 700"]
-    assert langchain_gain.low < 0 < langchain_gain.high, "Between all the others, these questions do not decide"
+    assert langchain_gain.low < 0 < langchain_gain.high, "Between all the others, LangChain's too, these questions do not decide"
 
 # %% [markdown]
-# The headers: only with them is the whole interval above 0. Between all the others, these questions do not decide. *Owned* shows:
+# The headers: only with them is the whole interval above 0. Between all the others, LangChain's too, these questions do not decide. *Owned* shows:
 # the smaller a piece is, the less it says about its resource. If the question names forecast-api, the piece with the limit is second, after a
 # limit of its init container. Without the name, no split has it among the first five: only a number is left, and vectors represent numbers
 # badly. [Lab 08](../labs/08_words_and_meaning.ipynb) adds a search by words.
