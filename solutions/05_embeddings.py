@@ -228,7 +228,7 @@ lab.hint("5.2")
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: taking the padding out of the sum, and still dividing by the length of the batch. Every vector has the right
-# direction then, so no cosine shows it. But an inner product is too small for every short text.
+# direction, so no cosine shows it. But an inner product is too small for every short text.
 
 # %% tags=["nbval-check-output"]
 mean_pool = lab.use("mean_pool")
