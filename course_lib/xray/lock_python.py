@@ -88,7 +88,35 @@ def parse_uv_lock(text: str) -> Versions:
 
 
 def parse_poetry_lock(text: str) -> Versions:
-    """Return the packages of a `poetry.lock`."""
+    r"""Return the packages of a `poetry.lock`: name → version.
+
+    - `read_toml` reads it. `toml_packages` returns name, version and table of each package.
+    - A package whose table has a `source` of the type "directory" is the project's own: skip it.
+    - Names are compared in one form, which `canonicalize_name` returns.
+    - A package may be there in several versions: `collect` keeps the newest.
+    - The table `metadata` comes last. If it is missing, a part of the file is missing.
+    - Its `lock-version`, such as "2.1", says the format: the number before the dot, or 1 if there
+      is none. Refuse all others with `check_version(number, "1", "2")`.
+
+    Parameters
+    ----------
+    text
+        The lock file.
+
+    Raises
+    ------
+    ValueError
+        If there is no `metadata`, or the format is not known.
+
+    Examples
+    --------
+    >>> package = '[[package]]\nname = "Flask_Login"\nversion = "0.6.3"\n'
+    >>> parse_poetry_lock(package + '[metadata]\nlock-version = "2.1"\n')
+    {'flask-login': '0.6.3'}
+    >>> parse_poetry_lock(package)
+    Traceback (most recent call last):
+    ValueError: it has no metadata, which come last: the end is missing
+    """
     lock = read_toml(text)
     if "metadata" not in lock:
         raise ValueError("it has no metadata, which come last: the end is missing")

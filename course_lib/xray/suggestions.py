@@ -66,6 +66,34 @@ class Suggestions(Report):
         return bool(self.fallback)
 
 
+def choose(near: Sequence[Any], first: Sequence[Any], why: str) -> Suggestions:
+    """Return the nearest packages, or the first by name as a fallback that says why.
+
+    - If there are nearest packages, they are the suggestions, and nothing is a fallback.
+    - If there are none, the first packages by name are suggested, with `why` as the fallback.
+    - A project without packages has no fallback: nothing was replaced by anything.
+
+    Parameters
+    ----------
+    near
+        Rows (name, version, description, similarity): what `nearest_packages_query` found.
+    first
+        Rows (name, version, description): the first packages of the project by name.
+    why
+        Why there may be no nearest packages, such as "there is no model".
+
+    Examples
+    --------
+    >>> first = [("attrs", "25.1.0", "Classes without boilerplate")]
+    >>> choose([("spotipy", "2.25.1", "Client for Spotify", 0.5)], first, NO_MODEL).fallback
+    ''
+    >>> choose([], first, NO_MODEL).fallback, choose([], [], NO_MODEL).fallback
+    ('there is no model', '')
+    """
+    found = tuple(Suggestion(*row) for row in near or first)
+    return Suggestions(found, why if first and not near else "")
+
+
 def suggest(
     conn: psycopg.Connection[Any],
     embedder: EmbeddingClient | None,
@@ -117,7 +145,7 @@ def suggest(
                 query = nearest_packages_query(vector, project, language, model, k, tenant)
                 near = conn.execute(*query).fetchall()
             first = [] if near else conn.execute(FIRST, values).fetchall()
-    return _chosen(near, first, why)
+    return choose(near, first, why)
 
 
 async def suggest_async(
@@ -164,7 +192,7 @@ async def suggest_async(
         if not near:
             values = {"tenant": tenant, "project": project, "language": language}
             first = await (await conn.execute(FIRST, values)).fetchall()
-    return _chosen(near, first, NO_MODEL if query_vector is None else _no_vectors(model))
+    return choose(near, first, NO_MODEL if query_vector is None else _no_vectors(model))
 
 
 def nearest_packages_query(
@@ -223,12 +251,6 @@ def _encoded(embedder: EmbeddingClient | None, instruction: str) -> tuple[str, V
     except ModelError as error:
         return "", None, f"{NO_MODEL}: {error.args[0]}"
     return embedder.model_name, vector, _no_vectors(embedder.model_name)
-
-
-def _chosen(near: Sequence[Any], first: Sequence[Any], why: str) -> Suggestions:
-    """Return the nearest packages; where there are none, the first ones, and why."""
-    found = tuple(Suggestion(*row) for row in near or first)
-    return Suggestions(found, why if first else "")
 
 
 def _no_vectors(model: str) -> str:

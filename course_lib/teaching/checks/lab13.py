@@ -1,4 +1,4 @@
-"""Lab 13, packages for a prompt: the search among the packages of one project.
+"""Lab 13, packages for a prompt: a lock file, the search among one project's packages, a fallback.
 
 What the learner's query finds in the X-Ray's own tables, in an empty schema, is judged.
 """
@@ -23,7 +23,81 @@ from course_lib.teaching.checks.package_rows import (
 )
 from course_lib.teaching.checks.probe import Probe, exercise
 from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
+from course_lib.xray.suggestions import Suggestion, Suggestions
 from course_lib.xray.tables import TABLES
+
+NAMES = ("Flask_Login", "flask-login", "rich", "Pillow", "zope.interface", "my--app", "A_B")
+END = '[metadata]\nlock-version = "2.1"\n'
+
+
+def _package(name: str, version: str, source: str = "") -> str:
+    """Return a package as a lock file of Poetry has it."""
+    text = f'[[package]]\nname = "{name}"\nversion = "{version}"\n'
+    return text + (f'[package.source]\ntype = "{source}"\n' if source else "")
+
+
+@drawn(80)
+def any_poetry_lock(random: Draws) -> Call:
+    """Draw packages whose names are alike, of several versions and sources, and an end or none."""
+    packages = [
+        _package(
+            random.choice(NAMES),
+            random.choice(("1.2", "1.10", "2.0b1", "2.0")),
+            random.choice(("", "", "", "legacy", "directory", "git")),
+        )
+        for _ in range(random.randint(0, 5))
+    ]
+    version = random.choice(('lock-version = "2.1"', 'lock-version = "1"', "", "lock-version = 2"))
+    end = f"[metadata]\n{version}\n"
+    if random.chance(0.2):
+        end = random.choice(("", '[metadata]\nlock-version = "3.0"\n'))
+    return given("".join(packages) + end)
+
+
+@exercise("13.1", "xray.lock_python:parse_poetry_lock", 3, draws=any_poetry_lock)
+def check_parse_poetry_lock(call: Probe) -> None:
+    """Begin with one package, then names, versions and sources; then files that are refused."""
+    rich, flask = _package("rich", "14.1.0"), _package("Flask_Login", "0.6.3")
+    with call.part(1, "names and versions"):
+        call.cases(
+            ((rich + END,), {"rich": "14.1.0"}, "it has one package"),
+            ((rich + flask + END,), {"rich": "14.1.0", "flask-login": "0.6.3"},
+             "Flask_Login and flask-login are one name"),
+        )  # fmt: skip
+    with call.part(1, "sources, versions and an empty file"):
+        call.cases(
+            ((rich + _package("billing", "0.1.0", "directory") + END,), {"rich": "14.1.0"},
+             "billing is in a directory of the project, so it is the project's own"),
+            ((_package("rich", "14.1.0", "legacy") + END,), {"rich": "14.1.0"},
+             "`legacy` is another index of packages: only a directory is the project's own"),
+            ((_package("rich", "14.1.0", "git") + END,), {"rich": "14.1.0"},
+             "it comes from a repository of others: only a directory is the project's own"),
+            ((_package("numpy", "1.9.0") + _package("numpy", "1.10.0") + END,),
+             {"numpy": "1.10.0"}, "1.10.0 is newer than 1.9.0"),
+            ((_package("numpy", "2.0.0") + _package("numpy", "1.10.0") + END,),
+             {"numpy": "2.0.0"}, "2.0.0 is newer, although it comes first"),
+            ((_package("A.b", "1") + _package("a_B", "2") + END,), {"a-b": "2"},
+             "A.b and a_B are one name, and 2 is newer"),
+            ((END,), {}, "the project has no packages"),
+        )  # fmt: skip
+    with call.part(1, "files that cannot be trusted"):
+        call(rich).raises(
+            ValueError, because="there is no metadata, so a part of the file is missing"
+        )
+        call("").raises(ValueError, because="an empty file has no metadata")
+        call(f'{rich}[metadata]\nlock-version = "3.0"\n').raises(
+            ValueError, because="format 3 is not known"
+        )
+        call(f'{rich}[metadata]\nlock-version = "21.0"\n').raises(
+            ValueError, because="format 21 is not known, although it begins with a 2"
+        )
+        for version, because in (
+            ('lock-version = "1.1"', "format 1 is known, with any minor number"),
+            ('lock-version = "2.9"', "format 2 is known, with any minor number"),
+            ('lock-version = "1"', "format 1 is known, also without a minor number"),
+            ("", "a file without a version has format 1"),
+        ):
+            call(f"{rich}[metadata]\n{version}\n").gives({"rich": "14.1.0"}, because=because)
 
 
 def _query(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
@@ -60,61 +134,67 @@ def any_catalogue(random: Draws) -> Call:
 
 
 @exercise(
-    "13.1",
+    "13.2",
     "xray.suggestions:nearest_packages_query",
-    10,
+    5,
     time_limit=TIME_LIMIT,
     draws=any_catalogue,
 )
 def check_nearest_packages(call: Probe) -> None:
     """Test one or two packages, and near packages that are not the project's."""
     plain: Vectors = {("python", "plotly"): [1, 1, 0], ("python", "spotipy"): [1, 0, 0]}
+    rspotify: Vectors = {("ruby", "rspotify"): [1, 0, 0], ("python", "plotly"): [1, 1, 0]}
+    rubys: Vectors = {("python", "spotipy"): [1, 1, 0], ("ruby", "spotipy"): [1, 0, 0]}
     half = 0.5**0.5
     both = {"spotipy": 1.0, "plotly": half}
     with call.scratch() as db:
         db.execute(TABLES)
-        _finds(call, db, _used({("python", "spotipy"): [3, 0, 0]}), {"spotipy": 1.0},
-               "both vectors have the same direction, so the cosine is 1")  # fmt: skip
-        _finds(call, db, _used(plain), both, "the nearest comes first")
-        _finds(call, db, _used(plain), {"spotipy": 1.0}, "k is 1", k=1)
-        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]}),
-               {"a": 1.0, "b": 1.0}, "of equal similarity, by name")  # fmt: skip
-        equals = _used({("python", "a"): [1, 0, 0], ("python", "b"): [1, 0, 0]})
-        _finds(call, db, replace(equals, told={"a": "Y", "b": "X"}), {"a": 1.0, "b": 1.0},
-               "of equal similarity, by name, whatever the descriptions are")  # fmt: skip
-        _finds(call, db, _used({("python", name): [1, 0, 0] for name in "abcdef"}),
-               dict.fromkeys("abcde", 1.0), "the default of k is 5")  # fmt: skip
-        _finds(call, db, _used(plain, spotipy="others"), {"plotly": half},
-               "spotipy is nearer, but of another project: filter before you choose",
-               k=1)  # fmt: skip
-        _finds(call, db, _used({("ruby", "rspotify"): [1, 0, 0], ("python", "plotly"): [1, 1, 0]}),
-               {"plotly": half}, "rspotify is a Ruby package", k=1)  # fmt: skip
-        _finds(call, db, _used({("python", "spotipy"): [1, 1, 0], ("ruby", "spotipy"): [1, 0, 0]}),
-               {"spotipy": half}, "Ruby's spotipy is another package")  # fmt: skip
-        _finds(call, db, _used({("python", "spotipy"): [1, 0, 0], ("python", "unknown"): None}),
-               {"spotipy": 1.0}, "unknown has no vector")  # fmt: skip
-        _finds(call, db, Stored(plain, _used(plain).uses, others=["spotipy"]), {"plotly": half},
-               "spotipy's vector is from another model, mini-2")  # fmt: skip
-        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]}),
-               {"b": 1.0, "a": 0.998752}, "b is nearer; only rounded are they equal")  # fmt: skip
-        _finds(call, db, _used({("python", "opposite"): [-1, 0, 0]}), {"opposite": -1.0},
-               "it is far away, and still the nearest that the project has")  # fmt: skip
-        _finds(call, db, _used(plain), {},
-               "no project has this name; a quote in a value is a character like any other",
-               project="nobody's")  # fmt: skip
-        _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
-               project="Rider-App")  # fmt: skip
-        theirs = Stored(plain, [Use("rider-app", "python", "plotly"),
-                                Use("rider-app", "python", "spotipy", "acme")])  # fmt: skip
-        _finds(call, db, theirs, {"plotly": half},
-               "acme has a project of the same name, but the default of tenant is "
-               "'local'")  # fmt: skip
-        _finds(call, db, theirs, {"spotipy": 1.0}, "tenant is acme: take acme's project",
-               tenant="acme")  # fmt: skip
-        db.execute(AS_STORED)
-        tied = _used({("python", name): [1, 0, 0] for name in "cab"})
-        _finds(call, db, replace(tied, setting=AS_STORED), dict.fromkeys("abc", 1.0),
-               "equally similar, so sorted by name; rows have no order")  # fmt: skip
+        with call.part(2, "similarity, vectors of this model, and none"):
+            _finds(call, db, _used({("python", "spotipy"): [3, 0, 0]}), {"spotipy": 1.0},
+                   "both vectors have the same direction, so the cosine is 1")  # fmt: skip
+            _finds(call, db, _used(plain), both, "the nearest comes first")
+            _finds(call, db, _used({("python", "spotipy"): [1, 0, 0], ("python", "unknown"): None}),
+                   {"spotipy": 1.0}, "unknown has no vector")  # fmt: skip
+            _finds(call, db, Stored(plain, _used(plain).uses, others=["spotipy"]), {"plotly": half},
+                   "spotipy's vector is from another model, mini-2")  # fmt: skip
+            _finds(call, db, _used({("python", "opposite"): [-1, 0, 0]}), {"opposite": -1.0},
+                   "it is far away, and still the nearest that the project has")  # fmt: skip
+        with call.part(2, "only packages of this project, language and tenant"):
+            _finds(call, db, _used(plain, spotipy="others"), {"plotly": half},
+                   "spotipy is nearer, but of another project: filter before you choose",
+                   k=1)  # fmt: skip
+            _finds(call, db, _used(rspotify),
+                   {"plotly": half}, "rspotify is a Ruby package", k=1)  # fmt: skip
+            _finds(call, db, _used(rubys),
+                   {"spotipy": half}, "Ruby's spotipy is another package")  # fmt: skip
+            _finds(call, db, _used(plain), {},
+                   "no project has this name; a quote in a value is a character like any other",
+                   project="nobody's")  # fmt: skip
+            _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
+                   project="Rider-App")  # fmt: skip
+            theirs = Stored(plain, [Use("rider-app", "python", "plotly"),
+                                    Use("rider-app", "python", "spotipy", "acme")])  # fmt: skip
+            _finds(call, db, theirs, {"plotly": half},
+                   "acme has a project of the same name, but the default of tenant is "
+                   "'local'")  # fmt: skip
+            _finds(call, db, theirs, {"spotipy": 1.0}, "tenant is acme: take acme's project",
+                   tenant="acme")  # fmt: skip
+        with call.part(1, "how many, and the order of equals"):
+            _finds(call, db, _used(plain), {"spotipy": 1.0}, "k is 1", k=1)
+            _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]}),
+                   {"a": 1.0, "b": 1.0}, "of equal similarity, by name")  # fmt: skip
+            equals = _used({("python", "a"): [1, 0, 0], ("python", "b"): [1, 0, 0]})
+            _finds(call, db, replace(equals, told={"a": "Y", "b": "X"}), {"a": 1.0, "b": 1.0},
+                   "of equal similarity, by name, whatever the descriptions are")  # fmt: skip
+            _finds(call, db, _used({("python", name): [1, 0, 0] for name in "abcdef"}),
+                   dict.fromkeys("abcde", 1.0), "the default of k is 5")  # fmt: skip
+            _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]}),
+                   {"b": 1.0, "a": 0.998752},
+                   "b is nearer; only rounded are they equal")  # fmt: skip
+            db.execute(AS_STORED)
+            tied = _used({("python", name): [1, 0, 0] for name in "cab"})
+            _finds(call, db, replace(tied, setting=AS_STORED), dict.fromkeys("abc", 1.0),
+                   "equally similar, so sorted by name; rows have no order")  # fmt: skip
 
 
 def _used(packages: Vectors, **projects: str) -> Stored:
@@ -158,3 +238,51 @@ def _finds(
 
 SHOWN = ["name", "version", "description", "similarity"]
 """The columns of what is found."""
+
+
+ROWS = (("attrs", "25.1.0", "Classes"), ("click", "8.2.1", None), ("rich", "14.1.0", "Colours"))
+NEAR = tuple((*row, like) for row, like in zip(ROWS[::-1], (0.5, -0.25, 0.0), strict=True))
+
+
+@drawn(60)
+def any_rows(random: Draws) -> Call:
+    """Draw nearest rows or none, first rows or none, and a reason."""
+    near = random.choice(([], random.some(NEAR, 1)))
+    why = random.choice(("there is no model", "no package has a vector", ""))
+    return given(near, random.choice(([], random.some(ROWS, 1))), why)
+
+
+@exercise("13.3", "xray.suggestions:choose", 2, draws=any_rows)
+def check_choose(call: Probe) -> None:
+    """Try nearest packages, none, no packages at all, and both."""
+    why = "there is no model"
+    near, first = list(NEAR), list(ROWS)
+    with call.part(1, "which packages"):
+        for args, rows, because in (
+            ((near[:1], [], why), near[:1], "there is a nearest package"),
+            ((near, [], why), near, "all nearest packages, in their order"),
+            (([], first, why), first, "nothing is near, so all of the first by name"),
+            ((near[:1], first, why), near[:1], "there is a nearest package, so no other"),
+            (([], [], why), [], "the project has no packages"),
+        ):
+            case = call(*args)
+            found = case.returns(Suggestions)
+            case.holds(
+                tuple(found.packages) == tuple(Suggestion(*row) for row in rows),
+                f"the packages {[row[0] for row in rows]}, a Suggestion for each row",
+                got=f"{found.packages}", because=because,
+            )  # fmt: skip
+    with call.part(1, "when it is a fallback"):
+        for args, fallback, because in (
+            ((near[:1], [], why), "", "there is a nearest package"),
+            ((near[:1], first, why), "", "the first by name are not what is suggested"),
+            (([], first, why), why, "the first by name are a fallback"),
+            (([], first, "no vectors yet"), "no vectors yet", "the caller says why"),
+            (([], [], why), "", "the project has no packages: nothing was replaced"),
+        ):
+            case = call(*args)
+            found = case.returns(Suggestions)
+            case.holds(
+                found.fallback == fallback,
+                f"the fallback {fallback!r}", got=f"{found.fallback!r}", because=because,
+            )  # fmt: skip

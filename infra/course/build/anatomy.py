@@ -36,7 +36,7 @@ EXERCISES = (3, 4)
 ANSWERS = 25
 OUTPUTS = 18
 WORDS = 2_000
-OVER_BUDGET = ("13",)
+OVER_BUDGET: tuple[str, ...] = ()
 """Labs that are still to be rewritten for these four limits, the budget of an evening."""
 
 _ABSOLUTE = re.compile(r"(?<![\w./~:-])(/(?:home|root|Users|tmp|private)/\w|[A-Z]:\\\\?\w)")

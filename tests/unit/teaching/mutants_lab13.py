@@ -2,10 +2,17 @@
 
 import re
 
-from course_lib.xray.suggestions import COLUMNS, nearest_packages_query
+from course_lib.xray.lock_python import parse_poetry_lock
+from course_lib.xray.suggestions import (
+    COLUMNS,
+    Suggestion,
+    Suggestions,
+    choose,
+    nearest_packages_query,
+)
 from tests.unit.teaching.edits import edits
 
-# --- 13.1 nearest_packages_query ---
+# --- 13.2 nearest_packages_query ---
 
 
 SIMILARITY = "1 - (package.embedding <=> %(vector)s) AS similarity"
@@ -29,8 +36,83 @@ def takes_values_by_position(vector, project, language, model, k=5, tenant="loca
     return re.sub(r"%\(\w+\)s", "%s", query), values
 
 
+# --- 13.3 choose ---
+
+
+def suggests_both(near, first, why):
+    found = tuple(Suggestion(*row) for row in [*near, *first])
+    return Suggestions(found, why if first and not near else "")
+
+
+def fills_up_with_the_first(near, first, why):
+    names = {row[0] for row in near}
+    rows = [*near, *(row for row in first if row[0] not in names)]
+    return Suggestions(tuple(Suggestion(*row) for row in rows), "" if near else why)
+
+
+def returns_rows(near, first, why):
+    return Suggestions(tuple(near or first), why if first and not near else "")
+
+
+def returns_the_packages_alone(near, first, why):
+    return tuple(Suggestion(*row) for row in near or first)
+
+
+def returns_the_best_alone(near, first, why):
+    return Suggestions(choose(near, first, why).packages[:1], choose(near, first, why).fallback)
+
+
+def sorts_by_name(near, first, why):
+    found = choose(near, first, why)
+    return Suggestions(tuple(sorted(found.packages, key=lambda one: one.name)), found.fallback)
+
+
+def sorts_by_similarity(near, first, why):
+    found = choose(near, first, why)
+    packages = sorted(found.packages, key=lambda one: -(one.similarity or 0))
+    return Suggestions(tuple(packages), found.fallback)
+
+
+def leaves_out_what_is_far(near, first, why):
+    return choose([row for row in near if row[3] > 0], first, why)
+
+
+def gives_the_first_a_similarity(near, first, why):
+    return (
+        choose(near or [(*row, 0.0) for row in first], [], why)
+        if near or not first
+        else (Suggestions(tuple(Suggestion(*row, 0.0) for row in first), why))
+    )
+
+
+def always_says_why(near, first, why):
+    return Suggestions(choose(near, first, why).packages, why)
+
+
+def never_says_why(near, first, why):
+    return Suggestions(choose(near, first, why).packages)
+
+
+def says_why_if_nothing_is_near(near, first, why):
+    return Suggestions(choose(near, first, why).packages, "" if near else why)
+
+
+def says_why_if_there_are_first_ones(near, first, why):
+    return Suggestions(choose(near, first, why).packages, why if first else "")
+
+
+def says_a_reason_of_its_own(near, first, why):
+    found = choose(near, first, why)
+    return Suggestions(found.packages, found.fallback and "there is no model")
+
+
+def says_true(near, first, why):
+    found = choose(near, first, why)
+    return Suggestions(found.packages, bool(found.fallback))
+
+
 MUTANTS = {
-    "13.1": edits(
+    "13.2": edits(
         nearest_packages_query,
         takes_every_project=(" AND mine.project = %(project)s -> ", "filter before you choose"),
         takes_every_language=(
@@ -88,5 +170,58 @@ MUTANTS = {
     | {
         filters_what_was_found: "filter before you choose",
         takes_values_by_position: "placeholders have names",
+    },
+    "13.1": edits(
+        parse_poetry_lock,
+        keeps_names_as_they_are=("canonicalize_name(name), -> name,", "one name"),
+        lowers_names_alone=("canonicalize_name(name), -> name.lower(),", "one name"),
+        turns_underscores_alone=(
+            "canonicalize_name(name), -> name.lower().replace('_', '-'),",
+            "A.b and a_B are one name",
+        ),
+        keeps_the_projects_own=(' != "directory" -> != ""', "the project's own"),
+        skips_every_source=(' != "directory" -> is None', "another index"),
+        skips_repositories=(
+            ' != "directory" -> not in ("directory", "git")',
+            "repository of others",
+        ),
+        keeps_directories_alone=(" != -> ==", "it has one package"),
+        keeps_the_last_version=("return collect( -> return dict(", "although it comes first"),
+        forgets_that_the_end_may_be_missing=(
+            'if "metadata" not in lock: -> if False:',
+            "is missing",
+        ),
+        returns_nothing_without_an_end=(
+            'raise ValueError("it has no metadata, which come last: the end is missing")'
+            " -> return {}",
+            "is missing",
+        ),
+        raises_another_error=("raise ValueError -> raise KeyError", "is missing"),
+        takes_every_format=('check_version(written.split(".")[0], "1", "2") -> pass', "format 3"),
+        knows_the_newest_alone=(', "1", "2") -> , "2")', "format 1 is known"),
+        compares_the_whole_version=('written.split(".")[0], -> written,', "it has one package"),
+        compares_the_first_character=('written.split(".")[0] -> written[0]', "format 21"),
+        needs_a_version=('.get("lock-version", "1") -> ["lock-version"]', "has format 1"),
+        takes_a_missing_version_for_new=(
+            '"lock-version", "1" -> "lock-version", "9"',
+            "has format 1",
+        ),
+    ),
+    "13.3": {
+        suggests_both: "so no other",
+        fills_up_with_the_first: "so no other",
+        returns_rows: "a Suggestion for each row",
+        returns_the_packages_alone: "Suggestions",
+        returns_the_best_alone: "all nearest packages",
+        sorts_by_name: "in their order",
+        sorts_by_similarity: "in their order",
+        leaves_out_what_is_far: "all nearest packages",
+        gives_the_first_a_similarity: "all of the first by name",
+        always_says_why: "there is a nearest package",
+        never_says_why: "are a fallback",
+        says_why_if_nothing_is_near: "nothing was replaced",
+        says_why_if_there_are_first_ones: "are not what is suggested",
+        says_a_reason_of_its_own: "the caller says why",
+        says_true: "there is a nearest package",
     },
 }
