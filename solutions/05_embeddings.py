@@ -117,7 +117,7 @@ lab.hint("5.1")  # run again for the next hint
 # result is the text's [embedding](../labs/GLOSSARY.md#embedding).
 #
 # > **Predict.** Which is more similar to *The model was deployed*: its opposite, or *We put the network into production*? Then try sentences
-# > of your own, each with **Enter**: find two that contradict each other, above 0.9.
+# > of your own (**Enter**): find two that contradict each other, above 0.9.
 
 
 # %%
