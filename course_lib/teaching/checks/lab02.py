@@ -189,7 +189,8 @@ COMPLETE: Documents = (
      Identity("Pod", "web", "shop", "v1"), "the second `kind` belongs to `spec`"),
     (FULL + "  labels:\n    name: y\n  name: db\n  namespace: prod\n  annotations:\n    name: z\n",
      Identity("Pod", "db", "prod", "v1"), "`labels` and `annotations` have names of their own"),
-    ("{{ if .on }}\n" + FULL + "  name: {{ .x }}\n  namespace: shop\nroleRef:\n  name: y\n{{ end }}",
+    ("{{ if .on }}\n" + FULL + "  name: {{ .x }}\n  namespace: shop\nroleRef:\n  name: y\n{{ end "
+     "}}",
      Identity("Pod", "{{ .x }}", "shop", "v1"), "a template is read as it is written"),
 )  # fmt: skip
 
