@@ -7,7 +7,15 @@ from functools import cache
 import pytest
 
 from course_lib.teaching.grade import lab_masters, read_master
-from course_lib.teaching.grade.copies import HELD_BACK, copies_of_the_course, normalised
+from course_lib.teaching.grade.copies import (
+    COURSE,
+    HELD_BACK,
+    copies_of_the_course,
+    find_copies,
+    groups_of,
+    normalised,
+)
+from tests.grading import sql_variants
 from tests.grading.honest import HONEST
 
 
@@ -85,3 +93,64 @@ def test_a_long_answer_of_the_courses_is_found_in_disguise(
     assert len(tried) >= 10
     missed = [one for one, source in tried if not is_held_back(one, ast.unparse(disguise(source)))]
     assert not missed
+
+
+def in_sql(exercise: str, answer: str) -> str:
+    """Return a whole answer: what is given, with the learner's lines where the stub waits."""
+    _, stub = exercises()[exercise]
+    return stub.replace("-- YOUR SQL HERE\n", answer.lstrip("\n"), 1)
+
+
+def groups(exercise: str, answers: dict[str, str]) -> list[list[str]]:
+    """Return who is shown to have the same answer."""
+    solution, stub = exercises()[exercise]
+    given = {who: {"a": answer} for who, answer in answers.items()}
+    copies = find_copies(given, {"a": solution}, {"a": stub})
+    return [members for _, members, _ in groups_of(copies)]
+
+
+@pytest.mark.parametrize("exercise", ["6.2", "8.1"])
+def test_copied_sql_is_a_group_whatever_its_aliases_case_layout_and_comments_are(
+    exercise: str,
+) -> None:
+    solution, stub = exercises()[exercise]
+    class_ = {
+        f"honest{n}": in_sql(exercise, one) for n, one in enumerate(sql_variants.HONEST[exercise])
+    } | {"obvious": solution}
+    assert groups(exercise, class_) == []
+    copied = sql_variants.DISGUISED[exercise]
+    class_ |= {f"copied{n}": in_sql(exercise, one) for n, one in enumerate(copied)}
+    members = ["honest0", *(f"copied{n}" for n in range(len(copied)))]
+    assert groups(exercise, class_) == [sorted(members)]
+    assert not copies_of_the_course({"a": solution}, {"a": solution}, {"a": stub}), "it is obvious"
+
+
+@pytest.mark.parametrize("exercise", ["6.1", "6.2", "7.1", "8.1"])
+def test_the_sql_that_everyone_writes_is_no_copy(exercise: str) -> None:
+    solution, _ = exercises()[exercise]
+    assert groups(exercise, {f"learner{n}": solution for n in range(6)}) == []
+
+
+def test_a_short_answer_in_sql_is_no_copy() -> None:
+    solution, _ = exercises()["6.1"]
+    assert groups("6.1", {"ada": solution, "bob": solution.replace("CHECK", "check")}) == []
+
+
+def test_a_copied_pipeline_is_a_group() -> None:
+    solution, stub = exercises()["11.4"]
+    begin = stub[: stub.index("    # YOUR CODE HERE")]
+    one, other = (begin + body.lstrip("\n") for body in sql_variants.PIPELINES)
+    class_ = {"ada": one, "eva": other, "cy": solution}
+    assert [members for members in groups("11.4", class_) if COURSE not in members] == []
+    names = {
+        "fingerprint ": "seen ",
+        "fingerprint.": "seen.",
+        "pieces": "parts",
+        "rows =": "done =",
+    }
+    copied = one
+    for name, new in names.items():
+        copied = copied.replace(name, new)
+    copied = copied.replace("rows =", "done =").replace("(rows)", "(done)")
+    copied = copied.replace("rows.output", "done.output")
+    assert ["ada", "bob"] in groups("11.4", class_ | {"bob": copied.replace("names", "shards_")})

@@ -41,15 +41,21 @@ def check_split_recursively(call: Probe) -> None:
     if isgeneratorfunction(call.given):
         call.fail("split_recursively('ab cd.', 8)", got="a generator", expected="a list of chunks",
                   because="the lab counts the chunks; a generator has no length")  # fmt: skip
-    for (text, size, *others), chunks, because in RECURSIONS:
-        case = call(text, size, *others)
-        ends_and_is_whole(case, text, size)
-        case.gives(chunks, because=because)
+    for about, texts in (
+        ("a text that fits, and the strongest separator", RECURSIONS[:2]),
+        ("pieces that join, or are too long, and other separators", RECURSIONS[2:]),
+    ):
+        with call.part(1, about):
+            for (text, size, *others), chunks, because in texts:
+                case = call(text, size, *others)
+                ends_and_is_whole(case, text, size)
+                case.gives(chunks, because=because)
     random = Random(1)
-    texts = ["".join(random.choices("ab. \n", k=random.randrange(30))) for _ in range(200)]
-    for text in (*sorted(texts, key=len), *[PROSE] * 3):
-        size = random.randint(1, 8 if len(text) < 30 else 40)
-        ends_and_is_whole(call(text, size), text, size)
+    texts_drawn = ["".join(random.choices("ab. \n", k=random.randrange(30))) for _ in range(200)]
+    with call.part(1, "what is true of every text"):
+        for text in (*sorted(texts_drawn, key=len), *[PROSE] * 3):
+            size = random.randint(1, 8 if len(text) < 30 else 40)
+            ends_and_is_whole(call(text, size), text, size)
 
 
 RECURSIONS: tuple[tuple[tuple[Any, ...], list[str], str], ...] = (
@@ -122,43 +128,50 @@ def any_window(random: Draws) -> Call:
 @exercise("1.2", "loader.recursive:find_cut", 3, time_limit=2, draws=any_window)
 def check_find_cut(call: Probe) -> None:
     """Test each rule once: strongest first, last of its kind, in reach, after the floor."""
-    call.cases(
-        (("ab cd. ef gh", 0, 8), 7,
-         "'. ' is the strongest separator in reach; it ends at 7 and stays with its chunk"),
-        (("ab. cd ef gh", 0, 8), 4,
-         "'. ' is stronger than ' ', and it means exactly these two characters"),
-        (("abcdefghij", 0, 8), 8, "without a boundary the cut is at the limit"),
-        (("a b c d e", 0, 6), 6, "of equal boundaries, the last one that fits counts"),
-        (("a\n\n\nbcdef", 0, 6), 4,
-         "the last blank line begins at 2; it shares a line end with the one at 1"),
-        (("one.\n\ntwo. three four", 0, 18), 6,
-         "a blank line is stronger than '. ' and ' ', even if it is far before the limit"),
-        (("a\nb. cdefgh", 0, 8), 2, "a line end is stronger than '. '"),
-        (("abc. def", 0, 4), 4, "'. ' ends at 5, which is after the limit"),
-        (("xx ab cdefghij", 3, 11), 6,
-         "the space ends at 6, an offset in the whole text: it is not counted from start"),
-        (("ab cd. ef gh ij", 7, 13), 13,
-         "the separator must begin at start or later; or the chunk is empty"),
-        ((" abcdefgh", 0, 5), 1, "a boundary at offset 0 counts, too"),
-        (("ab cdefghij", 0, 8, 2), 3, "3 is after floor=2"),
-        (("ab cdefghij", 0, 8, 3), 8, "the cut must be after floor=3, not at it"),
-        (("xx ab cdefghij", 3, 11, 5), 6,
-         "floor=5 is an offset in the text, like limit: it is not counted from start"),
-        (("a\n\nb cdefgh", 0, 9, 4), 5,
-         "the blank line ends before floor=4, and the space is the next strongest"),
-        (("a,b;c,d", 0, 6, 0, (";", ",")), 4, "the caller gives the separators"),
-        (("ab. cdefghij", 3, 9, 0, (". ",)), 9,
-         "'. ' begins at 2, which is before start, although it ends after start"),
-        (("abcdefgh", 0, 4, 0, (" ",)), 4, "without '' in the list the limit holds, too"),
-        (("ab", 0, 8, 0, (";",)), 8,
-         "no separator counts, so the cut is at limit, even if the text ends before it"),
-        (("ab cdef", 0, 5, 0, ("", " ")), 5,
-         "'' cuts at the limit, and here it comes before ' ' in the list"),
-        (("ab", 0, 8), 2,
-         "'' is everywhere in the text, and the last one is at its end, before limit"),
-        (("ab--cdefgh", 0, 8, 3, ("--",)), 4,
-         "'--' begins before floor=3, but the cut, at its end, is after it"),
-    )  # fmt: skip
+    with call.part(1, "the strongest separator in reach, and the last of its kind", needed=False):
+        call.cases(
+            (("ab cd. ef gh", 0, 8), 7,
+             "'. ' is the strongest separator in reach; it ends at 7 and stays with its chunk"),
+            (("ab. cd ef gh", 0, 8), 4,
+             "'. ' is stronger than ' ', and it means exactly these two characters"),
+            (("abcdefghij", 0, 8), 8, "without a boundary the cut is at the limit"),
+            (("a b c d e", 0, 6), 6, "of equal boundaries, the last one that fits counts"),
+            (("a\n\n\nbcdef", 0, 6), 4,
+             "the last blank line begins at 2; it shares a line end with the one at 1"),
+            (("one.\n\ntwo. three four", 0, 18), 6,
+             "a blank line is stronger than '. ' and ' ', even if it is far before the limit"),
+            (("a\nb. cdefgh", 0, 8), 2, "a line end is stronger than '. '"),
+            (("abc. def", 0, 4), 4, "'. ' ends at 5, which is after the limit"),
+            ((" abcdefgh", 0, 5), 1, "a boundary at offset 0 counts, too"),
+        )  # fmt: skip
+    with call.part(1, "the start and the floor"):
+        call.cases(
+            (("xx ab cdefghij", 3, 11), 6,
+             "the space ends at 6, an offset in the whole text: it is not counted from start"),
+            (("ab cd. ef gh ij", 7, 13), 13,
+             "the separator must begin at start or later; or the chunk is empty"),
+            (("ab cdefghij", 0, 8, 2), 3, "3 is after floor=2"),
+            (("ab cdefghij", 0, 8, 3), 8, "the cut must be after floor=3, not at it"),
+            (("xx ab cdefghij", 3, 11, 5), 6,
+             "floor=5 is an offset in the text, like limit: it is not counted from start"),
+            (("a\n\nb cdefgh", 0, 9, 4), 5,
+             "the blank line ends before floor=4, and the space is the next strongest"),
+        )  # fmt: skip
+    with call.part(1, "separators that the caller gives"):
+        call.cases(
+            (("a,b;c,d", 0, 6, 0, (";", ",")), 4, "the caller gives the separators"),
+            (("ab. cdefghij", 3, 9, 0, (". ",)), 9,
+             "'. ' begins at 2, which is before start, although it ends after start"),
+            (("abcdefgh", 0, 4, 0, (" ",)), 4, "without '' in the list the limit holds, too"),
+            (("ab", 0, 8, 0, (";",)), 8,
+             "no separator counts, so the cut is at limit, even if the text ends before it"),
+            (("ab cdef", 0, 5, 0, ("", " ")), 5,
+             "'' cuts at the limit, and here it comes before ' ' in the list"),
+            (("ab", 0, 8), 2,
+             "'' is everywhere in the text, and the last one is at its end, before limit"),
+            (("ab--cdefgh", 0, 8, 3, ("--",)), 4,
+             "'--' begins before floor=3, but the cut, at its end, is after it"),
+        )  # fmt: skip
 
 
 @drawn(150)
@@ -182,46 +195,57 @@ def any_split(random: Draws) -> Call:
 )
 def check_split_text(call: Probe) -> None:
     """Test each rule on a small text, then many texts, a long one, and wrong arguments."""
-    for text in ("first", "second"):
-        case = call(text, 8, 0)
-        if case.error is None and isinstance(case.value, list) and len(case.value) > 1:
-            case.gives(
-                [Span(0, len(text), text)],
-                because="the text fits, so it is one chunk; chunks of an earlier call are not "
-                "among its chunks",
-            )
-    for text, sizes, spans, because in SPLITS:
-        comes_to_an_end(call, text, *sizes, because=because)
-        case = call(text, *sizes)
-        keeps_the_laws(case, text, sizes[0], sizes[1])
-        case.gives(spans, because=because)
-    for text, (size, overlap), spans, because in SNAPPED:
-        call(text, size, overlap, snap_to_words=True).gives(spans, because=because)
-    call("", chunk_size=8, chunk_overlap=0).gives([], because="an empty text has no chunks")
-    call("short").gives([Span(0, 5, "short")], because="a text that fits is one chunk")
-    random = Random(1)
-    texts = ["".join(random.choices("ab. \n", k=random.randrange(14))) for _ in range(300)]
-    for text in (*sorted(texts, key=len), *[PROSE] * 6):
-        size = random.randint(1, 6 if len(text) < 14 else 60)
-        overlap = random.randrange(size)
-        keeps_the_laws(call(text, size, overlap), text, size, overlap)
-        for snap in (False, True):
-            call(text, size, overlap, snap_to_words=snap).gives(
-                split_text(text, size, overlap, snap_to_words=snap),
-                because="a chunk ends where find_cut says, with the floor at start + chunk_overlap;"
-                " the next begins where next_start says",
-            )
-    is_linear(call)
-    for args, wanted, mentions, because in (
-        (("", 0, 0), ValueError, "chunk_size", "a size of 0 is wrong even if the text is empty"),
-        (("text", 0, 0), ValueError, "chunk_size", "a chunk holds at least one character"),
-        (("text", 4, 4), ValueError, "chunk_overlap", "the next chunk would never start later"),
-        (("text", 4, -1), ValueError, "chunk_overlap", "the next chunk would leave a gap"),
-        ((None,), TypeError, "text", "None is not a text"),
-        (("text", 8, 0, (1,)), TypeError, "",
-         "the separators are checked, too, and 1 is not a text"),
-    ):  # fmt: skip
-        call(*args).raises(wanted, mentions=mentions, because=because)
+    with call.part(1, "chunks that are cut where they should be"):
+        for text in ("first", "second"):
+            case = call(text, 8, 0)
+            if case.error is None and isinstance(case.value, list) and len(case.value) > 1:
+                case.gives(
+                    [Span(0, len(text), text)],
+                    because="the text fits, so it is one chunk; chunks of an earlier call are not "
+                    "among its chunks",
+                )
+        for text, sizes, spans, because in SPLITS[:5]:
+            comes_to_an_end(call, text, *sizes, because=because)
+            case = call(text, *sizes)
+            keeps_the_laws(case, text, sizes[0], sizes[1])
+            case.gives(spans, because=because)
+    with call.part(1, "the floor, separators that are given, whole words, short texts"):
+        for text, sizes, spans, because in SPLITS[5:]:
+            comes_to_an_end(call, text, *sizes, because=because)
+            case = call(text, *sizes)
+            keeps_the_laws(case, text, sizes[0], sizes[1])
+            case.gives(spans, because=because)
+        for text, (size, overlap), spans, because in SNAPPED:
+            call(text, size, overlap, snap_to_words=True).gives(spans, because=because)
+        call("", chunk_size=8, chunk_overlap=0).gives([], because="an empty text has no chunks")
+        call("short").gives([Span(0, 5, "short")], because="a text that fits is one chunk")
+    with call.part(1, "texts of all sorts, and a long one"):
+        random = Random(1)
+        texts = ["".join(random.choices("ab. \n", k=random.randrange(14))) for _ in range(300)]
+        for text in (*sorted(texts, key=len), *[PROSE] * 6):
+            size = random.randint(1, 6 if len(text) < 14 else 60)
+            overlap = random.randrange(size)
+            keeps_the_laws(call(text, size, overlap), text, size, overlap)
+            for snap in (False, True):
+                call(text, size, overlap, snap_to_words=snap).gives(
+                    split_text(text, size, overlap, snap_to_words=snap),
+                    because="a chunk ends where find_cut says, with the floor at start + "
+                    "chunk_overlap;"
+                    " the next begins where next_start says",
+                )
+        is_linear(call)
+    with call.part(1, "arguments that are refused"):
+        for args, wanted, mentions, because in (
+            (("", 0, 0), ValueError, "chunk_size", "a size of 0 is wrong even if the text is "
+             "empty"),
+            (("text", 0, 0), ValueError, "chunk_size", "a chunk holds at least one character"),
+            (("text", 4, 4), ValueError, "chunk_overlap", "the next chunk would never start later"),
+            (("text", 4, -1), ValueError, "chunk_overlap", "the next chunk would leave a gap"),
+            ((None,), TypeError, "text", "None is not a text"),
+            (("text", 8, 0, (1,)), TypeError, "",
+             "the separators are checked, too, and 1 is not a text"),
+        ):  # fmt: skip
+            call(*args).raises(wanted, mentions=mentions, because=because)
 
 
 SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (

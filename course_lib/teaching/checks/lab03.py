@@ -15,53 +15,62 @@ from course_lib.teaching.checks.values import shown
 
 YES, NO = ("yes", "def yes():\n    return 1\n"), ("no", "async def no():\n    pass\n")
 HEAD = ("", "import os\n")
-FILES: tuple[tuple[str, list[tuple[str, str]], str], ...] = (
-    ("python", [HEAD, YES],
-     "a definition begins in line 2, its name is yes; the piece before it has the name '' "
-     "and ends there, line end included"),
-    ("python", [YES, NO],
-     "there is no text before the definition: an empty piece is left out"),
-    ("python", [HEAD],
-     "without a definition, all of the text is one piece with the name ''"),
-    ("python", [], "an empty text has no pieces"),
-    ("python", [("a", "def a():\n    pass\n\n\n"), YES],
-     "a piece ends where the next one begins, after the blank lines"),
-    ("python", [("a", "def a():\n    pass")],
-     "the last piece ends where the text ends, and this text has no line end"),
-    ("python", [("a", "def a():\n    pass\n"), ("a", "def a():\n    pass\n")],
-     "two definitions may have the same name, and the same text"),
-    ("python", [("A", "class A:\n    def say(self):\n        pass\n")],
-     "an indented definition belongs to the piece around it"),
-    ("python", [HEAD, ("yes", "# Says yes.\ndef yes():\n    return 1\n")],
-     "a comment directly above belongs to the definition"),
-    ("python", [HEAD, ("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
-     "so does the line above that one, if it also begins with one of ABOVE"),
-    ("python", [("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
-     "the comment is the first line of the file, and belongs to the definition"),
-    ("python", [("a", "def a():\n    pass\n# end\n")],
-     "a is at the start of the text: no line is above it, so stop there"),
-    ("python", [("", "# About the file.\n\n"), NO],
-     "a blank line is between them, so the comment is not directly above"),
-    ("python", [("a", "def a():\n    pass\n    # The end of a.\n"), YES],
-     "the line above begins with blanks, so it does not begin with one of ABOVE"),
-    ("go", [("", "package a\n\n"), ("B", "// B does.\nfunc (c *C) B() {\n}\n\n")],
-     "in Go, comments begin with //"),
-    ("go", [("a", "var a = 1\n"), ("", "const (\n\tb = 2\n)\n")],
-     "a definition without a name is one, too: its group `name` is ''"),
-    ("shell", [("", "set -e\n"), ("a", "a() {\n  b\n}\n\na\n")],
-     "a piece ends only where the next one begins"),
-    ("python", [("", "x = 'é'\n"), YES], "offsets count characters, and é is one character"),
-    ("python", [("", "import os\r\n"), ("a", "# Says.\r\ndef a():\r\n    pass\r\n")],
-     "the offsets count all characters of the text: each line end has two here"),
+FILES: tuple[tuple[str, tuple[tuple[str, list[tuple[str, str]], str], ...]], ...] = (
+    ("definitions, and the pieces before them", (
+        ("python", [HEAD, YES],
+         "a definition begins in line 2, its name is yes; the piece before it has the name '' "
+         "and ends there, line end included"),
+        ("python", [HEAD],
+         "without a definition, all of the text is one piece with the name ''"),
+        ("shell", [("", "set -e\n"), ("a", "a() {\n  b\n}\n\na\n")],
+         "a piece ends only where the next one begins"),
+    )),
+    ("pieces that are empty, equal, or indented", (
+        ("python", [YES, NO],
+         "there is no text before the definition: an empty piece is left out"),
+        ("python", [], "an empty text has no pieces"),
+        ("python", [("a", "def a():\n    pass\n\n\n"), YES],
+         "a piece ends where the next one begins, after the blank lines"),
+        ("python", [("a", "def a():\n    pass")],
+         "the last piece ends where the text ends, and this text has no line end"),
+        ("python", [("a", "def a():\n    pass\n"), ("a", "def a():\n    pass\n")],
+         "two definitions may have the same name, and the same text"),
+        ("python", [("A", "class A:\n    def say(self):\n        pass\n")],
+         "an indented definition belongs to the piece around it"),
+    )),
+    ("lines above that belong to a definition", (
+        ("python", [HEAD, ("yes", "# Says yes.\ndef yes():\n    return 1\n")],
+         "a comment directly above belongs to the definition"),
+        ("python", [HEAD, ("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
+         "so does the line above that one, if it also begins with one of ABOVE"),
+        ("python", [("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
+         "the comment is the first line of the file, and belongs to the definition"),
+        ("python", [("a", "def a():\n    pass\n# end\n")],
+         "a is at the start of the text: no line is above it, so stop there"),
+        ("python", [("", "# About the file.\n\n"), NO],
+         "a blank line is between them, so the comment is not directly above"),
+        ("python", [("a", "def a():\n    pass\n    # The end of a.\n"), YES],
+         "the line above begins with blanks, so it does not begin with one of ABOVE"),
+        ("go", [("", "package a\n\n"), ("B", "// B does.\nfunc (c *C) B() {\n}\n\n")],
+         "in Go, comments begin with //"),
+    )),
+    ("names of all sorts, and offsets in characters", (
+        ("go", [("a", "var a = 1\n"), ("", "const (\n\tb = 2\n)\n")],
+         "a definition without a name is one, too: its group `name` is ''"),
+        ("python", [("", "x = 'é'\n"), YES], "offsets count characters, and é is one character"),
+        ("python", [("", "import os\r\n"), ("a", "# Says.\r\ndef a():\r\n    pass\r\n")],
+         "the offsets count all characters of the text: each line end has two here"),
+    )),
 )  # fmt: skip
-"""A language, pieces of a file, each with its name, and why it is cut there."""
+"""Of each group: a language, pieces of a file, each with its name, and why it is cut there."""
+PIECES = [one for _, files in FILES for one in files]
 
 
 @drawn(150)
 def any_file(random: Draws) -> Call:
     """Draw lines of the named cases in any order, and what begins a definition in them."""
     language = random.choice(("python", "go", "shell"))
-    texts = [text for one, parts, _ in FILES if one == language for _, text in parts]
+    texts = [text for one, parts, _ in PIECES if one == language for _, text in parts]
     known = [line for text in texts for line in text.splitlines()]
     end = random.choice(("\n", "\n", "\r\n"))
     source = end.join(random.choices(known, k=random.randrange(13))) + random.choice(("", end))
@@ -71,12 +80,17 @@ def any_file(random: Draws) -> Call:
 @exercise("3.1", "loader.languages:split_definitions", 4, time_limit=3, draws=any_file)
 def check_split_definitions(call: Probe) -> None:
     """Test definitions alone, then lines that belong to them, then the offsets."""
-    for language, parts, because in FILES:
-        starts = LANGUAGES[language].starts
-        _cuts(call, parts, starts, f'LANGUAGES["{language}"].starts', because)
     rust = r"^(pub )?fn (?P<name>\w+)"
-    _cuts(call, [("", "const A: i32 = 1;\n"), ("b", "pub fn b() {}\n")], rust, f'r"{rust}"',
-          "what is defined is in the group `name`, be it the first group or not")  # fmt: skip
+    for about, files in FILES:
+        with call.part(1, about, needed=False):
+            for language, parts, because in files:
+                starts = LANGUAGES[language].starts
+                _cuts(call, parts, starts, f'LANGUAGES["{language}"].starts', because)
+            if files is FILES[-1][1]:
+                parts = [("", "const A: i32 = 1;\n"), ("b", "pub fn b() {}\n")]
+                _cuts(call, parts, rust, f'r"{rust}"',
+                      "what is defined is in the group `name`, be it the first group or not",
+                )  # fmt: skip
 
 
 PYTHON_TYPES, GO_TYPES = LANGUAGES["python"].definitions, LANGUAGES["go"].definitions
@@ -137,26 +151,39 @@ def any_tree(random: Draws) -> Call:
 @exercise("3.2", "loader.languages:find_definitions", 3, time_limit=3, draws=any_tree)
 def check_find_definitions(call: Probe) -> None:
     """Test the left margin, then definitions further in, then a very deep tree."""
-    for language, text, types, beginnings, because in TREES:
-        case = call(parse_source(text, language), types)
-        case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
-        _same_nodes(call, case, beginnings, because)
-    deep = "x = " + "(" * 10_000 + "1" + ")" * 10_000 + "\ndef a(): pass\n"
-    case = call(parse_source(deep, "python"), PYTHON_TYPES)
-    case.label = 'find_definitions(root of "x = ((((… 10,000 brackets", types)'
-    if isinstance(case.error, RecursionError):
-        call.fail(case.label, got="a RecursionError", expected="one definition, in line 1",
-                  because="the tree is deeper than Python lets calls nest: keep the nodes still to "
-                  "be looked at in a list")  # fmt: skip
-    found = [node.start_point.row for node in case.returns(list[tree_sitter.Node])]
-    if found != [1]:
-        call.fail(case.label, got=f"definitions in the lines {found}", expected="one in line 1",
-                  because="the tree is very deep, and its definition is the last node")  # fmt: skip
-    inner = parse_source("class A:\n    def b(self): pass\n", "python")
-    assert inner is not None
-    case = call(inner.named_children[0], PYTHON_TYPES)
-    case.label = 'find_definitions(node of "class A:\\n    def b(self): pass\\n", types)'
-    _same_nodes(call, case, ["def b("], "the node itself is not in the result")
+    with call.part(1, "definitions at the left margin, without those inside of them", needed=False):
+        for language, text, types, beginnings, because in TREES[:6]:
+            case = call(parse_source(text, language), types)
+            case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
+            _same_nodes(call, case, beginnings, because)
+    with call.part(1, "definitions further in"):
+        for language, text, types, beginnings, because in TREES[6:9]:
+            case = call(parse_source(text, language), types)
+            case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
+            _same_nodes(call, case, beginnings, because)
+    with call.part(1, "other types, a very deep tree, and a node inside of one"):
+        for language, text, types, beginnings, because in TREES[9:]:
+            case = call(parse_source(text, language), types)
+            case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
+            _same_nodes(call, case, beginnings, because)
+        deep = "x = " + "(" * 10_000 + "1" + ")" * 10_000 + "\ndef a(): pass\n"
+        case = call(parse_source(deep, "python"), PYTHON_TYPES)
+        case.label = 'find_definitions(root of "x = ((((… 10,000 brackets", types)'
+        if isinstance(case.error, RecursionError):
+            call.fail(case.label, got="a RecursionError", expected="one definition, in line 1",
+                      because="the tree is deeper than Python lets calls nest: keep the nodes "
+                       "still to "
+                      "be looked at in a list")  # fmt: skip
+        found = [node.start_point.row for node in case.returns(list[tree_sitter.Node])]
+        if found != [1]:
+            call.fail(case.label, got=f"definitions in the lines {found}", expected="one in line 1",
+                      because="the tree is very deep, and its definition is the last node",
+            )  # fmt: skip
+        inner = parse_source("class A:\n    def b(self): pass\n", "python")
+        assert inner is not None
+        case = call(inner.named_children[0], PYTHON_TYPES)
+        case.label = 'find_definitions(node of "class A:\\n    def b(self): pass\\n", types)'
+        _same_nodes(call, case, ["def b("], "the node itself is not in the result")
 
 
 @drawn(120)
@@ -180,26 +207,35 @@ def check_choose_header(call: Probe) -> None:
     """Test room for all signatures, then less and less room, then empty arguments."""
     mill, grind = "class Mill:\n", "    def grind(\n        self, corn\n    ):\n"
     both, line = [mill, grind], "    def grind(\n"
-    call.cases(
-        ((both, 80), mill + grind, "all signatures fit, so the header has all of them"),
-        ((both, len(mill + grind)), mill + grind,
-         "both together have exactly `room` characters, so they fit"),
-        ((both, 50), grind, "both together do not fit; the whole innermost one fits"),
-        (([mill, mill, grind], 60), grind,
-         "all three together do not fit, so only the innermost one is taken"),
-        ((both, len(grind)), grind, "the innermost one has exactly `room` characters"),
-        ((both, 20), line, "only the first line of the innermost one fits"),
-        ((both, 30), line, "the first line of the innermost one, and no other"),
-        ((both, len(line)), line, "the line end counts as a character, and there is room for it"),
-        ((both, len(line) - 1), "",
-         "the line end counts as a character, and there is no room for it"),
-        ((["class A:\n", "    def long_name(self):\n"], 12), "",
-         "the first line of the innermost one does not fit; never take the outermost one alone"),
-        ((["def é():\n"], 9), "def é():\n", "room is in characters, and é is one"),
-        ((both, 0), "", "there is no room"),
-        (([], 80), "", "there are no signatures"),
-        (((mill, grind), 50), grind, "the signatures may be a tuple, which cannot be changed"),
-    )  # fmt: skip
+    with call.part(1, "all signatures, or the innermost one", needed=False):
+        call.cases(
+            ((both, 80), mill + grind, "all signatures fit, so the header has all of them"),
+            ((both, 50), grind, "both together do not fit; the whole innermost one fits"),
+            (([mill, mill, grind], 60), grind,
+             "all three together do not fit, so only the innermost one is taken"),
+            (((mill, grind), 50), grind, "the signatures may be a tuple, which cannot be changed"),
+        )  # fmt: skip
+    with call.part(1, "its first line, or nothing"):
+        call.cases(
+            ((both, 20), line, "only the first line of the innermost one fits"),
+            ((both, 30), line, "the first line of the innermost one, and no other"),
+            ((["class A:\n", "    def long_name(self):\n"], 12), "",
+             "the first line of the innermost one does not fit; never take the outermost one "
+             "alone"),
+        )  # fmt: skip
+    with call.part(1, "room that just fits, and none"):
+        call.cases(
+            ((both, len(mill + grind)), mill + grind,
+             "both together have exactly `room` characters, so they fit"),
+            ((both, len(grind)), grind, "the innermost one has exactly `room` characters"),
+            ((both, len(line)), line, "the line end counts as a character, and there is room for "
+             "it"),
+            ((both, len(line) - 1), "",
+             "the line end counts as a character, and there is no room for it"),
+            ((["def é():\n"], 9), "def é():\n", "room is in characters, and é is one"),
+            ((both, 0), "", "there is no room"),
+            (([], 80), "", "there are no signatures"),
+        )  # fmt: skip
 
 
 def _cuts(call: Probe, parts: list[tuple[str, str]], starts: str, rule: str, because: str) -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
-from course_lib.teaching.checks.probe import Probe, exercise
+from course_lib.teaching.checks.probe import Case, Probe, exercise
 
 # Arrays are made inside the checks: `import numpy` would slow down the start of the lab.
 
@@ -37,29 +37,40 @@ def check_cosine_similarity(call: Probe) -> None:
 
     a, b = np.array([4.0, 3.0]), np.array([3.0, 4.0])
     rows = np.array([[4.0, 3.0], [0.0, 5.0], [6.0, 8.0]])
-    call.cases(
-        ((a, b), 0.96, "it is the example worked by hand: 24 / (5 · 5)"),
-        ((a, np.array([8.0, 6.0])), 1.0, "twice as long, but the same direction"),
-        ((a, np.array([-3.0, 4.0])), 0.0, "the two are at a right angle"),
-        ((a, np.array([-4.0, -3.0])), -1.0, "the two point in opposite directions"),
-        ((np.array([1, 2, 2]), np.array([2, 2, 1])), 8 / 9, "three whole numbers: 8 / (3 · 3)"),
-        ((np.array([4e-30, 3e-30]), b), 0.96,
-         "a short vector has a direction, too: nothing is added to its length, and only a vector "
-         "of zeros has none"),
-        ((rows, b), np.array([0.96, 0.8, 1.0]), "every row of a is compared with the one vector b"),
-        ((b, rows), np.array([0.96, 0.8, 1.0]), "the one vector a is compared with every row of b"),
-        ((rows, rows[:2]), np.array([[1.0, 0.6], [0.6, 1.0], [0.96, 0.8]]),
-         "three rows with two: result[i, j] compares row i of a with row j of b"),
-        ((rows[:2], rows[:2]), np.array([[1.0, 0.6], [0.6, 1.0]]),
-         "result[i, j] compares row i of a with row j of b"),
-        ((rows[:1], rows[:1]), np.array([[1.0]]), "a matrix of one row is a matrix all the same"),
-        ((np.zeros(2), b), 0.0, "a vector of zeros points nowhere"),
-        ((b, np.zeros(2)), 0.0, "a vector of zeros points nowhere, as b too"),
-        ((np.array([[0.0, 0.0], [6.0, 8.0]]), b), np.array([0.0, 1.0]),
-         "one vector of zeros must not spoil the others"),
-        ((b, np.array([[6.0, 8.0], [0.0, 0.0]])), np.array([1.0, 0.0]),
-         "one vector of zeros must not spoil the others"),
-    )  # fmt: skip
+    with call.part(1, "two vectors", needed=False):
+        call.cases(
+            ((a, b), 0.96, "it is the example worked by hand: 24 / (5 · 5)"),
+            ((a, np.array([8.0, 6.0])), 1.0, "twice as long, but the same direction"),
+            ((a, np.array([-3.0, 4.0])), 0.0, "the two are at a right angle"),
+            ((a, np.array([-4.0, -3.0])), -1.0, "the two point in opposite directions"),
+            ((np.array([1, 2, 2]), np.array([2, 2, 1])), 8 / 9, "three whole numbers: 8 / (3 · 3)"),
+        )  # fmt: skip
+    with call.part(1, "rows of matrices"):
+        call.cases(
+            ((rows, b), np.array([0.96, 0.8, 1.0]), "every row of a is compared with the one "
+             "vector b"),
+            ((b, rows), np.array([0.96, 0.8, 1.0]), "the one vector a is compared with every row "
+             "of b"),
+            ((rows, rows[:2]), np.array([[1.0, 0.6], [0.6, 1.0], [0.96, 0.8]]),
+             "three rows with two: result[i, j] compares row i of a with row j of b"),
+            ((rows[:2], rows[:2]), np.array([[1.0, 0.6], [0.6, 1.0]]),
+             "result[i, j] compares row i of a with row j of b"),
+            ((rows[:1], rows[:1]), np.array([[1.0]]), "a matrix of one row is a matrix all the "
+             "same"),
+        )  # fmt: skip
+    with call.part(1, "vectors that are short, or zeros"):
+        call.cases(
+            ((np.array([4e-30, 3e-30]), b), 0.96,
+             "a short vector has a direction, too: nothing is added to its length, and only a "
+             "vector "
+             "of zeros has none"),
+            ((np.zeros(2), b), 0.0, "a vector of zeros points nowhere"),
+            ((b, np.zeros(2)), 0.0, "a vector of zeros points nowhere, as b too"),
+            ((np.array([[0.0, 0.0], [6.0, 8.0]]), b), np.array([0.0, 1.0]),
+             "one vector of zeros must not spoil the others"),
+            ((b, np.array([[6.0, 8.0], [0.0, 0.0]])), np.array([1.0, 0.0]),
+             "one vector of zeros must not spoil the others"),
+        )  # fmt: skip
 
 
 @drawn()
@@ -79,26 +90,30 @@ def check_mean_pool(call: Probe) -> None:
     import numpy as np
 
     two = np.array([[[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]], [[4.0, 0.0], [7.0, 7.0], [8.0, 8.0]]])
-    call.cases(
-        ((np.array([[[3.0, 4.0], [9.0, 8.0], [6.0, 9.0]]]), np.array([[1, 1, 1]])),
-         np.array([[6.0, 7.0]]),
-         "without padding it is the mean of all places of the text, as it is"),
-        ((np.array([[[1.0, 2.0], [3.0, 4.0], [90.0, 90.0]]]), np.array([[1, 1, 0]])),
-         np.array([[2.0, 3.0]]),
-         "the third place is padding and does not count"),
-        ((np.array([[[3.0, 4.0], [4.0, 4.0]]]), np.array([[1, 1]])), np.array([[3.5, 4.0]]),
-         "the mean of 3 and 4 is 3.5"),
-        ((np.array([[[3.0, 4.0], [0.0, 0.0]]]), np.array([[1, 1]])), np.array([[1.5, 2.0]]),
-         "the mask says what counts, whatever numbers the vector has"),
-        ((np.array([[[90.0, 90.0], [1.0, 2.0], [3.0, 4.0]]]), np.array([[0, 1, 1]])),
-         np.array([[2.0, 3.0]]),
-         "padding counts nowhere, also not at the beginning"),
-        ((np.array([[[1.0, 2.0], [90.0, 90.0], [3.0, 4.0]]]), np.array([[1, 0, 1]])),
-         np.array([[2.0, 3.0]]),
-         "padding counts nowhere, also not in the middle"),
-        ((two, np.array([[1, 1, 1], [1, 0, 0]])), np.array([[3.0, 5.0], [4.0, 0.0]]),
-         "the first text has three places that count, the second has one"),
-    )  # fmt: skip
+    with call.part(1, "the mean of what counts, for each text", needed=False):
+        call.cases(
+            ((np.array([[[3.0, 4.0], [9.0, 8.0], [6.0, 9.0]]]), np.array([[1, 1, 1]])),
+             np.array([[6.0, 7.0]]),
+             "without padding it is the mean of all places of the text, as it is"),
+            ((np.array([[[1.0, 2.0], [3.0, 4.0], [90.0, 90.0]]]), np.array([[1, 1, 0]])),
+             np.array([[2.0, 3.0]]),
+             "the third place is padding and does not count"),
+            ((np.array([[[3.0, 4.0], [4.0, 4.0]]]), np.array([[1, 1]])), np.array([[3.5, 4.0]]),
+             "the mean of 3 and 4 is 3.5"),
+            ((two, np.array([[1, 1, 1], [1, 0, 0]])), np.array([[3.0, 5.0], [4.0, 0.0]]),
+             "the first text has three places that count, the second has one"),
+        )  # fmt: skip
+    with call.part(1, "padding anywhere, and zeros that count"):
+        call.cases(
+            ((np.array([[[3.0, 4.0], [0.0, 0.0]]]), np.array([[1, 1]])), np.array([[1.5, 2.0]]),
+             "the mask says what counts, whatever numbers the vector has"),
+            ((np.array([[[90.0, 90.0], [1.0, 2.0], [3.0, 4.0]]]), np.array([[0, 1, 1]])),
+             np.array([[2.0, 3.0]]),
+             "padding counts nowhere, also not at the beginning"),
+            ((np.array([[[1.0, 2.0], [90.0, 90.0], [3.0, 4.0]]]), np.array([[1, 0, 1]])),
+             np.array([[2.0, 3.0]]),
+             "padding counts nowhere, also not in the middle"),
+        )  # fmt: skip
 
 
 def _encoded(function: Callable[..., Any], texts: list[Any], *size: int) -> dict[str, Any]:
@@ -132,27 +147,54 @@ def check_encode_in_batches(call: Probe) -> None:
     """Encode with a function that notes what it is given; expect order, sizes and like lengths."""
     import numpy as np
 
-    call(Encoder(), ["a", "bb"], 2).returns(np.ndarray)
-    _encodes(call, ["ccc", "a", "bb"], 2, "row i belongs to texts[i], whatever was encoded first")
-    _encodes(call, ["only one"], 8, "one text is a batch, too")
-    _encodes(call, ["bb", "a", "bb"], 2, "equal texts are texts like any others")
-    _encodes(call, ["", "a"], 2, "the empty text is one of the texts: row 0 is its vector")
-    _encodes(call, ["a", " \n"], 2, "a blank text is one of the texts: row 1 is its vector")
-    _encodes(call, [" a\n", "B  b"], 2, "the texts are encoded as they are")
-    for size in (1, 2, 3, 4):
-        _encodes(call, ["z", "ccc", "dddd", "eeeee", "bb"], size, "row i belongs to texts[i]")
-    _encodes(call, ["b b b", "a", "ccccccc", "dddd"], 2, "lengths are counted in characters")
-    _encodes(call, ["a"] * 33, None, "batches hold 32 texts where no batch_size is given")
+    some = ["z", "ccc", "dddd", "eeeee", "bb"]
+    with call.part(1, "batches of batch_size, of like length", needed=False):
+        because = "row i belongs to texts[i], whatever was encoded first"
+        _has_batches(*_encoded_in(call, ["ccc", "a", "bb"], 2, because))
+        for size in (1, 2, 3, 4):
+            _has_batches(*_encoded_in(call, some, size, "row i belongs to texts[i]"))
+        because = "lengths are counted in characters"
+        _has_batches(*_encoded_in(call, ["b b b", "a", "ccccccc", "dddd"], 2, because))
+    with call.part(1, "a row for each text, in the order of the texts"):
+        call(Encoder(), ["a", "bb"], 2).returns(np.ndarray)
+        because = "row i belongs to texts[i], whatever was encoded first"
+        _gives_rows(*_encoded_in(call, ["ccc", "a", "bb"], 2, because))
+        for size in (1, 2, 3, 4):
+            _gives_rows(*_encoded_in(call, some, size, "row i belongs to texts[i]"))
+    with call.part(1, "texts that are blank, equal, or alone, and the usual size"):
+        others: tuple[tuple[list[str], int | None, str], ...] = (
+            (["only one"], 8, "one text is a batch, too"),
+            (["bb", "a", "bb"], 2, "equal texts are texts like any others"),
+            (["", "a"], 2, "the empty text is one of the texts: row 0 is its vector"),
+            (["a", " \n"], 2, "a blank text is one of the texts: row 1 is its vector"),
+            ([" a\n", "B  b"], 2, "the texts are encoded as they are"),
+            (["a"] * 33, None, "batches hold 32 texts where no batch_size is given"),
+        )
+        for texts, most, because in others:
+            done = _encoded_in(call, texts, most, because)
+            _has_batches(*done)
+            _gives_rows(*done)
 
 
-def _encodes(call: Probe, texts: list[str], size: int | None, because: str) -> None:
+Done = tuple[Case, "Encoder", list[str], int, str]
+"""A call, its encoder, texts and batch size, and why."""
+
+
+def _encoded_in(call: Probe, texts: list[str], size: int | None, because: str) -> Done:
     noted = Encoder()
     case = call(noted, texts) if size is None else call(noted, texts, size)
-    size = size or 32
-    sizes = [len(batch) for batch in noted.batches]
-    full = [size] * (len(texts) // size)
     if case.error is not None:
         case.gives(Encoder.vectors(texts), because=because)
+    return case, noted, texts, size or 32, because
+
+
+def _gives_rows(case: Case, _: Encoder, texts: list[str], __: int, because: str) -> None:
+    case.gives(Encoder.vectors(texts), because=because)
+
+
+def _has_batches(case: Case, noted: Encoder, texts: list[str], size: int, because: str) -> None:
+    sizes = [len(batch) for batch in noted.batches]
+    full = [size] * (len(texts) // size)
     case.holds(
         sizes == full + [len(texts) % size] * (len(texts) % size > 0),
         f"{len(texts)} texts in batches of {size}, of which only the last may hold fewer",
@@ -161,7 +203,6 @@ def _encodes(call: Probe, texts: list[str], size: int | None, because: str) -> N
         if sum(sizes) == len(texts)
         else "each text is encoded once, equal and blank ones too",
     )
-    case.gives(Encoder.vectors(texts), because=because)
     case.holds(
         all(isinstance(batch, list) for batch in noted.batches),
         "encode_batch gets lists of strings",
@@ -223,24 +264,28 @@ def check_unread(call: Probe) -> None:
     """Go to both sides of the limit, and to texts in which pieces, words and characters differ."""
     text = "one two three four"
     pieces = [(0, 3), (4, 7), (8, 13), (14, 18)]
-    call.cases(
-        ((text, pieces, 4), "three four",
-         "of four places two are special: 'one' and 'two' are read, and the rest of the text "
-         "begins with 'three'"),
-        ((text, pieces, 6), "", "the four pieces just fit"),
-        ((text, pieces, 256), "", "all is read"),
-        (("", [], 256), "", "there is nothing to read"),
-        (("one two\n", pieces[:2], 4), "",
-         "every piece is read; a line end at the end is not a piece"),
-        ((text, pieces, 2), text, "the special ones leave no place at all"),
-        (("roll the rollback", [(0, 4), (5, 8), (9, 13), (13, 17)], 5), "back",
-         "a word can be several pieces, and the limit may fall between them"),
-        (("go go go", [(0, 2), (3, 5), (6, 8)], 4), "go",
-         "the third piece is not read; the same word is read twice before"),
-        (("one two three four.\n", pieces, 4), "three four.\n",
-         "it goes to the end of the text, not of the last piece"),
-        (("é one two", [(0, 1), (2, 5), (6, 9)], 4), "two", "offsets count characters"),
-    )  # fmt: skip
-    case = call("a" * 255, [(at, at + 1) for at in range(255)])
-    case.label = 'unread("a" * 255, [(at, at + 1) for at in range(255)])'
-    case.gives("a", because="limit is 256 by default, so 254 pieces of 255 are read")
+    with call.part(1, "what is not read, on both sides of the limit", needed=False):
+        call.cases(
+            ((text, pieces, 4), "three four",
+             "of four places two are special: 'one' and 'two' are read, and the rest of the text "
+             "begins with 'three'"),
+            ((text, pieces, 6), "", "the four pieces just fit"),
+            ((text, pieces, 256), "", "all is read"),
+            (("", [], 256), "", "there is nothing to read"),
+            ((text, pieces, 2), text, "the special ones leave no place at all"),
+        )  # fmt: skip
+    with call.part(1, "words of several pieces, line ends, and the usual limit"):
+        call.cases(
+            (("one two\n", pieces[:2], 4), "",
+             "every piece is read; a line end at the end is not a piece"),
+            (("roll the rollback", [(0, 4), (5, 8), (9, 13), (13, 17)], 5), "back",
+             "a word can be several pieces, and the limit may fall between them"),
+            (("go go go", [(0, 2), (3, 5), (6, 8)], 4), "go",
+             "the third piece is not read; the same word is read twice before"),
+            (("one two three four.\n", pieces, 4), "three four.\n",
+             "it goes to the end of the text, not of the last piece"),
+            (("é one two", [(0, 1), (2, 5), (6, 9)], 4), "two", "offsets count characters"),
+        )  # fmt: skip
+        case = call("a" * 255, [(at, at + 1) for at in range(255)])
+        case.label = 'unread("a" * 255, [(at, at + 1) for at in range(255)])'
+        case.gives("a", because="limit is 256 by default, so 254 pieces of 255 are read")

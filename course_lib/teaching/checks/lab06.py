@@ -43,28 +43,19 @@ from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 def check_schema(call: Probe) -> None:
     """Insert what the table has to take and to refuse, look where it is, and run the course."""
     text = call.sql
-    for about, *judges in (
-        ("rows in their partitions", _sorts_rows),
-        ("a key that tells rows apart", _knows_its_rows, _has_a_key),
+    plan = [_has_the_columns, _has_no_graph, _reads_one_partition]
+    for about, judges, last in (
+        ("rows in their partitions", [_sorts_rows], None),
+        ("a key that tells rows apart", [_knows_its_rows, _has_a_key], None),
+        ("values that it has to refuse", [_refuses], _takes_any_dimension),
+        ("columns and plan, and the course's commands on the table", plan, _runs_the_course),
     ):
-        with call.part(1, about, needed=False), call.scratch() as db:
+        with call.part(1, about, needed=False), call.scratch() as db, call.scratch() as empty:
             _create(db, text)
             for judge in judges:
                 judge(db)
-    with call.part(1, "values that the table has to refuse"):
-        with call.scratch() as db:
-            _create(db, text)
-            _refuses(db)
-        with call.scratch() as db:
-            _takes_any_dimension(db, text)
-    with call.part(1, "columns and plan, and the course's commands on the table"):
-        with call.scratch() as db:
-            _create(db, text)
-            _has_the_columns(db)
-            _has_no_graph(db)
-            _reads_one_partition(db)
-        with call.scratch() as db:
-            _runs_the_course(db, text)
+            if last:
+                last(empty, text)
 
 
 def _pasted(*statements: str) -> str:

@@ -5,7 +5,8 @@ What the learner's SQL and functions find in an empty schema is judged, against 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -105,26 +106,35 @@ def any_query(random: Draws) -> Call:
 @exercise("7.1", "retriever.statements:NEAREST", 4, time_limit=TIME_LIMIT, draws=any_query)
 def check_statement(call: Probe) -> None:
     """Ask small tables, one a rule; look whether the index is of use; then filter."""
-    for rows, query, top_k, expected, because in NEAREST:
+    with call.part(1, "the nearest rows, by cosine", needed=False):
+        for rows, query, top_k, expected, because in NEAREST[:4]:
+            with call.scratch() as db:
+                fill(db.connection, rows)
+                _finds(call, db, rows, {"query": query, "top_k": top_k}, expected, because)
+    with call.part(1, "rows that are equally near, zeros, and another order"):
+        for rows, query, top_k, expected, because in NEAREST[4:]:
+            with call.scratch() as db:
+                fill(db.connection, rows)
+                _finds(call, db, rows, {"query": query, "top_k": top_k}, expected, because)
         with call.scratch() as db:
+            rows = [NEAR, FAR, MIDDLE]
             fill(db.connection, rows)
-            _finds(call, db, rows, {"query": query, "top_k": top_k}, expected, because)
-    with call.scratch() as db:
-        fill(db.connection, [(f"{i}.md", i, row) for i, row in enumerate(directions(500))],
-             is_indexed=True)  # fmt: skip
-        for filters in ({}, {"kind": "doc-section"}):
-            _uses_the_index(call, db, filters)
-    with call.scratch() as db:
-        rows = [NEAR, FAR, MIDDLE]
-        fill(db.connection, rows)
-        _finds(call, db, rows, {"query": EAST, "top_k": 5},
-               [("c.md", 0, 0.8), ("b.md", 1, 0.6), ("a.md", 2, 1.0)],
-               "ORDER BY begins with what is filled in, whatever it is; the similarity stays the "
-               "cosine", "chunk_index")  # fmt: skip
-    with call.scratch() as db:
-        fill(db.connection, ROWS)
-        for filters, passing, because in FILTERS:
-            _passes(call, db, filters, passing, because)
+            _finds(call, db, rows, {"query": EAST, "top_k": 5},
+                   [("c.md", 0, 0.8), ("b.md", 1, 0.6), ("a.md", 2, 1.0)],
+                   "ORDER BY begins with what is filled in, whatever it is; the similarity stays "
+                   "the "
+                   "cosine", "chunk_index")  # fmt: skip
+    with call.part(1, "an order for which the index is of use"):
+        with call.scratch() as db:
+            fill(db.connection, [(f"{i}.md", i, row) for i, row in enumerate(directions(500))],
+                 is_indexed=True)  # fmt: skip
+            for filters in ({}, {"kind": "doc-section"}):
+                _uses_the_index(call, db, filters)
+    with call.part(1, "filters"):
+        with call.scratch() as db:
+            fill(db.connection, ROWS)
+            for filters, passing, because in FILTERS:
+                _passes(call, db, filters, passing, because)
 
 
 def _statement(call: Probe, distance: str) -> str:
@@ -312,27 +322,46 @@ def any_walk(random: Draws) -> Call:
 )  # fmt: skip
 def check_find_nearest(call: Probe) -> None:
     """Walk to many rows, to rows that are far away, and by another order."""
+    with call.scratch() as db:
+        searches = Searches(call, db)
+        for about, judge in (
+            ("a walk that finds enough, and one that goes on", searches.walk),
+            ("the rows that pass, in their order", searches.found_rows),
+            ("another order, a plan for its values, and nothing left behind", searches.walk_apart),
+        ):
+            with call.part(1, about, needed=False), _blaming(call, check_statement):
+                judge()
+            searches.begin_again()
+
+
+@contextmanager
+def _blaming(call: Probe, earlier: Exercise) -> Iterator[None]:
+    """Say so if the function that was checked uses an earlier answer that fails its own check."""
     try:
-        with call.scratch() as db:
-            Searches(call, db).walk()
+        yield
     except CheckFailed as failed:
-        _blames(call, failed, check_statement)
+        name = earlier.name
+        used = getattr(call.given, "__globals__", {}).get(name)
+        if (
+            used is not None
+            and all(one.passed for one in call.parts)
+            and not _passes_alone(call, earlier, used)
+        ):
+            failed.because += "\n" * bool(failed.because) + (
+                f"the cause may be the {name} that it uses: it is not right yet, so repair "
+                f'{earlier.id} first, or run `{name} = lab.use("{name}")` to take one that is'
+            )
         raise
 
 
-def _blames(call: Probe, failed: CheckFailed, earlier: Exercise) -> None:
-    """Say so if the function that was checked uses an earlier answer that fails its own check."""
-    name = earlier.name
-    used = getattr(call.given, "__globals__", {}).get(name)
-    if used is None:
-        return
+def _passes_alone(call: Probe, earlier: Exercise, used: Any) -> bool:
+    probe = Probe(earlier, used, call.connect)
     try:
-        earlier.check(Probe(earlier, used, call.connect))
+        earlier.check(probe)
+        probe.settle()
     except CheckFailed:
-        failed.because += "\n" * bool(failed.because) + (
-            f"the cause may be the {name} that it uses: it is not right yet, so repair "
-            f'{earlier.id} first, or run `{name} = lab.use("{name}")` to take one that is'
-        )
+        return False
+    return True
 
 
 # --- 7.3 ---
@@ -352,9 +381,13 @@ def any_search(random: Draws) -> Call:
 )  # fmt: skip
 def check_search_filtered(call: Probe) -> None:
     """Search where the walk finds enough, where it gives up, and with thresholds."""
-    try:
-        with call.scratch() as db:
-            Searches(call, db).search()
-    except CheckFailed as failed:
-        _blames(call, failed, check_find_nearest)
-        raise
+    with call.scratch() as db:
+        searches = Searches(call, db)
+        for about, judge in (
+            ("a walk, and what it found", searches.search),
+            ("walks that give up", searches.short_walks),
+            ("the exact way, and thresholds", searches.search_apart),
+        ):
+            with call.part(1, about, needed=False), _blaming(call, check_find_nearest):
+                judge()
+            searches.begin_again()

@@ -47,12 +47,17 @@ def _names(db: Any, text: str, asked: str, chunks: Any, hidden: Any, most: int) 
 def check_ranking(call: Probe) -> None:
     """Rank a few chunks, one case a rule; then search the course's own table with it."""
     text = call.sql
-    with call.scratch() as db:
-        for asked, chunks, hidden, most, expected, because in RANKED:
-            _ranks(db, text, asked, chunks, most, expected, because, hidden=hidden)
+    for about, ranked in (
+        ("chunks that hold the words, the rarer ones first", RANKED[:3]),
+        ("hidden chunks, addresses, words that are nowhere, and how many", RANKED[3:]),
+    ):
+        with call.part(1, about), call.scratch() as db:
+            for asked, chunks, hidden, most, expected, because in ranked:
+                _ranks(db, text, asked, chunks, most, expected, because, hidden=hidden)
+    with call.part(1, "weights, and words that are in very many chunks"), call.scratch() as db:
         _weighs(db, text)
         _bounds(db, text)
-    with call.scratch() as db:
+    with call.part(1, "the course's own search with it"), call.scratch() as db:
         _runs_the_course(db, text)
 
 
@@ -187,26 +192,33 @@ def any_rankings(random: Draws) -> Call:
 @exercise("8.2", "retriever.query:fuse", 3, time_limit=2, draws=any_rankings)
 def check_fuse(call: Probe) -> None:
     """Take one case for each way of adding it up wrongly."""
-    call.cases(
-        ((["a"],), [("a", 1 / 61)],
-         "a pair of what was ranked and its score; places count from 1, and RRF_K is 60"),
-        ((["b"], ["a"]), [("b", 1 / 61), ("a", 1 / 61)],
-         "each is first in one ranking; of equals, the first ranking's comes first"),
-        ((["a", "b", "c"], ["c", "d"]),
-         [("c", 1 / 63 + 1 / 61), ("a", 1 / 61), ("b", 1 / 62), ("d", 1 / 62)],
-         "'c' is third in one and first in the other, and gets both"),
-        ((["d", "c"], ["b", "a"]), [("d", 1 / 61), ("b", 1 / 61), ("c", 1 / 62), ("a", 1 / 62)],
-         "equals come in the order of the first ranking, then of the next one"),
-        ((["a", "b"], ["a", "b"], ["b", "a"]), [("a", 2 / 61 + 1 / 62), ("b", 2 / 62 + 1 / 61)],
-         "there may be more than two rankings"),
-        (([("a.md", 0), ("a.md", 1)], [("a.md", 1)]),
-         [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
-         "what is ranked may be a tuple"),
-        ((iter(["a", "b"]), iter(["b"])), [("b", 1 / 62 + 1 / 61), ("a", 1 / 61)],
-         "a ranking is any Iterable: it may have no length, and can be read once"),
-        (([], ["a"]), [("a", 1 / 61)], "a ranking may be empty"),
-        (([], []), [], "nothing was ranked"),
-    )  # fmt: skip
+    with call.part(1, "scores and their order, equal ones too", needed=False):
+        call.cases(
+            ((["a"],), [("a", 1 / 61)],
+             "a pair of what was ranked and its score; places count from 1, and RRF_K is 60"),
+            ((["b"], ["a"]), [("b", 1 / 61), ("a", 1 / 61)],
+             "each is first in one ranking; of equals, the first ranking's comes first"),
+            ((["a", "b", "c"], ["c", "d"]),
+             [("c", 1 / 63 + 1 / 61), ("a", 1 / 61), ("b", 1 / 62), ("d", 1 / 62)],
+             "'c' is third in one and first in the other, and gets both"),
+            ((["d", "c"], ["b", "a"]), [("d", 1 / 61), ("b", 1 / 61), ("c", 1 / 62), ("a", 1 / 62)],
+             "equals come in the order of the first ranking, then of the next one"),
+        )  # fmt: skip
+    with call.part(1, "more rankings than two, and items of any kind"):
+        call.cases(
+            ((["a", "b"], ["a", "b"], ["b", "a"]), [("a", 2 / 61 + 1 / 62), ("b", 2 / 62 + 1 / 61)],
+             "there may be more than two rankings"),
+            (([("a.md", 0), ("a.md", 1)], [("a.md", 1)]),
+             [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
+             "what is ranked may be a tuple"),
+        )  # fmt: skip
+    with call.part(1, "rankings that are read once, or empty"):
+        call.cases(
+            ((iter(["a", "b"]), iter(["b"])), [("b", 1 / 62 + 1 / 61), ("a", 1 / 61)],
+             "a ranking is any Iterable: it may have no length, and can be read once"),
+            (([], ["a"]), [("a", 1 / 61)], "a ranking may be empty"),
+            (([], []), [], "nothing was ranked"),
+        )  # fmt: skip
 
 
 # --- 8.3 ---
@@ -229,21 +241,29 @@ def check_maxsim(call: Probe) -> None:
     def pieces(*rows: list[float]) -> Any:
         return np.array(rows, dtype=np.float32).reshape(-1, 2)
 
-    call.cases(
-        ((pieces(east), pieces(between)), 0.6, "one piece each: their inner product"),
-        ((pieces(east, north), pieces(east, between)), 0.9,
-         "the first piece finds itself (1), the second one something like it (0.8): the mean"),
-        ((pieces(east), pieces(between, north, east)), 1.0,
-         "the best match counts, wherever it is in the passage; the others do not"),
-        ((pieces(east, east, north), pieces(east)), 2 / 3,
-         "the mean is over the question's pieces: two of three are in the passage"),
-        ((pieces(east), pieces(east, north, north)), 1.0,
-         "the passage may say more than was asked: that costs nothing"),
-        ((pieces(east), pieces([-1.0, 0.0], [-0.8, -0.6])), -0.8,
-         "the best match may be negative: -0.8 is the highest of -1 and -0.8"),
-        ((pieces(), pieces(east)), 0.0, "a question without a word piece"),
-        ((pieces(east), pieces()), 0.0, "a passage without a word piece"),
-        ((pieces(), pieces()), 0.0, "neither has a word piece"),
-    )  # fmt: skip
-    case = call(pieces(east), pieces(between))
-    case.holds(type(case.value) is float, "a float", got=type(case.value).__name__)
+    with call.part(1, "the best match of each piece of the question, and their mean"):
+        call.cases(
+            ((pieces(east), pieces(between)), 0.6, "one piece each: their inner product"),
+            ((pieces(east, north), pieces(east, between)), 0.9,
+             "the first piece finds itself (1), the second one something like it (0.8): the mean"),
+            ((pieces(east), pieces(between, north, east)), 1.0,
+             "the best match counts, wherever it is in the passage; the others do not"),
+            ((pieces(east, east, north), pieces(east)), 2 / 3,
+             "the mean is over the question's pieces: two of three are in the passage"),
+        )  # fmt: skip
+    with call.part(1, "passages that say more, and matches below 0"):
+        call.cases(
+            ((pieces(east), pieces(east, north, north)), 1.0,
+             "the passage may say more than was asked: that costs nothing"),
+            ((pieces(east), pieces([-1.0, 0.0], [-0.8, -0.6])), -0.8,
+             "the best match may be negative: -0.8 is the highest of -1 and -0.8"),
+        )  # fmt: skip
+    with call.part(1, "texts without a piece, and a float"):
+        call.cases(
+            ((pieces(), pieces(east)), 0.0, "a question without a word piece"),
+            ((pieces(east), pieces()), 0.0, "a passage without a word piece"),
+            ((pieces(), pieces()), 0.0, "neither has a word piece"),
+        )  # fmt: skip
+        case = call(pieces(east), pieces(between))
+        case.holds(abs(float(case.value) - 0.6) < 1e-6, "0.6", because="it is their inner product")
+        case.holds(type(case.value) is float, "a float", got=type(case.value).__name__)

@@ -103,25 +103,41 @@ def check_request_model(call: Probe) -> None:
     model = call().value
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         call.fail("request_model()", got=repr(model), expected="a class made from BaseModel")
-    Case(call, "request_model().__name__", value=model.__name__).gives(
-        "SearchRequest", because="the description of the API shows this name"
-    )
-    for body, because in ALLOWED:
-        _judges(call, model, body, set(), because)
-    for body, field, because in REFUSED:
-        _judges(call, model, body, {field}, because)
-    missing = {"top_k": 5, "similarity_threshold": 0.0, "partitions": None}
-    for body, because in (
-        (DRIFT,
-         "these are the fields, and their values if they are missing; a validator returns the "
-         "value"),
-        ({**DRIFT, "top_k": 3, "similarity_threshold": 0.5, "partitions": ["issues"]},
-         "the search has to get the values that were sent"),
-    ):  # fmt: skip
-        label = f"{_validated(body)}.model_dump()"
-        Case(call, label, value=model.model_validate(body).model_dump()).gives(
-            {**missing, **body}, because=because
+    for about, names in (
+        ("the query and top_k", {"query", "top_k"}),
+        ("the threshold and the partitions", {"similarity_threshold", "partitions"}),
+    ):
+        with call.part(1, about, needed=False):
+            for body, because in ALLOWED:
+                if _about(body) in names:
+                    _judges(call, model, body, set(), because)
+            for body, field, because in REFUSED:
+                if field in names:
+                    _judges(call, model, body, {field}, because)
+    with call.part(1, "the name, unknown fields, and what is in a request"):
+        Case(call, "request_model().__name__", value=model.__name__).gives(
+            "SearchRequest", because="the description of the API shows this name"
         )
+        for body, field, because in REFUSED:
+            if field == "topk":
+                _judges(call, model, body, {field}, because)
+        missing = {"top_k": 5, "similarity_threshold": 0.0, "partitions": None}
+        for body, because in (
+            (DRIFT,
+             "these are the fields, and their values if they are missing; a validator returns the "
+             "value"),
+            ({**DRIFT, "top_k": 3, "similarity_threshold": 0.5, "partitions": ["issues"]},
+             "the search has to get the values that were sent"),
+        ):  # fmt: skip
+            label = f"{_validated(body)}.model_dump()"
+            Case(call, label, value=model.model_validate(body).model_dump()).gives(
+                {**missing, **body}, because=because
+            )
+
+
+def _about(body: Body) -> str:
+    """Return the field that a request is about: its last."""
+    return [*body][-1]
 
 
 def _judges(
@@ -206,20 +222,39 @@ def any_errors(random: Draws) -> Call:
 @exercise("9.2", "service.problems:validation_problem", 3, draws=any_errors)
 def check_validation_problem(call: Probe) -> None:
     """Take one error, several of one field, each shape of a location, and more than three."""
-    for errors, fields, because in PROBLEMS:
-        case = call(errors)
-        told = {} if case.error or not isinstance(case.value, dict) else case.value
-        is_named = type(told.get("status")) is HTTPStatus  # which is a number, too
-        case.gives(
-            {
-                "type": "about:blank",
-                "title": told["title"] if told.get("title") in PHRASES else HTTPStatus(422).phrase,
-                "status": HTTPStatus(422) if is_named else 422,
-                "detail": "; ".join(f"{field}: {message}" for field, message in fields[:3]),
-                "errors": [{"field": field, "message": message} for field, message in fields],
-            },
-            because=because,
-        )
+    with call.part(1, "type, title, status and detail", needed=False):
+        for errors, fields, because in (*PROBLEMS[:3], PROBLEMS[-1]):
+            case = call(errors)
+            told = _told(case, because)
+            is_named = type(told.get("status")) is HTTPStatus  # which is a number, too
+            told.pop("errors", None)
+            Case(call, case.label, value=told).gives(
+                {
+                    "type": "about:blank",
+                    "title": told.get("title") if told.get("title") in PHRASES else PHRASES[0],
+                    "status": HTTPStatus(422) if is_named else 422,
+                    "detail": "; ".join(f"{field}: {message}" for field, message in fields[:3]),
+                },
+                because=because,
+            )
+    for about, problems in (
+        ("the field and the message of an error", PROBLEMS[:9]),
+        ("several errors, of one field too, in their order", PROBLEMS[9:]),
+    ):
+        with call.part(1, about):
+            for errors, fields, because in problems:
+                case = call(errors)
+                found = _told(case, because).get("errors")
+                Case(call, f'{case.label}["errors"]', value=found).gives(
+                    [{"field": field, "message": message} for field, message in fields],
+                    because=because,
+                )
+
+
+def _told(case: Case, because: str) -> dict[str, Any]:
+    if case.error is not None:
+        case.gives({}, because=because)
+    return dict(case.returns(dict))
 
 
 PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
@@ -290,13 +325,21 @@ def any_parts(random: Draws) -> Call:
 @exercise("9.3", "service.probes:readiness", 4, time_limit=5, draws=any_parts)
 def check_readiness(call: Probe) -> None:
     """Let parts be there, be away, hang, and wait for each other."""
-    for checks, timeout, answer, because in PARTS:
-        _answers(call, checks, timeout, answer, because)
+    for about, places in (
+        ("what each function returns", (0, 1, 5, 11)),
+        ("functions that raise", (2, 3, 4, 6, 10)),
+        ("functions that take too long", (7, 8, 9)),
+        ("all asked at the same time, and none left running", (12, 7)),
+    ):
+        with call.part(1, about, needed=False):
+            for place in places:
+                _answers(call, *PARTS[place], none_left=places[0] == 12)
 
 
 def _answers(
-    call: Probe, checks: str, timeout: float, answer: tuple[Any, ...], because: str
-) -> None:
+    call: Probe, checks: str, timeout: float, answer: tuple[Any, ...], because: str,
+    *, none_left: bool,
+) -> None:  # fmt: skip
     """Expect this status, the state of all, and the state of each of the parts."""
     status, overall, *states = answer
     label = f"await readiness({checks}, timeout={timeout})"
@@ -318,7 +361,7 @@ def _answers(
     call.calling = ""
     case.gives((status, body), because=because)
     case.holds(
-        not left,
+        not (left and none_left),
         "none of them is running after the answer",
         got=f"{left} of the functions are still running",
         because="a function that takes too long has to be cancelled, or it goes on running",

@@ -109,42 +109,49 @@ def any_trees(random: Draws) -> Call:
 @exercise("10.1", "loader.github.tree:list_tree", 4, draws=any_trees)
 def check_list_tree(call: Probe) -> None:
     """List a tree that fits, then trees that do not, then a part of one."""
-    fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
-    _lists(call, fits,
-           "one answer contains everything; folders are not in the result, but programs, links "
-           "and submodules are")  # fmt: skip
-    _asks(call, fits, ["root"], "one request is enough if the answer is not truncated")
-    [run] = Trees(9, "run.sh*").all_files()
-    call(Trees(9, "run.sh*"), "root", "apps/").gives(
-        [replace(run, path="apps/run.sh")],
-        because="the prefix comes before the path; mode, hash and size stay as they were listed",
-    )
-    _lists(call, Trees(2, "a.md", "sub/b.md", "sub/c.md"),
-           "the answer was truncated: ignore it, and list the folder alone")  # fmt: skip
-    _lists(call, Trees(2, "x/a.md", "x/y/b.md", "x/y/c.md"),
-           "the answer for x is truncated, too: list x alone, then the folder in it")  # fmt: skip
-    _lists(call, Trees(3, "now.md@", "run.sh*", "sub/b.md", "sub/charts:"),
-           "folders are left out, but programs, links and submodules are not")  # fmt: skip
-    large = Trees(3, "a.md", "x/b.md", "x/y/c.md")
-    _lists(call, large, "the answer was truncated")
-    _asks(call, large, ["root", "root alone", "tree of x"],
-          "request each folder recursively first: only a large folder costs more")  # fmt: skip
-    _lists(call, Trees(2, "apps/kfp/a.md", "apps/kfp/b.md"),
-           "apps contains apps/kfp, which is wanted", within=["apps/kfp"])  # fmt: skip
-    _lists(call, Trees(2, "apps/a.md", "apps/kfp/b.md", "apps/kfp/c.md"),
-           "apps is wanted with everything below it", within=["apps"])  # fmt: skip
-    for trees, within, needless, because in (
-        (Trees(2, "apps/a.md", "web/b.md"), "apps", "web", "it contains nothing that is wanted"),
-        (Trees(2, "apps/kfp/a.md", "apps/kfp/b.md", "apps/web/c.md"), "apps/kfp", "apps/web",
-         "it contains nothing that is wanted: use `within` for the folders of a folder, too"),
-        (Trees(2, "app/a.md", "apps/b.md"), "apps", "app",
-         "its name is only the beginning of apps"),
-    ):  # fmt: skip
-        found = call(trees, "root", within=[within])
-        found.returns(list[TreeEntry])
-        asked = [sha for sha, _ in trees.asked]
-        got = f"a request for the folder {needless}"
-        found.holds(f"tree of {needless}" not in asked, "none", got=got, because=because)
+    with call.part(1, "a tree that fits into one answer, and a prefix", needed=False):
+        fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
+        _lists(call, fits,
+               "one answer contains everything; folders are not in the result, but programs, links "
+               "and submodules are")  # fmt: skip
+        _asks(call, fits, ["root"], "one request is enough if the answer is not truncated")
+        [run] = Trees(9, "run.sh*").all_files()
+        call(Trees(9, "run.sh*"), "root", "apps/").gives(
+            [replace(run, path="apps/run.sh")],
+            because="the prefix comes before the path; mode, hash and size stay as they were "
+            "listed",
+        )
+    with call.part(1, "trees that do not fit"):
+        _lists(call, Trees(2, "a.md", "sub/b.md", "sub/c.md"),
+               "the answer was truncated: ignore it, and list the folder alone")  # fmt: skip
+        _lists(call, Trees(2, "x/a.md", "x/y/b.md", "x/y/c.md"),
+               "the answer for x is truncated, too: list x alone, then the folder in it",
+        )  # fmt: skip
+        _lists(call, Trees(3, "now.md@", "run.sh*", "sub/b.md", "sub/charts:"),
+               "folders are left out, but programs, links and submodules are not")  # fmt: skip
+    with call.part(1, "no needless requests for a large tree"):
+        large = Trees(3, "a.md", "x/b.md", "x/y/c.md")
+        _lists(call, large, "the answer was truncated")
+        _asks(call, large, ["root", "root alone", "tree of x"],
+              "request each folder recursively first: only a large folder costs more")  # fmt: skip
+    with call.part(1, "a part of a tree"):
+        _lists(call, Trees(2, "apps/kfp/a.md", "apps/kfp/b.md"),
+               "apps contains apps/kfp, which is wanted", within=["apps/kfp"])  # fmt: skip
+        _lists(call, Trees(2, "apps/a.md", "apps/kfp/b.md", "apps/kfp/c.md"),
+               "apps is wanted with everything below it", within=["apps"])  # fmt: skip
+        for trees, within, needless, because in (
+            (Trees(2, "apps/a.md", "web/b.md"), "apps", "web", "it contains nothing that is "
+             "wanted"),
+            (Trees(2, "apps/kfp/a.md", "apps/kfp/b.md", "apps/web/c.md"), "apps/kfp", "apps/web",
+             "it contains nothing that is wanted: use `within` for the folders of a folder, too"),
+            (Trees(2, "app/a.md", "apps/b.md"), "apps", "app",
+             "its name is only the beginning of apps"),
+        ):  # fmt: skip
+            found = call(trees, "root", within=[within])
+            found.returns(list[TreeEntry])
+            asked = [sha for sha, _ in trees.asked]
+            got = f"a request for the folder {needless}"
+            found.holds(f"tree of {needless}" not in asked, "none", got=got, because=because)
 
 
 def _lists(call: Probe, trees: Trees, because: str, **wanted: list[str]) -> None:
@@ -193,42 +200,47 @@ def any_answer(random: Draws) -> Call:
 @exercise("10.2", "loader.github.waiting:wait_time", 3, draws=any_answer)
 def check_wait_time(call: Probe) -> None:
     """Go through the table: each row, and answers that look like it."""
-    for status in (403, 429):
+    with call.part(1, "a time that the server says", needed=False):
+        for status in (403, 429):
+            call.cases(
+                ((status, {"retry-after": "7"}), 7.0, "the server says how long"),
+                ((status, {"retry-after": "0"}), 0.0,
+                 "0 seconds is a valid answer: the request may be repeated at once"),
+                ((status, _used_up(60)), 61.0,
+                 "from `date` to the reset by the server's clock, plus one second"),
+                ((status, {**_used_up(60), "retry-after": "7"}), 7.0, "retry-after comes first"),
+            )  # fmt: skip
+    with call.part(1, "answers 403 that are about rights, and those that are not"):
         call.cases(
-            ((status, {"retry-after": "7"}), 7.0, "the server says how long"),
-            ((status, {"retry-after": "0"}), 0.0,
-             "0 seconds is a valid answer: the request may be repeated at once"),
-            ((status, _used_up(60)), 61.0,
-             "from `date` to the reset by the server's clock, plus one second"),
-            ((status, {**_used_up(60), "retry-after": "7"}), 7.0, "retry-after comes first"),
+            ((403, _used_up(60), "API rate limit exceeded"), 61.0,
+             "look at the end of the hour before the message"),
+            ((403, _used_up(-5)), 1.0,
+             "the reset is in the past: the seconds to it are 0, and a wait is never negative, "
+             "plus "
+             "one second"),
+            ((403, _left(41), "Must have admin rights"), None,
+             "requests are left: this 403 is about rights, and waiting does not help"),
+            ((403, {}, "The size limit is 100 MB"), None,
+             "the message mentions no rate limit: this 403 is about rights"),
+            ((403, {}, "Only corporate accounts: ask us to lift this limit"), None,
+             "'rate' and 'limit' are in this message, but it mentions no 'rate limit'"),
+            ((403, {}), None, "without a message, a 403 is about rights"),
         )  # fmt: skip
-    call.cases(
-        ((403, _used_up(60), "API rate limit exceeded"), 61.0,
-         "look at the end of the hour before the message"),
-        ((403, _used_up(-5)), 1.0,
-         "the reset is in the past: the seconds to it are 0, and a wait is never negative, plus "
-         "one second"),
-        ((403, _left(41), "Must have admin rights"), None,
-         "requests are left: this 403 is about rights, and waiting does not help"),
-        ((403, {}, "The size limit is 100 MB"), None,
-         "the message mentions no rate limit: this 403 is about rights"),
-        ((403, {}, "Only corporate accounts: ask us to lift this limit"), None,
-         "'rate' and 'limit' are in this message, but it mentions no 'rate limit'"),
-        ((403, {}), None, "without a message, a 403 is about rights"),
-    )  # fmt: skip
-    said = "You have exceeded a secondary Rate Limit."
-    for attempt, seconds in (0, 60.0), (1, 120.0), (2, 240.0), (6, 3840.0):
-        call(403, _left(41), said, attempt=attempt).gives(
-            seconds,
-            because="the message mentions a rate limit, in capital letters or not, but no time: "
-            "60, 120, 240, …",
-        )
-    call(429, {}, "", attempt=1).gives(120.0, because="a 429 is always a rate limit")
-    for status in (200, 301, 401, 404, 422, 451, 502):
-        because = f"a {status} is not a rate limit, whatever its headers or its message say"
-        call(status, _used_up(60)).gives(None, because=because)
-        call(status, {"retry-after": "7"}).gives(None, because=because)
-        call(status, {}, "rate limit").gives(None, because=because)
+    with call.part(1, "waits that grow, and other statuses"):
+        said = "You have exceeded a secondary Rate Limit."
+        for attempt, seconds in (0, 60.0), (1, 120.0), (2, 240.0), (6, 3840.0):
+            call(403, _left(41), said, attempt=attempt).gives(
+                seconds,
+                because="the message mentions a rate limit, in capital letters or not, but no "
+                "time: "
+                "60, 120, 240, …",
+            )
+        call(429, {}, "", attempt=1).gives(120.0, because="a 429 is always a rate limit")
+        for status in (200, 301, 401, 404, 422, 451, 502):
+            because = f"a {status} is not a rate limit, whatever its headers or its message say"
+            call(status, _used_up(60)).gives(None, because=because)
+            call(status, {"retry-after": "7"}).gives(None, because=because)
+            call(status, {}, "rate limit").gives(None, because=because)
 
 
 def _used_up(seconds: int) -> dict[str, str]:
@@ -284,11 +296,20 @@ UPDATES: list[tuple[dict[str, str], dict[str, str], dict[str, list[str]], set[st
 @exercise("10.3", "loader.github.tree:plan_update", 3, draws=any_update)
 def check_plan_update(call: Probe) -> None:
     """Take one file in each state, then several, equal ones among them."""
-    for listed, kept, missing, gone, because in UPDATES:
-        before = dict(listed), dict(kept)
-        case = call(listed, kept)
-        case.gives((missing, gone), because=because)
-        case.holds(
-            (listed, kept) == before, "the arguments as they were", got="one was changed",
-            because="the caller still needs `listed` and `kept`",
-        )  # fmt: skip
+    for place, about in enumerate(("what is downloaded", "what is removed")):
+        with call.part(1, about, needed=False):
+            for listed, kept, *plan, because in UPDATES[:4]:
+                case = call(listed, kept)
+                if case.error is not None or type(case.value) is not tuple or len(case.value) != 2:
+                    case.gives(tuple(plan), because=because)
+                one = Case(call, f"{case.label}[{place}]", value=case.value[place])
+                one.gives(plan[place], because=because)
+    with call.part(1, "equal contents, names that changed, and the arguments as they were"):
+        for listed, kept, missing, gone, because in UPDATES[4:]:
+            before = dict(listed), dict(kept)
+            case = call(listed, kept)
+            case.gives((missing, gone), because=because)
+            case.holds(
+                (listed, kept) == before, "the arguments as they were", got="one was changed",
+                because="the caller still needs `listed` and `kept`",
+            )  # fmt: skip

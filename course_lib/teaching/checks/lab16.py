@@ -45,28 +45,35 @@ def any_first(random: Draws) -> Call:
 @exercise("16.1", "evaluation.metrics:reciprocal_rank", 3, draws=any_first)
 def check_reciprocal_rank(call: Probe) -> None:
     """Look at first, later, last and no place, and at items that come again."""
-    call.cases(
-        ((["a", "x"], {"a"}, 10), 1.0, "it is at place 1"),
-        ((["x", "y", "a"], {"a"}, 10), 1 / 3, "it is at place 3"),
-        ((["x", "a"], {"a"}, 2), 0.5, "place 2 is the last that counts for k = 2"),
-        ((["x", "b", "a"], ["a", "b"], 10), 0.5,
-         "only the first gold item that was found counts: b"),
-        ((["b"], ["a", "b"], 10), 1.0, "one wanted item is enough"),
-        ((["x", "x", "x", "a"], {"a"}, 10), 0.5, "x takes up one place, so a is at place 2"),
-        ((["x", "y", "x", "a"], {"a"}, 10), 1 / 3,
-         "x takes up one place, although y comes between"),
-        ((["x", "x", "x", "a"], {"a"}, 2), 0.5, "k counts different items, too"),
-        ((["old-notes.md", "notes.md"], {"notes.md"}, 10), 0.5,
-         "old-notes.md is another file, although its name contains the gold name"),
-        ((["notes.md", "old-notes.md"], {"old-notes.md"}, 10), 0.5,
-         "notes.md is another file, although its name is a part of the gold name"),
-        ((["x", "y", "a"], {"a"}, 2), 0.0,
-         "place 3 is beyond k = 2, so nothing that is wanted is found"),
-        (([f"x{n}" for n in range(9)] + ["a"], {"a"}), 0.1, "place 10 still counts"),
-        (([f"x{n}" for n in range(10)] + ["a"], {"a"}), 0.0, "without k, ten items count"),
-        ((iter(["x", "a"]), {"a"}, 5), 0.5, ONCE),
-        (([], {"a"}, 10), 0.0, "nothing is found"),
-    )  # fmt: skip
+    with call.part(1, "the place of the first gold item", needed=False):
+        call.cases(
+            ((["a", "x"], {"a"}, 10), 1.0, "it is at place 1"),
+            ((["x", "y", "a"], {"a"}, 10), 1 / 3, "it is at place 3"),
+            ((["x", "b", "a"], ["a", "b"], 10), 0.5,
+             "only the first gold item that was found counts: b"),
+            ((["b"], ["a", "b"], 10), 1.0, "one wanted item is enough"),
+        )  # fmt: skip
+    with call.part(1, "only k items count"):
+        call.cases(
+            ((["x", "a"], {"a"}, 2), 0.5, "place 2 is the last that counts for k = 2"),
+            ((["x", "y", "a"], {"a"}, 2), 0.0,
+             "place 3 is beyond k = 2, so nothing that is wanted is found"),
+            (([f"x{n}" for n in range(9)] + ["a"], {"a"}), 0.1, "place 10 still counts"),
+            (([f"x{n}" for n in range(10)] + ["a"], {"a"}), 0.0, "without k, ten items count"),
+        )  # fmt: skip
+    with call.part(1, "items that come again, names that are alike, any Iterable"):
+        call.cases(
+            ((["x", "x", "x", "a"], {"a"}, 10), 0.5, "x takes up one place, so a is at place 2"),
+            ((["x", "y", "x", "a"], {"a"}, 10), 1 / 3,
+             "x takes up one place, although y comes between"),
+            ((["x", "x", "x", "a"], {"a"}, 2), 0.5, "k counts different items, too"),
+            ((["old-notes.md", "notes.md"], {"notes.md"}, 10), 0.5,
+             "old-notes.md is another file, although its name contains the gold name"),
+            ((["notes.md", "old-notes.md"], {"old-notes.md"}, 10), 0.5,
+             "notes.md is another file, although its name is a part of the gold name"),
+            ((iter(["x", "a"]), {"a"}, 5), 0.5, ONCE),
+            (([], {"a"}, 10), 0.0, "nothing is found"),
+        )  # fmt: skip
 
 
 @drawn(150)
@@ -81,29 +88,34 @@ def any_gains(random: Draws) -> Call:
 def check_ndcg_at(call: Probe) -> None:
     """Check discount, best order, cut, gains that differ, and the cases without any gain."""
     second = 1 / math.log2(3)
-    call.cases(
-        ((["a"], {"a": 1}, 10), 1.0, "no order is better"),
-        ((["x", "a"], {"a": 1}, 10), second,
-         "at place 2 a gain is divided by log2(3); place 1 was possible"),
-        ((["x", "y", "a"], {"a": 1}, 10), 0.5, "log2(3 + 1) is 2"),
-        ((["b", "a"], {"a": 2, "b": 1}, 10), (1 + 2 * second) / (2 + second),
-         "the example by hand: the larger gain comes second"),
-        ((["a"], {"a": 1, "b": 1}, 10), 1 / (1 + second), "the best order would have b at place 2"),
-        ((["a", "b"], {"a": 1, "b": 1, "c": 1}, 2), 1.0,
-         "only two gains fit into two places, in the best order too"),
-        ((["a"], {"b": 1, "a": 2}, 10), 2 / (2 + second),
-         "the best order begins with the largest gain, a, wherever it is"),
-        ((["x", "a"], {"a": 1}, 1), 0.0, "place 2 is beyond k = 1"),
-        ((["x", "x", "a"], {"a": 3}, 10), second, "x takes up one place"),
-        ((["x", "x", "a"], {"a": 3}, 2), second, "k counts different items"),
-        ((["a", "a"], {"a": 1}, 10), 1.0, "a repeated item adds its gain only once"),
-        (([f"x{n}" for n in range(9)] + ["a"], {"a": 1}), 1 / math.log2(11),
-         "without k, ten items count: place 10 is one of them"),
-        (([f"x{n}" for n in range(10)] + ["a"], {"a": 1}), 0.0, "without k, ten items count"),
-        ((iter(["x", "a"]), {"a": 1}, 5), second, ONCE),
-        ((["a"], {}, 10), 0.0, "no item has a gain"),
-        ((["a"], {"a": 0}, 10), 0.0, "a gain of 0 adds nothing"),
-    )  # fmt: skip
+    with call.part(1, "gains by their places, and the best order", needed=False):
+        call.cases(
+            ((["a"], {"a": 1}, 10), 1.0, "no order is better"),
+            ((["x", "a"], {"a": 1}, 10), second,
+             "at place 2 a gain is divided by log2(3); place 1 was possible"),
+            ((["x", "y", "a"], {"a": 1}, 10), 0.5, "log2(3 + 1) is 2"),
+            ((["b", "a"], {"a": 2, "b": 1}, 10), (1 + 2 * second) / (2 + second),
+             "the example by hand: the larger gain comes second"),
+            ((["a"], {"a": 1, "b": 1}, 10), 1 / (1 + second), "the best order would have b at "
+             "place 2"),
+            ((["a"], {"b": 1, "a": 2}, 10), 2 / (2 + second),
+             "the best order begins with the largest gain, a, wherever it is"),
+        )  # fmt: skip
+    with call.part(1, "only k items count, each once, and gains of 0"):
+        call.cases(
+            ((["a", "b"], {"a": 1, "b": 1, "c": 1}, 2), 1.0,
+             "only two gains fit into two places, in the best order too"),
+            ((["x", "a"], {"a": 1}, 1), 0.0, "place 2 is beyond k = 1"),
+            ((["x", "x", "a"], {"a": 3}, 10), second, "x takes up one place"),
+            ((["x", "x", "a"], {"a": 3}, 2), second, "k counts different items"),
+            ((["a", "a"], {"a": 1}, 10), 1.0, "a repeated item adds its gain only once"),
+            (([f"x{n}" for n in range(9)] + ["a"], {"a": 1}), 1 / math.log2(11),
+             "without k, ten items count: place 10 is one of them"),
+            (([f"x{n}" for n in range(10)] + ["a"], {"a": 1}), 0.0, "without k, ten items count"),
+            ((iter(["x", "a"]), {"a": 1}, 5), second, ONCE),
+            ((["a"], {}, 10), 0.0, "no item has a gain"),
+            ((["a"], {"a": 0}, 10), 0.0, "a gain of 0 adds nothing"),
+        )  # fmt: skip
 
 
 def _interval(function: Callable[..., Any], *args: Any, seed: int, **named: Any) -> list[Any]:
@@ -160,41 +172,46 @@ def any_values(random: Draws) -> Call:
 @exercise("16.3", "evaluation.statistics:bootstrap_interval", 3, time_limit=20, draws=any_values)
 def check_bootstrap_interval(call: Probe) -> None:
     """Compare with what can be calculated: how often a coin that is thrown 16 times shows 1."""
-    _near(call([0.5, 0.5, 0.5]), 0.5, 0.0, "every redrawn set of equal values has the same mean")
-    _near(call([0.7]), 0.7, 0.0, "one value is enough: every redrawn set is this value")
-    _near(call(COIN), 0.5, 0.25,
-          "of the redrawn sets of 16 values, 1 % have 3 times 1 or fewer, and 4 % have 4 or fewer: "
-          "so `low` is 4 / 16, and `high` is 12 / 16 at the other end",
-          centre="`mean` is the mean of the values themselves, not of the redrawn means"
-    )  # fmt: skip
-    _near(call(COIN, 0.7), 0.5, 0.125,
-          "with a confidence of 0.7, 15 % of the redrawn means are outside at each end"
-    )  # fmt: skip
-    skew = call([0.0] * 9 + [1.0])
-    skew.holds(
-        abs(_ends(skew)[1]) <= 1e-9,
-        "low = 0.0 for nine values of 0 and one of 1",
-        because="one redrawn set in three has no 1 at all: the ends come from the redrawn means, "
-        "and the mean need not be in the middle",
-    )
-    skew.holds(
-        _ends(skew)[2] >= 0.29,
-        "high = 0.3 for nine values of 0 and one of 1",
-        because="of the redrawn sets, 7 % have 3 times 1 or more, and 1 % have 4 or more",
-    )
-    again, other = call(UNEVEN, seed=3), call(UNEVEN, seed=4)
-    again.holds(
-        tuple(again.value) == tuple(call(UNEVEN, seed=3).value),
-        "the same interval for the same seed",
-        because="with the same seed, the random numbers are the same",
-    )
-    other.holds(
-        tuple(again.value) != tuple(other.value),
-        "another interval for seed=4 than for seed=3",
-        because="another seed gives other random numbers",
-    )
-    _one_set(call(UNEVEN, resamples=1))
-    call([]).raises(ValueError, because="without values there is no mean and no interval")
+    with call.part(1, "the mean, and where redrawn means are", needed=False):
+        _near(
+            call([0.5, 0.5, 0.5]), 0.5, 0.0, "every redrawn set of equal values has the same mean"
+        )
+        _near(call([0.7]), 0.7, 0.0, "one value is enough: every redrawn set is this value")
+        _near(call(COIN), 0.5, 0.25,
+              "of the redrawn sets of 16 values, 1 % have 3 times 1 or fewer, and 4 % have 4 or "
+              "fewer: so `low` is 4 / 16, and `high` is 12 / 16 at the other end",
+              centre="`mean` is the mean of the values themselves, not of the redrawn means"
+        )  # fmt: skip
+    with call.part(1, "another confidence, and values of unlike size"):
+        _near(call(COIN, 0.7), 0.5, 0.125,
+              "with a confidence of 0.7, 15 % of the redrawn means are outside at each end"
+        )  # fmt: skip
+        skew = call([0.0] * 9 + [1.0])
+        skew.holds(
+            abs(_ends(skew)[1]) <= 1e-9,
+            "low = 0.0 for nine values of 0 and one of 1",
+            because="one redrawn set in three has no 1 at all: the ends come from the redrawn "
+            "means, and the mean need not be in the middle",
+        )
+        skew.holds(
+            _ends(skew)[2] >= 0.29,
+            "high = 0.3 for nine values of 0 and one of 1",
+            because="of the redrawn sets, 7 % have 3 times 1 or more, and 1 % have 4 or more",
+        )
+    with call.part(1, "the seed, a single set, and no values"):
+        again, other = call(UNEVEN, seed=3), call(UNEVEN, seed=4)
+        again.holds(
+            tuple(again.value) == tuple(call(UNEVEN, seed=3).value),
+            "the same interval for the same seed",
+            because="with the same seed, the random numbers are the same",
+        )
+        other.holds(
+            tuple(again.value) != tuple(other.value),
+            "another interval for seed=4 than for seed=3",
+            because="another seed gives other random numbers",
+        )
+        _one_set(call(UNEVEN, resamples=1))
+        call([]).raises(ValueError, because="without values there is no mean and no interval")
 
 
 @drawn(8, apply=_interval, agrees=_as_wide)
@@ -213,28 +230,33 @@ def any_changes(random: Draws) -> Call:
 )  # fmt: skip
 def check_paired_interval(call: Probe) -> None:
     """Use hard and easy questions, a loss, another confidence, and lists of unlike length."""
-    _near(call([0.0, 1.0], [0.25, 1.25]), 0.25, 0.0,
-          "every question got better by 0.25, so every redrawn mean of the differences is 0.25"
-    )  # fmt: skip
-    _near(call([1.0, 1.0], [0.5, 0.5]), -0.5, 0.0, "it got worse: after minus before is negative")
-    _near(call([1.0, 0.0], [0.0, 1.0], resamples=100), 0.0, 1.0,
-          "one question lost 1 and the other gained 1: each is compared with itself")  # fmt: skip
-    _near(call([0.5] * 16, [0.5, 1.5] * 8, confidence=0.7), 0.5, 0.125,
-          "with a confidence of 0.7, 15 % of the redrawn means are outside at each end: pass "
-          "`confidence` on",
-          centre="half of the questions gained 1 and the others nothing")  # fmt: skip
-    gained = [0.0] * len(UNEVEN), UNEVEN
-    _one_set(call(*gained, resamples=1))
-    other = call(*gained, seed=4)
-    other.holds(
-        tuple(call(*gained, seed=3).value) != tuple(other.value),
-        "another interval for seed=4 than for seed=3",
-        because="`seed` must be passed on",
-    )
-    call([0.5, 1.0], [0.5]).raises(
-        ValueError, because="two values before and one after do not make pairs"
-    )
-    call([], []).raises(ValueError, because="without questions there is no difference")
+    with call.part(1, "each question compared with itself", needed=False):
+        _near(call([0.0, 1.0], [0.25, 1.25]), 0.25, 0.0,
+              "every question got better by 0.25, so every redrawn mean of the differences is 0.25"
+        )  # fmt: skip
+        _near(
+            call([1.0, 1.0], [0.5, 0.5]), -0.5, 0.0, "it got worse: after minus before is negative"
+        )
+        _near(call([1.0, 0.0], [0.0, 1.0], resamples=100), 0.0, 1.0,
+              "one question lost 1 and the other gained 1: each is compared with itself",
+        )  # fmt: skip
+    with call.part(1, "what is passed on, and lists that do not fit"):
+        _near(call([0.5] * 16, [0.5, 1.5] * 8, confidence=0.7), 0.5, 0.125,
+              "with a confidence of 0.7, 15 % of the redrawn means are outside at each end: pass "
+              "`confidence` on",
+              centre="half of the questions gained 1 and the others nothing")  # fmt: skip
+        gained = [0.0] * len(UNEVEN), UNEVEN
+        _one_set(call(*gained, resamples=1))
+        other = call(*gained, seed=4)
+        other.holds(
+            tuple(call(*gained, seed=3).value) != tuple(other.value),
+            "another interval for seed=4 than for seed=3",
+            because="`seed` must be passed on",
+        )
+        call([0.5, 1.0], [0.5]).raises(
+            ValueError, because="two values before and one after do not make pairs"
+        )
+        call([], []).raises(ValueError, because="without questions there is no difference")
 
 
 def _one_set(case: Case) -> None:

@@ -196,17 +196,29 @@ class Searches:
         rows = [(name, index, vector, kind, kind) for kind, name, index, vector in self.rows]
         fill(db.connection, rows, is_indexed=True)
 
+    def begin_again(self) -> None:
+        """Undo what a search that failed has left."""
+        if not self.db.connection.closed:
+            self.db.connection.rollback()
+            self.db.execute("RESET hnsw.max_scan_tuples; RESET hnsw.iterative_scan")
+
     # --- 7.2 ---
 
     def walk(self) -> None:
-        """Judge `find_nearest`."""
+        """Judge the walk of `find_nearest`."""
         self.many_rows()
         self.walks_on()
+
+    def found_rows(self) -> None:
+        """Compare what `find_nearest` finds with brute force."""
         self.finds({"kind": "rare"}, "three rows of 2,200 pass")
         self.finds({"kind": "rare"}, "the nearest two of three", top_k=2)
         self.finds({"kind": "none such"}, "no row passes")
         self.finds({"partition": ["rare", "edge"]}, "five rows are in one of these partitions")
         self.finds({"kind": "tied"}, "all three are equally near: equals come by chunk index")
+
+    def walk_apart(self) -> None:
+        """Judge what else `find_nearest` has to mind."""
         self.takes_another_order()
         self.is_planned_for_its_values()
         self.leaves_nothing_behind()
@@ -247,11 +259,15 @@ class Searches:
             because="200 rows pass the filter; the walk has to continue until five have passed it: "
             "hnsw.iterative_scan",
         )  # fmt: skip
+        names = sorted({row.document_name for row in case.value})
+        got = f"rows of {', '.join(names)}"
+        case.holds(names == ["far.md"], "rows of far.md", got=got, because="no others pass")
         self.walked_only(case, "the walk alone", "it finds five rows when it may continue")
 
     def takes_another_order(self) -> None:
         """Fill in what no index is sorted by."""
         self.finds({}, "`distance` is EXACT", distance=EXACT)
+        self.finds({"kind": "rare"}, "`distance` is EXACT, and three rows pass", distance=EXACT)
         case = self.called({"kind": "many"}, distance=EXACT)
         case.holds(
             scans(self.db).walks == self.before.walks, "a search that looks at all rows",
@@ -295,14 +311,16 @@ class Searches:
     # --- 7.3 ---
 
     def search(self) -> None:
-        """Judge `search_filtered`."""
+        """Judge a search whose walk finds enough."""
         case = self.called({}, threshold=-1.0)
         case.holds(len(_rows(case)) == 5, "five rows", because="2,200 rows qualify")
         self.walked(case, "2,200 rows qualify, and the walk is the first way")
         because = "the walk found five rows, as many as were asked for"
         self.walked_only(case, "the walk alone", because)
         self.finds({"kind": "rare"}, "three rows of 2,200 pass", threshold=-1.0)
-        self.short_walks()
+
+    def search_apart(self) -> None:
+        """Judge the exact way, and what a threshold keeps."""
         self.exact_once()
         self.thresholds()
 

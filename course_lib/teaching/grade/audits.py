@@ -109,9 +109,9 @@ def _share(wanted: Any, got: Any) -> float:
     lists = (list, tuple)
     if not isinstance(wanted, lists) or not isinstance(got, lists):
         return 0.0
-    if len(wanted) != len(got):
-        return sum(one in got for one in wanted) / max(len(wanted), len(got))
-    return sum(map(_share, wanted, got)) / len(wanted)
+    there = sum(one in got for one in wanted) / max(len(wanted), len(got))
+    in_place = sum(map(_share, wanted, got)) / len(wanted) if len(wanted) == len(got) else 0.0
+    return max(there, in_place)
 
 
 def _connected(url: str) -> AbstractContextManager[psycopg.Connection[Any] | None]:

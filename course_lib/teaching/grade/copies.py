@@ -5,6 +5,9 @@ are hashed, and winnowing keeps the smallest hash of every `WINDOW` neighbours, 
 (Schleimer, Wilkerson and Aiken: Winnowing: Local Algorithms for Document Fingerprinting, SIGMOD
 2003). So a copied passage of `GRAM + WINDOW - 1` tokens shares a fingerprint, wherever it is.
 
+Texts of SQL are tokens, too (`sql_words`), where two learners are compared. With the course's they
+are not: an answer in SQL has few ways to be right, and its names are given.
+
 The numbers below were chosen with 26 right answers to 15 exercises that were written from their
 statements alone, and with the course's own answers in disguise (`tests/grading/test_copies.py` has
 these, and of the others those that came closest). Some shorter exercises have one obvious answer:
@@ -24,6 +27,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
+from course_lib.teaching.grade.sql_words import sql_texts, sql_tokens
 from course_lib.teaching.notebooks.cells import as_python
 
 GRAM = 8
@@ -88,12 +92,13 @@ def find_copies(
     found: list[Copy] = []
     for name, stub in stubs.items():
         given = {who: answers[name] for who, answers in submissions.items() if name in answers}
-        prints = {who: fingerprints(source) - fingerprints(stub) for who, source in given.items()}
-        long = [who for who in prints if _own_length(given[who], stub) >= SHORTEST]
         if own := fingerprints(solutions.get(name, "")) - fingerprints(stub):
-            for who in long:
-                if (share := _share(prints[who], own)) >= SHARE:
+            for who, source in given.items():
+                share = _share(fingerprints(source) - fingerprints(stub), own)
+                if share >= SHARE and _own_length(source, stub) >= SHORTEST:
                     found.append(Copy(name, who, COURSE, share))
+        prints = {who: _with_sql(source) - _with_sql(stub) for who, source in given.items()}
+        long = [who for who in prints if _own_length(given[who], stub, sql=True) >= SHORTEST]
         counts: dict[int, int] = defaultdict(int)
         for who in long:
             for mark in prints[who]:
@@ -152,11 +157,28 @@ def fingerprints(source: str) -> frozenset[int]:
 
     Examples
     --------
-    >>> one = "def f(items):\\n    return [2 * item for item in items if item > 3]"
+    >>> one = "def f(items):\n    return [2 * item for item in items if item > 3]"
     >>> fingerprints(one) == fingerprints(one.replace("item", "x").replace("3", "99")) != set()
     True
     """
-    tokens = normalised(source)
+    return _winnowed(normalised(source))
+
+
+@lru_cache(maxsize=5000)
+def _with_sql(source: str) -> frozenset[int]:
+    """Return a source's fingerprints and those of the SQL in it."""
+    return fingerprints(source).union(*map(_winnowed, _sql(source)))
+
+
+@lru_cache(maxsize=5000)
+def _sql(source: str) -> Sequence[Sequence[str]]:
+    try:
+        return tuple(map(sql_tokens, sql_texts(ast.parse(as_python(source)))))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+
+
+def _winnowed(tokens: Sequence[str]) -> frozenset[int]:
     hashes = [
         zlib.crc32(" ".join(tokens[at : at + GRAM]).encode("utf-8"))
         for at in range(len(tokens) - GRAM + 1)
@@ -170,7 +192,7 @@ def normalised(source: str) -> Sequence[str]:
 
     Examples
     --------
-    >>> normalised("def f(x: int):\\n    'Say.'\\n    return x + 1")
+    >>> normalised("def f(x: int):\n    'Say.'\n    return x + 1")
     ('def', 'N', '(', 'N', ')', ':', '>', 'return', 'N', '+', 'L', '<')
     """
     try:
@@ -214,5 +236,6 @@ def _share(one: frozenset[int] | set[int], other: frozenset[int] | set[int]) -> 
     return len(one & other) / smaller if smaller else 0.0
 
 
-def _own_length(source: str, stub: str) -> int:
-    return len(normalised(source)) - len(normalised(stub))
+def _own_length(source: str, stub: str, *, sql: bool = False) -> int:
+    own = len(normalised(source)) - len(normalised(stub))
+    return own + (sum(map(len, _sql(source))) - sum(map(len, _sql(stub))) if sql else 0)

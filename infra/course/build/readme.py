@@ -18,7 +18,7 @@ _ESTIMATED = (
 
 def readme_table(project: Project) -> str:
     """Return the table of labs in Markdown: link, promise, minutes, objectives, what is built."""
-    minutes, numbers = 0, set()
+    minutes = 0
     lines = ["| Lab | Time | You will be able to | Builds |", "|---|---|---|---|"]
     for source in project.sources():
         path = project.lab_notebook(source)
@@ -35,11 +35,8 @@ def readme_table(project: Project) -> str:
             builds,
         )
         minutes += meta["minutes"]
-        numbers.add(int(meta["lab"]))
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     lines += ["", f"About {round(minutes / 60)} hours in all, {_ESTIMATED}"]
-    if unused := [str(one) for one in range(max(numbers, default=0)) if one and one not in numbers]:
-        lines[-1] += f" No lab has the number {' or '.join(unused)}."
     return "\n".join(lines)
 
 
