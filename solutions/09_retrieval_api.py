@@ -373,7 +373,7 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # ```yaml
 # livenessProbe:                     # no answer or an error, three times: restart
 #   httpGet: {path: /health, port: http}
-# readinessProbe:                    # no answer, or an error: send it no requests for now
+# readinessProbe:                    # no answer or an error, twice: send it no requests for now
 #   httpGet: {path: /ready, port: http}
 # ```
 #
@@ -476,7 +476,7 @@ assert to_health[-1] == to_ready[-1] == to_search[-1] == 200, "all three answer 
 
 # %% [markdown]
 # `/health` answers 200 all the time. `/ready` says 503 while the database is stopped, and a refused search says when to try again.
-# Then all three answer 200 without a restart of the service. A cluster notices later: it asks `/ready` every five seconds.
+# Then all three answer 200 without a restart of the service. A cluster notices later: it asks every five seconds, and needs two failures.
 
 # %% [markdown]
 # ## Break it: ready, but busy
