@@ -5,13 +5,16 @@ is not named here can be moved, renamed or rewritten without touching them.
 """
 
 from course_lib.answers import ContextOptions as ContextOptions
+from course_lib.answers import Prompt as Prompt
 from course_lib.answers import answer as answer
 from course_lib.answers import boundary as boundary
 from course_lib.answers import build_prompt as build_prompt
+from course_lib.answers import count_tokens as count_tokens
 from course_lib.answers import ensure_prompt_fits as ensure_prompt_fits
 from course_lib.answers import extract_file_hints as extract_file_hints
 from course_lib.answers import fence as fence
 from course_lib.answers import file_manifest as file_manifest
+from course_lib.answers import find_citations as find_citations
 from course_lib.answers import generator as generator
 from course_lib.answers import retrieve_context as retrieve_context
 from course_lib.embedder import EmbeddingClient as EmbeddingClient
@@ -23,6 +26,7 @@ from course_lib.evaluation import compare as compare
 from course_lib.evaluation import evaluate as evaluate
 from course_lib.evaluation import indexed as indexed
 from course_lib.evaluation import read_questions as read_questions
+from course_lib.files import read_toml as read_toml
 from course_lib.indexing import IngestOptions as IngestOptions
 from course_lib.indexing import ingest as ingest
 from course_lib.loader import Registry as Registry

@@ -50,7 +50,7 @@ def any_poetry_lock(random: Draws) -> Call:
     version = random.choice(('lock-version = "2.1"', 'lock-version = "1"', "", "lock-version = 2"))
     end = f"[metadata]\n{version}\n"
     if random.chance(0.2):
-        end = random.choice(("", '[metadata]\nlock-version = "3.0"\n'))
+        end = random.choice(("", *(f'[metadata]\nlock-version = "{one}.0"\n' for one in (3, 21))))
     return given("".join(packages) + end)
 
 

@@ -23,7 +23,8 @@ def any_citations(random: Draws) -> Call:
             path = random.choice((*paths, "b.py"))
             if paths and random.chance(0.6):
                 number = random.randint(1, len(paths))
-                path = random.choice(("{}", "{}", "{}i", "docs/{}")).format(paths[number - 1])
+                path = paths[number - 1]
+                path = random.choice((path, path, f"{path}i", f"docs/{path}", path[:-3], path[1:]))
             parts.append(f"{random.choice(('and ', ''))}[{number}: {path}]")
         sentences.append(" ".join(parts) + ".")
     return given(sentences, paths)
@@ -211,6 +212,7 @@ def any_answer(random: Draws) -> Call:
         cited = [random.choice(("1: a.md", "2: b.md", "3: c.md", "2: a.md", "4: d.md"))]
         cited = random.choice(([], cited, cited, [*cited, "1: a.md"]))
         sentences.append(" ".join([phrase(), *(f"[{one}]" for one in cited)]) + ".")
+    sentences += random.some(sentences)  # a sentence may come twice
     return given(sentences, lines, random.choice((0.3, 0.5, 0.65)))
 
 
