@@ -240,7 +240,7 @@ class _Finder:
                 left_out += not source and j not in self.gave
                 placed += [(place, source)] if source else []
         helpers: dict[int, list[str]] = defaultdict(list)
-        early: set[int] = set()  # of those that stand before their own place
+        early: set[int] = set()  # of those that are before their own place
         for place, cell in enumerate(self.master.cells):
             read = set(read_names(answers.get(cell.grade_id, "")))
             later = {n: one for n, (at, one) in enumerate(placed) if at > place and n not in early}
