@@ -16,10 +16,10 @@ from course_lib.teaching.classroom import (
     collect,
     read_roster,
 )
-from course_lib.teaching.classroom.collect import time_of
 from course_lib.teaching.classroom.due import set_due
 from course_lib.teaching.classroom.grading import submissions
 from course_lib.teaching.classroom.roster import Learner
+from course_lib.teaching.classroom.stamps import time_of
 from course_lib.teaching.classroom.taken import read_taken
 from tests.grading.gradebooks import WORDS, copy_of
 

@@ -20,9 +20,18 @@ from course_lib.teaching.grade.fence import find_fence
 from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
 from course_lib.teaching.grade.rules import suspicions
+from course_lib.teaching.grade.run import grade_all
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
 from course_lib.teaching.notebooks.release import released
-from tests.grading.classroom import RIGHT, cell, hand_in, learners, master_notebook, write_master
+from tests.grading.classroom import (
+    RIGHT,
+    cell,
+    hand_in,
+    handed_in,
+    learners,
+    master_notebook,
+    write_master,
+)
 from tests.grading.conftest import any_fence, grade_class
 
 VARIETY = {
@@ -273,6 +282,28 @@ def test_points_for_parts_are_in_the_gradebook_and_forged_ones_are_not(tmp_path:
     assert "**Exercise 4.2: partly right** (2 of 3)" in said
     assert "✓ 2 points: texts, each after its length" in said
     assert "✗ 1 point: names in JSON" in said and "className is not set" in said
+
+
+def test_a_learners_own_version_of_a_function_of_the_labs_is_used_and_a_value_needs_a_person(
+    tmp_path: Path,
+) -> None:
+    notebook = master_notebook()
+    notebook.cells[2].source += "\ndef shown(x):\n    return str(x)\nrows = [1]"
+    master, sheet = read_master(write_master(tmp_path, notebook)), released(notebook)
+    (tmp_path / "in").mkdir()
+    again = "def shown(x):\n    return x + x"
+    for name, answer, added in (
+        ("ada", "def double(x):\n    return shown(x)", f"{again}\nprint(shown(2))"),
+        ("bob", "def double(x):\n    return rows[0] * x", "rows = [2]"),
+        ("cy", RIGHT["double"], "def shown(x):\n    return 7\ndef lab(x):\n    return 3"),
+    ):
+        sent = learners(sheet, RIGHT | {"double": answer})
+        sent.cells.append(cell(added))
+        hand_in(tmp_path / "in", name, sent)
+    found = handed_in(tmp_path / "in")
+    ada, bob, cy = grade_all(found, master, tmp_path / "out", Options(any_fence())).grades
+    assert (ada.score, ada.status, cy.score, cy.status) == (10.0, "graded", 10.0, "graded")
+    assert bob.marks[0].said == "it uses rows, and a cell that is not run changes it"
 
 
 def test_without_a_sandbox_it_says_what_that_means() -> None:

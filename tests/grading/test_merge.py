@@ -179,6 +179,41 @@ def test_it_is_known_what_statements_change_that_are_not_run(
     assert merged(master, sheet, tmp_path).changed == changes
 
 
+@pytest.fixture
+def with_a_function(tmp_path: Path):
+    """A lab that binds `shown` and `rows` before the exercise, and its sheet."""
+    notebook = master_notebook()
+    notebook.cells[2].source += "\ndef shown(x):\n    return str(x)\nrows = [1]"
+    return read_master(write_master(tmp_path, notebook)), released(notebook)
+
+
+def test_a_function_of_the_labs_that_a_learner_wrote_again_is_there_for_the_answer(
+    with_a_function, tmp_path
+) -> None:
+    master, sheet = with_a_function
+    notebook = learners(sheet, RIGHT | {"double": "def double(x):\n    return helped(x)"})
+    notebook.cells += [
+        cell("def helped(x):\n    return shown(x)"),
+        cell("def shown(x):\n    return x + x"),
+        cell("def lab(x):\n    return 0\ndef unread(x):\n    return x"),
+    ]
+    found = merged(master, notebook, tmp_path)
+    (place, sources), *_ = found.helpers.items()
+    assert place == next(i for i, one in enumerate(master.cells) if one.grade_id == "double")
+    assert sources == ["def helped(x):\n    return shown(x)", "def shown(x):\n    return x + x"]
+    assert "shown" not in found.changed
+    assert not any("def lab" in one for some in found.helpers.values() for one in some)
+
+
+def test_a_value_of_the_labs_that_a_learner_bound_again_is_for_a_person(
+    with_a_function, tmp_path
+) -> None:
+    master, sheet = with_a_function
+    notebook = learners(sheet, RIGHT | {"double": "def double(x):\n    return rows[0] * x"})
+    notebook.cells.append(cell("rows = [2]"))
+    assert "rows" in merged(master, notebook, tmp_path).changed
+
+
 def test_names_are_known_whose_cell_is_not_run(master, sheet, tmp_path) -> None:
     sheet.cells[2].source += "\ndef helped(x):\n    return x + x"  # a cell of the lab's
     sheet.cells.append(cell("with open('x') as file:\n    rows = list(file)"))

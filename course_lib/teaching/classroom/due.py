@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from course_lib.errors import InputError
-from course_lib.teaching.classroom.collect import STAMP, time_of
 from course_lib.teaching.classroom.extensions import keep_dates, own_dates
 from course_lib.teaching.classroom.folder import Classroom
 from course_lib.teaching.classroom.record import assign_penalty
+from course_lib.teaching.classroom.stamps import STAMP, time_of
 from course_lib.teaching.notebooks.project import write_atomically
 
 if TYPE_CHECKING:

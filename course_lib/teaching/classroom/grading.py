@@ -10,7 +10,6 @@ from pathlib import Path
 from course_lib.errors import InputError
 from course_lib.files import told_if_not_written
 from course_lib.teaching.classroom.autograded import autograded, write_autograded
-from course_lib.teaching.classroom.collect import STAMP, time_of
 from course_lib.teaching.classroom.comments import comments
 from course_lib.teaching.classroom.due import changes, keep_times
 from course_lib.teaching.classroom.folder import Classroom, keep_copy
@@ -18,6 +17,7 @@ from course_lib.teaching.classroom.hidden import with_hidden_checks
 from course_lib.teaching.classroom.people import people_of
 from course_lib.teaching.classroom.record import assign_penalty, record
 from course_lib.teaching.classroom.setup import add_assignment
+from course_lib.teaching.classroom.stamps import STAMP, time_of
 from course_lib.teaching.grade import (
     Grade,
     GradeError,

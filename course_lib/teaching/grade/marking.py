@@ -208,15 +208,17 @@ def _is_untouched(master: Master, merged: Merged, check: MasterCell) -> bool:
 
 
 def _unclear(master: Master, merged: Merged, check: MasterCell, given: Mark) -> str:
-    """Return why a person looks at a check without points; empty where its answer is just wrong."""
-    if given.points:
+    """Return why a person looks at a check that did not pass; empty where its answer is wrong."""
+    if given.points == given.max:
         return ""
     read = read_names(check.source)
     about = [cell for cell in master.answers if bound_names(cell.source) & read]
     sources = [merged.answers[cell.grade_id] for cell in about]
     if " waits for " in given.said and given.state == "not attempted":
         return f"something was written, and {given.said}"
-    is_left = given.state == "not attempted" or "NotImplementedError" in given.said
+    is_left = not given.points and (
+        given.state == "not attempted" or "NotImplementedError" in given.said
+    )
     if is_left and any(_differ(merged.answers[cell.grade_id], cell.stub) for cell in about):
         return "something was written, and what says that nothing is there yet is still in its cell"
     used = frozenset[str]().union(*map(read_names, sources))

@@ -181,6 +181,9 @@ class _Finder:
         self.used: set[int] = set()
         self.own: dict[str, list[int]] = {}  # of cells that were sent, by the answer's grade id
         self.gave: set[int] = set()  # cells of other places that define what an answer has to
+        self.redefined: frozenset[str] = (
+            frozenset()
+        )  # the lab's names that answers read, and are own
         stubs = [_plain(cell.stub) for cell in master.cells]
         plain = [_plain(cell.source) for cell in sent]
         self.blocks = difflib.SequenceMatcher(None, stubs, plain, autojunk=False).get_opcodes()
@@ -223,9 +226,12 @@ class _Finder:
         """Return what added cells define, by the place that it precedes, and how many do nothing.
 
         A name that the master gives a meaning to is not theirs to define, or an added cell could
-        stand in for what a check relies on. What an answer reads is there before it runs, too.
+        replace what a check relies on: except a function that an answer reads, and no check.
+        What an answer reads is there before it runs, too.
         """
-        taken = frozenset().union(*(bound_names(cell.source) for cell in self.master.cells))
+        taken = frozenset[str]().union(*(bound_names(cell.source) for cell in self.master.cells))
+        self.redefined = taken & self._own_functions(answers)
+        taken -= self.redefined
         placed: list[tuple[int, str]] = []
         left_out = 0
         for j, place in self._unplaced():
@@ -234,17 +240,32 @@ class _Finder:
                 left_out += not source and j not in self.gave
                 placed += [(place, source)] if source else []
         helpers: dict[int, list[str]] = defaultdict(list)
-        early: set[str] = set()
+        early: set[int] = set()  # of those that are before their own place
         for place, cell in enumerate(self.master.cells):
             read = set(read_names(answers.get(cell.grade_id, "")))
-            for at, source in reversed(placed):
-                if at > place and source not in early and bound_names(source) & read:
-                    helpers[place].insert(0, source)
-                    early.add(source)
-                    read |= read_names(source)
+            later = {n: one for n, (at, one) in enumerate(placed) if at > place and n not in early}
+            chosen: set[int] = set()
+            while more := {n for n in later.keys() - chosen if bound_names(later[n]) & read}:
+                chosen |= more
+                read = read.union(*(read_names(later[n]) for n in more))
+            helpers[place] = [later[n] for n in sorted(chosen)]
+            early |= chosen
             helpers[place] += [source for at, source in placed if at == place]
         helpers[len(self.master.cells)] = []
         return {place: sources for place, sources in helpers.items() if sources}, left_out
+
+    def _own_functions(self, answers: Mapping[str, str]) -> frozenset[str]:
+        """Return functions of added cells that answers read, directly or not, and no check."""
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        nodes = [node for node in self._nodes() if isinstance(node, kinds)]
+        reads = {node.name: read_names(ast.unparse(node)) for node in nodes}
+        found = frozenset[str]()
+        more = frozenset[str]().union(*map(read_names, answers.values())) & reads.keys()
+        while more - found:
+            found |= more
+            more = frozenset[str]().union(*(reads[name] for name in more)) & reads.keys()
+        checks = [cell.source for cell in self.master.cells if cell.role == "check"]
+        return found.difference(*map(read_names, checks), *self.asked.values())
 
     def added(self, answers: Mapping[str, str]) -> tuple[Added, ...]:
         """Return the cells that a person reads besides the answers, in their order."""
@@ -357,7 +378,7 @@ class _Finder:
         texts = [ast.unparse(one) for one in nodes if not isinstance(one, imports)]
         again = frozenset[str]().union(*(bound_names(s) for s in texts if s not in self.given))
         labs = frozenset[str]().union(*(bound_names(cell.source) for cell in self.master.cells))
-        return (changed | again & labs).difference(*self.asked.values())
+        return (changed | again & labs).difference(self.redefined, *self.asked.values())
 
     def _nodes(self) -> list[ast.stmt]:
         """Return the statements of the learner's own cells."""
