@@ -94,6 +94,7 @@ def parse_poetry_lock(text: str) -> Versions:
     - A package whose table has a `source` of the type "directory" is the project's own: skip it.
     - Names are compared in one form, which `canonicalize_name` returns.
     - A package may be there in several versions: `collect` keeps the newest.
+    - `table_at(table, name)` returns a table inside it, or an empty one.
     - The table `metadata` comes last. If it is missing, a part of the file is missing.
     - Its `lock-version`, such as "2.1", says the format: the number before the dot, or 1 if there
       is none. Refuse all others with `check_version(number, "1", "2")`.

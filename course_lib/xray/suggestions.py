@@ -85,10 +85,10 @@ def choose(near: Sequence[Any], first: Sequence[Any], why: str) -> Suggestions:
     Examples
     --------
     >>> first = [("attrs", "25.1.0", "Classes without boilerplate")]
-    >>> choose([("spotipy", "2.25.1", "Client for Spotify", 0.5)], first, NO_MODEL).fallback
+    >>> choose([("spotipy", "2.25.1", "Client for Spotify", 0.5)], first, "no model").fallback
     ''
-    >>> choose([], first, NO_MODEL).fallback, choose([], [], NO_MODEL).fallback
-    ('there is no model', '')
+    >>> choose([], first, "no model").fallback, choose([], [], "no model").fallback
+    ('no model', '')
     """
     found = tuple(Suggestion(*row) for row in near or first)
     return Suggestions(found, why if first and not near else "")
