@@ -65,7 +65,7 @@ for sentence in find_unsupported(split_sentences(first["cited"]), paths, lines, 
     print("not supported:", sentence)
 
 # %% [markdown]
-# Only the first. The second cites passage 3 with the path of another passage, so there is nothing to open. You will write the three parts of
+# Only the first. The second cites passage 3 with the path of another passage: there is nothing to open. You will write the parts of
 # this check:
 #
 # ```
