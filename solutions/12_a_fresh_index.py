@@ -59,8 +59,8 @@ print(f"{stale.document_name}, is it there? {(pages / gone).exists()}\n\n… {st
 assert stale.document_name == gone and not (pages / gone).exists(), "The search still quotes the page"
 
 # %% [markdown]
-# The search still quotes the page: nobody told the index. Now another page gets one more line at its end, and the ingest runs again, and then
-# once more.
+# The search still quotes the page: nobody told the index. Now another page gets one more line at its end. The ingest runs in two more
+# nights.
 #
 # > **Predict.** A page has about 24 chunks. How many chunks are new or changed in the second night, and how many in the third?
 
@@ -203,7 +203,7 @@ lab.check("12.2", names_to_embed)
 lab.hint("12.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# This is a plan, too: `add` and `change` together. The mistake to remember: a state that is too large or too small. With the version in it,
+# This is a plan, too: `add` and `change` together. The mistake to remember: a state that holds too much or too little. With the version in it,
 # every update costs a vector. Without the model, vectors of two models are compared. The state of a page is its hash, its parser, its
 # settings and the model.
 
@@ -295,7 +295,7 @@ lab.check("12.3", DELETE_ORPHANS)
 lab.hint("12.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to compare names alone, so that a package of one language keeps its namesake of another. Because of `names`, the
+# The mistake to remember: to compare names alone, so that a used package of one language saves an unused one of the same name. Because of `names`, the
 # statement looks at a few rows and not at the whole catalogue.
 
 # %% tags=["nbval-check-output"]
@@ -389,7 +389,8 @@ def look(steps=2):
         events = meet(first, second, steps)
         draw(axes, events, f"{case}. {left()}")
     both[1].set_xlabel("time (a line is a transaction)")
-    lab.alt(both, f"Two time lines; the other sync runs after {steps} steps of the first.")
+    told = "; ".join(axes.get_title() for axes in both.flat)
+    lab.alt(both, f"Two time lines; the other sync runs after {steps} steps of the first. {told}")
 
 
 lab.interact(look, steps=(0, 3, 1))
@@ -426,7 +427,7 @@ assert [results["both end", steps] == fine for steps in range(4)] == [True, True
 # | `pg_try_advisory_xact_lock(number)` | returns false | with the transaction |
 #
 # Which one lets two syncs take turns, also if one of them fails? There is a trap: under REPEATABLE READ, a transaction sees the database as it
-# was at its first query, and here this query is the one that waits. So set the level before:
+# was at its first query, and here, the first query is the one that waits for the lock. So set the level before:
 # `SET TRANSACTION ISOLATION LEVEL READ COMMITTED`.
 
 # %% exercise="12.4"
@@ -439,7 +440,7 @@ lab.check("12.4", take_lock)
 lab.hint("12.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a lock of the session, which stays when the transaction has failed, so that the next night waits for nothing.
+# The mistake to remember: a lock of the session, which stays when the transaction has failed: the next night waits for a sync that has ended.
 # `ingest` holds such a lock, because it commits many transactions; it gives the lock back in a `finally`.
 
 # %% [markdown]
@@ -494,7 +495,7 @@ assert all(result == fine for _, result in turns.values()), "Nothing is lost, an
 # ## Recap
 #
 # - A plan only compares states, of pages or packages: skip, add, change, remove.
-# - What the state is decides what is done again: text and model for a vector, and not the version.
+# - The state decides what is done again: for a vector it is text and model, not the version.
 # - Delete from a shared catalogue only what no project uses.
 # - Two syncs can each be right and still fail together, because neither sees what the other has not committed. One statement does not
 #   prevent this; a lock does.

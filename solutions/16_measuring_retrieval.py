@@ -92,7 +92,7 @@ pd.DataFrame(halves, index=["plain", "sections"]).T.round(2)
 # ## By hand: five results
 #
 # A question has two gold files, *a* and *b*. A search returns five passages, best first, from the files x, x, b, y, a. People look for files,
-# so the ranking is x, b, y, a: a repeated item counts once. (If you count passages, say so: it gives other numbers.)
+# so the ranking is x, b, y, a: a repeated item counts once. Passages would give other numbers.
 #
 # - [Recall](../labs/GLOSSARY.md#recallk)@3 is 1/2: of *a* and *b*, only *b* is among the first three.
 # - Hit@1 is 0: the first item is not gold. Hit@3 is 1.
@@ -101,6 +101,8 @@ pd.DataFrame(halves, index=["plain", "sections"]).T.round(2)
 # In code, recall is short (`first_different` returns the first k different items):
 #
 # ```python
+# from course_lib.evaluation.metrics import first_different
+#
 # def recall_at(found, gold, k=10):
 #     return len(set(gold) & set(first_different(found, k))) / len(set(gold))
 # ```
@@ -153,8 +155,8 @@ assert (table.loc["hit@1"] > 0.5).all(), "For more than half of the questions, t
 assert 0 < len(failed) < 8, "read what failed"
 
 # %% [markdown]
-# For more than half of the questions, the first result is right. Compare with luck: a random order of our pieces has an MRR of about 0.02, but
-# a random order of five results, one of them right, (1 + 1/2 + 1/3 + 1/4 + 1/5) / 5 = 0.46.
+# For more than half of the questions, the first result is right. Compare with luck: a random order of our pieces has an MRR of about 0.02. A
+# random order of five results, one of them right, has (1 + 1/2 + 1/3 + 1/4 + 1/5) / 5 = 0.46. Name the number of candidates, too.
 #
 # Always read what failed: is the search wrong, or the label? Here it is the search: the questions use other words than the wanted passages.
 #
@@ -222,8 +224,8 @@ assert 1.6 < wider[0] / wider[1] < 2.4 and 1.6 < wider[1] / wider[2] < 2.4, "Wit
 # The second decimal means nothing, and even the first one is not certain. With four times as many questions, the histogram is half as wide.
 #
 # An [interval](../labs/GLOSSARY.md#confidence-interval) of 95 % leaves out 2.5 % of the redrawn means at each end. Repeat everything with new
-# questions a hundred times: about 95 of the intervals should contain the true mean. With few questions the intervals are too narrow,
-# because redrawn sets contain only those few.
+# questions a hundred times: about 95 of the intervals should contain the true mean. With few questions the intervals are too narrow:
+# the sets are drawn from these questions, and no others.
 
 # %% [markdown]
 # ## Exercise 16.3: the interval
@@ -238,8 +240,8 @@ lab.check("16.3", bootstrap_interval)
 lab.hint("16.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: drawing without replacement, which gives the same mean every time. The bootstrap has no formula for
-# one metric, so it works for every mean. But it knows only your questions.
+# The mistake to remember: drawing without replacement, which gives the same mean every time. The bootstrap needs no formula, so
+# it works for every mean. But it knows only your questions.
 
 # %% [markdown]
 # Six systems: three ways to cut, dense and [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search. The [baseline](../labs/GLOSSARY.md#baseline), *fixed*,
@@ -275,8 +277,7 @@ assert np.mean(overlaps) > 0.85, "Nearly every interval overlaps with every othe
 #
 # ## Paired comparison
 #
-# Some questions are hard for every system, and some are easy. This makes each interval wide. It does not make the *difference* uncertain, if you
-# compare question by question.
+# Some questions are hard for every system, and some are easy. This makes each interval wide, but not that of the differences.
 
 # %% [markdown]
 # ## Exercise 16.4: the paired interval
@@ -295,8 +296,8 @@ lab.hint("16.4")  # run again for the next hint
 # almost nothing.
 
 # %% [markdown]
-# The rule is fixed in advance: keep a change if its whole interval is above 0. In the picture, each point is a question: above the line it is
-# better after.
+# The rule is fixed in advance: keep a change if its whole interval is above 0. In the picture, a point above the line is a question that became
+# better.
 #
 # > **Predict.** Which of the four changes will be kept? Then choose *hit* or *nDCG*, and move k: does the verdict stay?
 
@@ -330,16 +331,16 @@ assert decided.verdict.iloc[0] == "undecided: leave it", "stays undecided"
 assert list(decided.verdict)[1:] == ["keep", "undecided: leave it", "keep"], "The rule keeps sections over fixed, and the larger pieces"
 assert (decided[["better", "worse"]].iloc[2] > 3).all(), "some answers rank higher with it and others rank lower"
 change = np.subtract(ranks["sections-512, dense"], [reciprocal_rank(names, {"answer"}) for names in plain])
-assert (change[0::2] > 0).sum() > (change[1::2] > 0).sum() and (change[1::2] < 0).sum() > (change[0::2] < 0).sum(), "By chance, colleague 1 had most of the better ones"
+assert (change[0::2] > 0).sum() > (change[1::2] > 0).sum() and (change[1::2] < 0).sum() > (change[0::2] < 0).sum(), "by chance most of the better ones were with colleague 1"
 assert by_hit.verdict.iloc[3] != "keep", "by hit@10 the larger pieces are undecided"
 
 # %% [markdown]
-# The colleagues' question, *plain* or *sections*, stays undecided: nearly as many questions became worse as better. By chance, colleague 1 had most of the
-# better ones, and colleague 2 most of the others. The rule keeps *sections* over *fixed*, and the larger pieces. It does not decide about hybrid search: some answers rank higher with it and others
-# rank lower.
+# The colleagues' question, *plain* or *sections*, stays undecided: nearly as many questions became worse as better, and by chance
+# most of the better ones were with colleague 1. The rule keeps *sections* over *fixed*, and the larger pieces. It does not decide about hybrid search: some
+# answers rank higher with it and others rank lower.
 #
-# The verdict depends on the metric: by hit@10 the larger pieces are undecided, because nearly all answers are among ten results anyway. So choose k
-# before you move the slider. And the larger pieces were the best of six: a winner often looks better than it is.
+# The verdict depends on the metric: by hit@10 the larger pieces are undecided, because nearly all answers are among ten results anyway. So in your
+# own work, choose k before you see results. And the larger pieces were the best of six: a winner often looks better than it is.
 #
 # ## Break it: a metric that prefers long pieces
 #

@@ -81,8 +81,8 @@ def paired_interval(
 ) -> Interval:
     """Return by how much `after` is better than `before` on the same questions, as an interval.
 
-    - The number of a question is its `after` minus its `before`.
-    - The interval is that of `bootstrap_interval` for these numbers.
+    - Compare the two results of each question. Which one number does each question give?
+    - The questions are drawn again, each with both of its results, as `bootstrap_interval` does.
 
     If the whole interval is above 0, the change helps on such questions. If it contains 0, these
     questions do not decide.
