@@ -92,7 +92,7 @@ pd.DataFrame(halves, index=["plain", "sections"]).T.round(2)
 # ## By hand: five results
 #
 # A question has two gold files, *a* and *b*. A search returns five passages, best first, from the files x, x, b, y, a. People look for files,
-# so the ranking is x, b, y, a: a repeated item counts once. Passages would give other numbers.
+# so the ranking is x, b, y, a: a repeated item counts once.
 #
 # - [Recall](../labs/GLOSSARY.md#recallk)@3 is 1/2: of *a* and *b*, only *b* is among the first three.
 # - Hit@1 is 0: the first item is not gold. Hit@3 is 1.
