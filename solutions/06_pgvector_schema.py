@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 06 · A table for vectors
 #
-# You will write the table that the course searches, in SQL. It stays right when a job runs twice, and when something fails halfway.
+# You will write the table that the course searches. It stays right when a job runs twice, and when it fails halfway.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -18,13 +18,12 @@ import psycopg
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
 lab = start("06", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+# An empty database, made for this lab. At work: psycopg.connect(os.environ["DATABASE_URL"])
 conn = psycopg.connect(lab.database_url, autocommit=True)  # each statement commits by itself
 lab.show.pipeline("table")
 
 # %% [markdown]
 # ## A first table, without identity
-#
-# This lab made an empty database for you. At work you write `psycopg.connect(os.environ["DATABASE_URL"])`.
 #
 # Five documents are cut into [chunks](../labs/GLOSSARY.md#chunk), and their
 # [embeddings](../labs/GLOSSARY.md#embedding) stored as JSON.
@@ -54,9 +53,9 @@ def search_plain(question, k=5):
 
 
 # %% [markdown]
-# The search fetches every row and compares in Python. The ingest runs every night from now on.
+# The search fetches every row and compares in Python. The ingest runs every night.
 #
-# > **Predict.** How many rows are there after the second night? You ask for the five best. How many different texts do you get?
+# > **Predict.** How many rows are there after the second night? How many different texts are among the best five?
 
 # %%
 conn.execute("DROP TABLE IF EXISTS plain; CREATE TABLE plain (document_name text, content text, embedding json)")
@@ -91,7 +90,7 @@ print("is it in the document?", best in shorter.content, best, sep="\n")
 assert best not in shorter.content, "The document no longer says this, but the search still finds it"
 
 # %% [markdown]
-# The document no longer says this, but the search still finds it: a [stale chunk](../labs/GLOSSARY.md#stale-chunk). So we want a table that
+# The document no longer says this, but the search still finds it: a [stale chunk](../labs/GLOSSARY.md#stale-chunk). We want a table that
 #
 # 1. stores vectors and compares them itself,
 # 2. can tell which row is which, so that a second night changes nothing,
@@ -105,10 +104,11 @@ assert best not in shorter.content, "The document no longer says this, but the s
 # [Euclidean distance](../labs/GLOSSARY.md#euclidean-distance), `<#>` [inner product](../labs/GLOSSARY.md#inner-product) with its sign
 # reversed, `<=>` [cosine distance](../labs/GLOSSARY.md#cosine-distance): 1 − inner product / (length · length). Small always means near.
 #
-# An extension is created once in each database. This one is not *trusted*: only a superuser can create it, or in the cloud, the administrator's
-# role. This lab's database has it already. After `register_vector`, psycopg sends NumPy arrays as vectors.
+# Only a superuser can create this extension, or in the cloud, the administrator's role. This lab's database has it. After `register_vector`,
+# psycopg sends NumPy arrays as vectors.
 #
-# > **Predict.** The query is (1, 0, 0). Compute the three distances of *slant*, (3, 4, 0), on paper. Which row is first by each operator?
+# > **Predict.** The rows are *east* (1,0,0), *slant* (3,4,0), *up* (0,0,2) and *zeros* (0,0,0), and the query is (1,0,0). Compute the
+# > distances of *slant* on paper. Which row is first by each operator?
 
 # %%
 from pgvector.psycopg import register_vector
@@ -128,17 +128,16 @@ assert distances["<#>"].idxmin() == "slant", "The inner product puts the longest
 assert np.isnan(distances.loc["zeros", "<=>"]), "A vector of zeros has no direction, and its distance is NaN"
 
 # %% [markdown]
-# For *slant*, `<->` is √20, `<#>` is −3, and `<=>` is 1 − 3 / (1 · 5). The inner product puts the longest vector first, although it points
-# in another direction. MiniLM's vectors have length 1: their three orders are the same.
+# For *slant*, `<->` is √20, `<#>` is −3, and `<=>` is 1 − 3 / (1 · 5). The inner product puts the longest vector first. MiniLM's vectors have length 1: their three orders are the same.
 #
 # A vector of zeros has no direction, and its distance is NaN. To PostgreSQL, NaN is above all numbers, so a similarity of NaN passes every
-# threshold. `np.zeros` leaves such a vector if a batch is forgotten. A [constraint](../labs/GLOSSARY.md#constraint) can refuse it:
-# `CHECK (vector_norm(embedding) > 0)`.
+# threshold. You get such a vector if you fill an array of `np.zeros` batch by batch and forget one. A
+# [constraint](../labs/GLOSSARY.md#constraint) can refuse it: `CHECK (vector_norm(embedding) > 0)`.
 
 # %% [markdown]
 # ## Which rows are the same?
 #
-# The [primary key](../labs/GLOSSARY.md#primary-key) is the columns that together tell one row from all others. Four chunks arrive: two of
+# The [primary key](../labs/GLOSSARY.md#primary-key) is the columns that tell one row from all others. Four chunks arrive: two of
 # `a.md`, an edited version of the first, and one of an `a.md` in another repository. A row whose key exists is skipped.
 #
 # > **Predict.** Which of the four does the table take with each of the four keys below?
@@ -159,30 +158,30 @@ assert taken["name, place"] == [True, True, False, False], "Without the reposito
 assert taken["repo, name, place, content"] == [True] * 4, "With the text in the key, the edited chunk counts as another chunk"
 
 # %% [markdown]
-# The name alone is not enough: the second chunk is not taken. Without the repository, the chunk of the wiki is lost. With the text in the key,
+# The name alone is not enough. Without the repository, the chunk of the wiki is lost. With the text in the key,
 # the edited chunk counts as another chunk, and the document has two beginnings. A chunk's identity is its document and its place in it.
 #
-# This has a price: a paragraph added at the top moves every later chunk to another place, so all their rows are written again.
+# Its price: a paragraph added at the top moves every later chunk, so all their rows are written again.
 
 # %% [markdown]
 # ## Exercise 6.1: the table
-#
-# The columns are given.
 #
 # | columns | what for |
 # |---|---|
 # | id, document_name, chunk_index, content, metadata, embedding, created_at | what is stored |
 # | partition, tenant_id, repo_slug, branch | kind of source, customer, repository, version. These four and the name say which document it is |
-# | kind, name, namespace, visibility | filters: columns, not fields of the [JSON](../labs/GLOSSARY.md#jsonb) in `metadata`, because PostgreSQL counts the values of columns by itself, and those of JSON fields only where you ask for it |
+# | kind, name, namespace, visibility | filters: columns, because PostgreSQL counts their values by itself, and those of [JSON](../labs/GLOSSARY.md#jsonb) fields only where you ask for it |
 # | content_hash, updated_at, commit_sha, citation_url | what changed, when, and what to cite |
 
 # %% [markdown]
 # A search of the documentation should not even open issues and code. A [partitioned](../labs/GLOSSARY.md#partition) table is used like one
 # table, but consists of several: each row goes into one of them, by the value of a column. The table `documents`, in the cell below, shows how.
 #
-# Complete `document_chunks`: refuse vectors without a direction, add the primary key (the column that decides about the partition has to be
-# in it), and let `partition` decide where a row goes. Create no vector index yet. `filled` puts in the dimension and the storage, because a
-# type cannot have a placeholder.
+# Complete `document_chunks`, up to its closing bracket and semicolon: refuse vectors without a direction, add the primary key (the column that
+# decides about the partition has to be in it), and let `partition` decide where a row goes. Create no vector index yet.
+#
+# `filled` puts in the dimension and the storage, because a type cannot have a placeholder. `{storage}` is PLAIN for a vector of up to 7,000
+# bytes. Without it, PostgreSQL moves the vector out of a row of over 2 kB, to a side table ([TOAST](../labs/GLOSSARY.md#toast)).
 
 # %% exercise="6.1"
 # Given up to: embedding     vector({dimension}) STORAGE {storage} NOT NULL,
@@ -203,10 +202,10 @@ lab.hint("6.1")  # run again for the next hint
 # has its own index. This has a price: PostgreSQL cannot ensure that a key without the column `partition` is unique in the whole table.
 
 # %% [markdown]
-# Your table gets the real chunks and, as issues, 5,000 made-up ones: mixtures of two real vectors.
-# [`COPY`](../labs/GLOSSARY.md#copy) sends all rows in one stream. `EXPLAIN` shows the [plan](../labs/GLOSSARY.md#query-plan) of a statement.
+# Your table gets the chunks and, as issues, 5,000 made-up ones: mixtures of two vectors.
+# [`COPY`](../labs/GLOSSARY.md#copy) sends all in one stream. `EXPLAIN` shows the [plan](../labs/GLOSSARY.md#query-plan) of a statement.
 #
-# > **Predict.** How many tables does each of the two searches read?
+# > **Predict.** One search wants the nearest five of all rows, another only `WHERE partition = 'documentation'`. How many tables does each read?
 
 # %%
 random = np.random.default_rng(5)  # the same rows on every run
@@ -232,6 +231,7 @@ SCHEMA = lab.use("SCHEMA")
 drop_schema(conn)  # so that you can run the cell again
 conn.execute(filled(SCHEMA, dimension))
 with conn.cursor().copy(f"COPY document_chunks ({names}) FROM STDIN (FORMAT BINARY)") as copy:
+    # A binary COPY converts nothing: the types must fit.
     copy.set_types(["text"] * 5 + ["int4"] + ["text"] * 4 + ["vector"])
     for row in rows:
         copy.write_row(row)
@@ -247,7 +247,7 @@ for where in ("", "WHERE partition = 'documentation'"):
 assert [len(tables) for tables in read.values()] == [6, 1], "It left out all partitions but one before it read a row"
 
 # %% [markdown]
-# This is pruning: PostgreSQL knows which values each partition may hold. It left out all partitions but one before it read a row.
+# This is pruning. It left out all partitions but one before it read a row.
 
 # %% [markdown]
 # ## Exercise 6.2: insert, or else update
@@ -282,8 +282,7 @@ lab.hint("6.2")  # run again for the next hint
 # at once. "Look first, then insert" is not.
 
 # %% [markdown]
-# The library's `make_rows` makes a dict for each chunk, with a value for each placeholder. On the third night, the second edition of a
-# document arrives, and the model returns zeros for a chunk in the middle.
+# The cell below starts again with two nights. On the third, the second edition of a document arrives, and the model returns zeros for a chunk in the middle.
 #
 # > **Predict.** The loop stops with an error. Which rows of this document does the table hold then?
 
@@ -292,6 +291,7 @@ from course_lib.store.rows import make_rows
 
 
 def rows_of(chunks):
+    # A dict for each chunk, with a value for each placeholder of UPSERT_CHUNK.
     made = make_rows(chunks, lab.encode([chunk.embedded_text for chunk in chunks]), "documentation", "private")
     return [row for rows in made.values() for row in rows]
 
@@ -308,6 +308,7 @@ UPSERT_CHUNK = lab.use("UPSERT_CHUNK")
 records = rows_of(chunks)
 conn.execute("DELETE FROM document_chunks WHERE partition = 'documentation'")
 nights = [sum(conn.execute(UPSERT_CHUNK, record).rowcount for record in records) for _ in range(2)]
+print("rows written in the first two nights:", nights)
 own = [record for record in records if record["document_name"] == original.name]
 second = [record | {"content": f"[2nd] {record['content']}"} for record in own]
 second[len(second) // 2]["embedding"] = np.zeros(dimension)
@@ -316,7 +317,6 @@ try:
         conn.execute(UPSERT_CHUNK, record)
 except psycopg.Error as error:
     print(error.diag.message_primary)
-print("rows written in the first two nights:", nights)
 after_loop = editions()
 print(after_loop)
 
@@ -325,8 +325,8 @@ assert nights == [len(chunks), 0], "a second run gives the same result as one ru
 assert after_loop == f"{len(own)} rows, {len(second) // 2} of the 2nd edition", "a document that is half old and half new is worse than an old one"
 
 # %% [markdown]
-# Now a second run gives the same result as one run: the ingest is [idempotent](../labs/GLOSSARY.md#idempotent). On the third night this is
-# not enough: a document that is half old and half new is worse than an old one.
+# Now a second run gives the same result as one run: the ingest is [idempotent](../labs/GLOSSARY.md#idempotent). This is not enough: a
+# document that is half old and half new is worse than an old one.
 
 # %% [markdown]
 # ## Exercise 6.3: all of a document, or nothing
@@ -373,24 +373,29 @@ assert shortened == (1, len(own) - len(pieces)) and best_now != best, "the short
 
 # %% [markdown]
 # The repair restored what the failed loop had overwritten. The broken edition changed nothing, and the shorter document lost its last rows.
+# One row counts as changed: its text ends with one line break less.
 
 # %% [markdown]
 # ## Two vector indexes, before the rows or after
 #
-# An [exact scan](../labs/GLOSSARY.md#exact-scan) reads every row. A vector index reads few rows, and misses some; its settings decide how many.
+# An [exact scan](../labs/GLOSSARY.md#exact-scan) reads every row. A vector index reads few, and misses some.
 #
 # - [IVFFlat](../labs/GLOSSARY.md#ivfflat) sorts the vectors into cells ([`lists`](../labs/GLOSSARY.md#lists)), whose centres it learns from
 #   the rows. A search reads the nearest few cells ([`probes`](../labs/GLOSSARY.md#probes)).
 # - [HNSW](../labs/GLOSSARY.md#hnsw) is a graph of neighbours. A search walks towards the query and keeps the best candidates in a list of
 #   length [`ef_search`](../labs/GLOSSARY.md#ef_search).
 #
-# ![Points in five cells, each with a centre. The query is near the border of two cells, and only the rows in these two are compared with it.](../labs/figures/ivf_cells.svg)
+# pgvector advises one list per 1,000 rows to begin with; `ef_search` is 40 unless you set it. `vector_cosine_ops` makes the index for `<=>`. A
+# search with another operator does not use it, and nothing says so.
 #
-# We give each index to two tables of the 5,000 made-up rows: to one before its rows, as in a script that creates tables, to one after
-# them. [Recall](../labs/GLOSSARY.md#recall) is the share of the true ten nearest rows that a search finds. PostgreSQL stores rows in *pages*
-# of 8 kB, and counts how many of them a search visits.
+# ![Points in five cells with centres. A query near a border is compared with the rows of its two nearest cells.](../labs/figures/ivf_cells.svg)
 #
-# > **Predict.** Which index is harmed if it comes before the rows, and by what: time, recall or both?
+# ![A graph in three layers. A search goes from neighbour to neighbour towards the query, layer by layer.](../labs/figures/hnsw_walk.svg)
+#
+# We make each index twice for the 5,000 made-up rows: before they are inserted, and after. [Recall](../labs/GLOSSARY.md#recall) is the share of the true ten nearest rows that a search finds. PostgreSQL stores rows in *pages*
+# of 8 kB, and counts those that a search visits.
+#
+# > **Predict.** Which index is harmed if it comes before the rows, and in what: time, recall or both?
 
 # %%
 from time import perf_counter
@@ -452,8 +457,10 @@ display(measured.round({"seconds to build": 2, "recall": 2, "pages": 0}))
 figure, axes = plt.subplots(figsize=(6, 3))
 for name, group in measured[measured.built == "after"].groupby("index"):
     axes.plot(group.pages, group.recall, marker="o", label=name)
+    for one in group.itertuples():
+        axes.annotate(one.setting.partition(".")[2], (one.pages, one.recall), xytext=(0, 6 if name == "HNSW" else -14), textcoords="offset points")
 axes.plot(all_pages, 1, marker="s", label="exact scan")
-axes.set(xlabel="pages a search visits", ylabel="recall", ylim=(0, 1.05), title="Built after the rows")
+axes.set(xlabel="pages a search visits", ylabel="recall", ylim=(0, 1.15), title="Built after the rows")
 axes.legend()
 seen = "; ".join(f"{one.index} {one.setting}: recall {one.recall:.2f}, {one.pages:.0f} pages" for one in measured[measured.built != "before"].itertuples(index=False))
 lab.alt(figure, f"Recall against visited pages, built after the rows. {seen}")
@@ -469,10 +476,10 @@ assert by.pages.drop(("", "")).max() < all_pages, "All of them visit fewer pages
 
 # %% [markdown]
 # IVFFlat finds less if it comes first: without rows, pgvector chooses the centres at random, and they stay until a `REINDEX`. HNSW learns no centres and finds
-# as much, but it takes much longer. So an index comes after the rows. All of them visit fewer pages than an exact scan.
+# as much, but it takes much longer: each INSERT searches and changes the graph in its pages. Built at once, the graph is made in memory
+# first. All of them visit fewer pages than an exact scan.
 #
-# pgvector indexes a `vector` of up to 2,000 dimensions as it is, one of up to 4,000 as `halfvec`, with two bytes a number, and a larger one
-# only in a shorter form, such as one bit for each number. `store/vector_indexes.py` has the statements.
+# pgvector indexes a `vector` of up to 2,000 dimensions. For larger ones, see `store/vector_indexes.py`.
 
 # %% [markdown]
 # ## In the field
@@ -497,7 +504,8 @@ else:
 assert "WHERE" not in made and "updated_at" not in made, "Two parts are missing"
 
 # %% [markdown]
-# Two parts are missing: the `WHERE` and `updated_at`. SQLAlchemy pays where a program has many tables.
+# Two parts are missing: the `WHERE` and `updated_at`. SQLAlchemy writes them if you ask: `where=…`, and `"updated_at": func.now()` in `set_`.
+# A column's `onupdate=` is not applied here. SQLAlchemy is worth it where a program has many tables.
 
 # %% [markdown]
 # ## The whole schema
@@ -513,15 +521,16 @@ yours, ours = (re.findall(r"^ *([^-\s].*?),?$", text, re.MULTILINE) for text in 
 print(*list(difflib.unified_diff(yours, ours, "yours", "the course's", lineterm="", n=0)) or ["no line differs"], sep="\n")
 
 # %% [markdown]
-# Read the file once more, in the cell of exercise 6.1: can you explain each line? `{storage}` is PLAIN for a vector of up to 7,000 bytes.
-# Otherwise PostgreSQL moves it out of a row of more than 2 kB, to a side table ([TOAST](../labs/GLOSSARY.md#toast)), and a scan has to look
-# up each vector there. The search for words and the rules for tenants are in `words_and_tenants.sql`.
+# The order of the constraints does not matter.
+#
+# Some lines belong to later labs: the B-trees to 07, commits, citations and the view to 10, the table `documents` to 12. The search for words
+# (08) and the rules for tenants are in `words_and_tenants.sql`. Read the file once more, in the cell of exercise 6.1: can you explain each line?
 #
 # ## Recap
 #
 # - A row's identity is its primary key. With it, an upsert makes a second run harmless.
-# - A document changes in one transaction, which also deletes its stale rows.
-# - Build a vector index when the rows are there: before them, IVFFlat finds less and HNSW takes longer.
+# - A document changes in one transaction, which deletes its stale rows.
+# - Build a vector index when the rows are there.
 # - What you filter by is a column. A partition that cannot match is never read.
 #
 # ## Three questions to test yourself
@@ -533,8 +542,7 @@ print(*list(difflib.unified_diff(yours, ours, "yours", "the course's", lineterm=
 # <details><summary>Answers</summary>
 #
 # 1. It does not delete the chunks that the new version lacks.
-# 2. No error, only quick queries that miss more of the nearest rows, as in the table above. pgvector sends a notice when the index is
-#    created, which most programs do not show. `REINDEX` repairs it.
+# 2. No error, only queries that miss more of the nearest rows: most programs do not show pgvector's notice.
 # 3. As soon as two branches are indexed: each ingest overwrites the other's chunks, and readers find texts of another version.
 #
 # </details>
@@ -542,7 +550,8 @@ print(*list(difflib.unified_diff(yours, ours, "yours", "the course's", lineterm=
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# Before PostgreSQL runs a filter, it [estimates](../labs/GLOSSARY.md#row-estimate) how many rows will pass. Compare `EXPLAIN (ANALYZE)` for
-# `kind = 'doc-section'` and for `metadata->>'parserId' = 'markdown'`, which every chunk has.
+# Before PostgreSQL runs a filter, it [estimates](../labs/GLOSSARY.md#row-estimate) how many rows will pass. Compare
+# `EXPLAIN (ANALYZE) SELECT 1 FROM document_chunks WHERE partition = 'documentation' AND …` for `kind = 'doc-section'` and for
+# `metadata->>'parserId' = 'markdown'`. Each of these rows has both; what does PostgreSQL expect?
 #
 # Next is [lab 07](../labs/07_search_query.ipynb): why a filter and an HNSW index can return one row where you asked for five.

@@ -1,16 +1,20 @@
 -- The tables of the course, in the order in which one understands them (lab 06). `create_schema`, in schema.py,
 -- fills in {dimension} and {storage} and runs this file, and after it words_and_tenants.sql.
--- A new column is one line here: make it nullable, or give it a DEFAULT or a value out of the metadata, such as
+-- A new column is one line here: make it nullable, or give it a DEFAULT. PostgreSQL can also compute it from others
+-- whenever a row is written (GENERATED), and keep it in the row (STORED), as it does in words_and_tenants.sql:
 --     audience text GENERATED ALWAYS AS (metadata ->> 'audience') STORED,
 
 -- The type vector, its operators and its kinds of index. It is not a trusted extension: where it is not there yet, a
 -- superuser creates it, or in the cloud the administrator that the service gives you.
 CREATE EXTENSION IF NOT EXISTS vector;
 
--- Each source once: its text, and what it was indexed with. When one of these changes, it is indexed anew. The first
--- five columns say which document it is, and are the key; a column of a key is never NULL, so no branch is ''.
--- `id` is a random name that stays when the text changes. `metadata` takes any field. A timestamptz is a moment, in
--- whatever time zone it is shown.
+-- Each source once. The ingest reads here what is indexed already; lab 06 writes no row to it.
+-- The first five columns are the key; a column of a key is never NULL, so a document without a branch has ''.
+-- `id`: one name for the row in place of the five, random, and the same when its text changes.
+-- `parser`, `settings`, `model`: what made its chunks and vectors. The ingest compares them and the hash of the content
+-- with those of the file (indexing/update.py): if one differs, it indexes the document again.
+-- `metadata` takes any field. `visibility`: a row is for its tenant only (private), or for all (public); the rules
+-- are in words_and_tenants.sql. A timestamptz is a moment, in whatever time zone it is shown.
 CREATE TABLE documents (
     partition     text NOT NULL,
     tenant_id     text NOT NULL,
@@ -32,7 +36,8 @@ CREATE TABLE documents (
     PRIMARY KEY (partition, tenant_id, repo_slug, branch, document_name)
 ) PARTITION BY LIST (partition);
 
--- Each row goes where its partition is listed, or to the last table, which takes all others.
+-- Each row goes where its partition is listed, or to the last table, which takes all others. The three for code hold
+-- files of the repositories kubeflow/manifests, kubeflow/pipelines and kubeflow/notebooks.
 CREATE TABLE documents_documentation  PARTITION OF documents FOR VALUES IN ('documentation');
 CREATE TABLE documents_issues         PARTITION OF documents FOR VALUES IN ('issues');
 CREATE TABLE documents_code_manifests PARTITION OF documents FOR VALUES IN ('code_manifests');
@@ -41,10 +46,12 @@ CREATE TABLE documents_code_notebooks PARTITION OF documents FOR VALUES IN ('cod
 CREATE TABLE documents_default        PARTITION OF documents DEFAULT;
 
 -- The pieces of the documents, with their vectors. What is filtered on is a column: PostgreSQL keeps statistics about
--- columns, and about the insides of a JSON value only where it is told to. A vector that fits stays in its row (STORAGE
--- PLAIN) and is read with it; one that is moved to a side table (TOAST, STORAGE EXTERNAL) costs a look-up each. The
--- first CHECK refuses words other than these two, the second a vector of zeros, which has no direction. What is right
--- for one model's vectors is fixed here: their dimension is a part of the column's type.
+-- columns, and about the insides of a JSON value only where it is told to.
+-- `id`: search results name a chunk by it, as one value is shorter than the six of the key.
+-- `namespace`: the part of a Kubernetes cluster that a resource of a manifest belongs to (lab 02).
+-- `embedding`: the dimension of the model's vectors is a part of the type. A vector that fits stays in its row (STORAGE
+-- PLAIN) and is read with it; one that is moved to a side table (TOAST, STORAGE EXTERNAL) costs a look-up each.
+-- The CHECK on `visibility` allows only its two words. The last CHECK refuses a vector of zeros: it has no direction.
 CREATE TABLE document_chunks (
     partition     text NOT NULL,
     tenant_id     text NOT NULL,
@@ -76,19 +83,22 @@ CREATE TABLE document_chunks_code_pipelines PARTITION OF document_chunks FOR VAL
 CREATE TABLE document_chunks_code_notebooks PARTITION OF document_chunks FOR VALUES IN ('code_notebooks');
 CREATE TABLE document_chunks_default        PARTITION OF document_chunks DEFAULT;
 
--- B-trees for the filters. Made for the whole table, each of them is made for every partition. The vector index comes
--- after the rows: see vector_indexes.py.
+-- B-trees for the filters of a search (lab 07), `namespace` among them. Made for the whole table, each of them is made
+-- for every partition. The vector index comes after the rows: see vector_indexes.py.
 CREATE INDEX document_chunks_document_name ON document_chunks (document_name);
 CREATE INDEX document_chunks_kind ON document_chunks (kind);
 CREATE INDEX document_chunks_namespace ON document_chunks (namespace);
--- This one also finds the rows of a document, as the primary key does: a planner that knows nothing of the table yet
--- takes the smaller of the two, and of (repo_slug, branch) alone all rows fit.
+-- It has `document_name` for a reason: before the first ANALYZE, the planner takes the smaller of two indexes that fit.
+-- That may be this one, and by (repo_slug, branch) alone it would read every row of the repository.
 CREATE INDEX document_chunks_repo_branch ON document_chunks (repo_slug, branch, document_name);
 
--- The pieces of code, by the names that tools for code expect. It has the rights of whoever reads it: a view has its
--- owner's otherwise, and shows the rows of every tenant.
--- A document that did not change has its chunks from an earlier commit than its own: in their addresses, the document's
--- commit replaces theirs. If one of the two is NULL, replace gives NULL, and coalesce takes the address as it is.
+-- The pieces of code (lab 10), by the names that tools for code expect.
+-- security_invoker: the view has the rights of whoever reads it. Otherwise it has its owner's, and shows the rows of
+-- every tenant.
+-- The sync does not write an unchanged document's chunks again (lab 12). They keep the commit of their last change,
+-- while `documents` has the newest, which replaces theirs in their addresses. LEFT JOIN: a chunk that was written
+-- without its document, as in lab 06, is shown too. Where a commit is NULL, replace gives NULL, and coalesce takes
+-- the address as it is.
 CREATE VIEW code_chunks WITH (security_invoker = true) AS
 SELECT chunk.content AS content_text, document_name AS file_path, kind AS resource_kind,
        name AS resource_name, repo_slug AS repo_name, branch,

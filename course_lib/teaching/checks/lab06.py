@@ -411,7 +411,27 @@ def _called(
     changes = ", ".join(f"{name}={value!r}" for name, value in of.items())
     given = ", ".join(map(_short, rows))
     case.label = f"replace_document(db, document({changes}), [{given}])"
+    if isinstance(case.error, psycopg.ProgrammingError) and case.error.sqlstate:
+        _blames_the_upsert(call, case, case.error)
     return case
+
+
+def _blames_the_upsert(call: Probe, case: Case, found: psycopg.Error) -> None:
+    """Fail the check if the `UPSERT_CHUNK` that the function runs fails without it in this way."""
+    statement = getattr(call.given, "__globals__", {}).get("UPSERT_CHUNK")
+    if not isinstance(statement, str):
+        return
+    with call.scratch() as alone:
+        fill(alone.connection)
+        try:
+            alone.execute(statement, row())
+        except psycopg.Error as error:
+            if error.sqlstate == found.sqlstate:
+                call.fail(
+                    case.label,
+                    got=f"PostgreSQL: {error.diag.message_primary}, in `UPSERT_CHUNK`",
+                    expected="a statement that PostgreSQL accepts",
+                )
 
 
 def _replaces(

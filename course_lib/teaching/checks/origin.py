@@ -58,10 +58,14 @@ def _is_library(file: str) -> bool:
 
 
 def named(error: BaseException) -> str:
-    """Return an exception's type and the first line of its message."""
+    """Return an exception's type and the first line of its message.
+
+    What PostgreSQL says has a SQLSTATE. Its "SyntaxError" is not one of Python's.
+    """
     if isinstance(error, RecursionError):
         return "RecursionError: nested too deep, as where a function calls itself without an end"
     if type(error) is NameError:
         return f"NameError: {error}: check its spelling, or run the cell that defines it"
     message = str(error).split("\n")[0]
-    return f"{type(error).__name__}: {message[:300]}" if message else type(error).__name__
+    kind = "PostgreSQL" if getattr(error, "sqlstate", None) else type(error).__name__
+    return f"{kind}: {message[:300]}" if message else kind

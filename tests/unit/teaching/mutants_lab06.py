@@ -1,6 +1,7 @@
 """Wrong versions that a learner of lab 06 would plausibly write."""
 
 import re
+from types import FunctionType
 
 from course_lib.store.schema import SCHEMA
 from course_lib.store.writer import UPSERT_CHUNK, replace_document
@@ -44,6 +45,16 @@ def _delete(conn, document, rows):
     kept = {"kept": [row["chunk_index"] for row in rows], **document}
     stale = f"DELETE FROM document_chunks WHERE {OF_THE_DOCUMENT} AND chunk_index <> ALL(%(kept)s)"
     return conn.execute(stale, kept).rowcount
+
+
+def _replaces(conn, document, rows):
+    with conn.transaction(), conn.cursor() as cursor:
+        cursor.executemany(UPSERT_CHUNK, rows)
+        return cursor.rowcount, _delete(conn, document, rows)
+
+
+BROKEN = {"UPSERT_CHUNK": UPSERT_CHUNK.replace("= (excluded", "(excluded")}
+runs_a_broken_upsert = FunctionType(_replaces.__code__, globals() | BROKEN, "runs_a_broken_upsert")
 
 
 def deletes_after_the_transaction(conn, document, rows):
@@ -274,6 +285,7 @@ MUTANTS = {
             "an empty document has no chunks",
         ),
         returns_none=("return cursor.rowcount, deleted -> return None", "both rows are new"),
+        forgets_the_from=("DELETE FROM -> DELETE", "PostgreSQL: syntax error"),
     )
     | {
         closes_the_connection: "leaves it open",
@@ -282,5 +294,6 @@ MUTANTS = {
         swallows_the_error: "the caller has to get the exception",
         leaves_its_transaction_open: "a connection that can be used again",
         commits_for_its_caller: "its caller",
+        runs_a_broken_upsert: 'PostgreSQL: syntax error at or near "(", in `UPSERT_CHUNK`',
     },
 }  # fmt: skip
