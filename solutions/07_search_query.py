@@ -24,7 +24,7 @@ lab.show.pipeline("search")
 #
 # Imagine all texts of a company in one table: the [chunks](../labs/GLOSSARY.md#chunk) of our five documents, and 12,000 made-up rows of a
 # handbook and a forum. Each section (`doc-section`) has nine comments. Old rows have the namespace `archive`: more than half of the comments, and
-# twelve sections. For each question about our documents we want the five nearest sections, and no comments.
+# twelve sections. For each question we want the five nearest sections, and no comments.
 #
 # > **Predict.** More than a thousand rows are sections. How many of the questions get five rows?
 
@@ -67,23 +67,27 @@ assert sizes["doc-section"][1] == 12 and sizes["comment"][1] > sizes["comment"][
 assert 5 < few < len(counts) / 2, "some lists are just shorter"
 
 # %% [markdown]
-# There is no error and no warning: some lists are just shorter. An [HNSW](../labs/GLOSSARY.md#hnsw) index is a graph. A search walks towards
+# There is no error or warning: some lists are just shorter. An [HNSW](../labs/GLOSSARY.md#hnsw) index is a graph. A search walks towards
 # the query and keeps the best rows that it has seen in a list of candidates, whose length is [`ef_search`](../labs/GLOSSARY.md#ef_search): 40
 # by default. These rows leave the index, and only then is the [filter](../labs/GLOSSARY.md#filter) applied. The index does not replace the rows
 # that the filter removes.
 #
-# ![A graph in three layers. A search goes from neighbour to neighbour towards the query, layer by layer. In the lowest layer it keeps a list of candidates.](../labs/figures/hnsw_walk.svg)
+# ![A graph in three layers. A search goes from neighbour to neighbour towards the query.](../labs/figures/hnsw_walk.svg)
 
 # %% [markdown]
 # ## By hand: 20 rows, 8 candidates
 #
-# Here are 20 rows, the nearest first; ✓ passes the filter. We want five, and the list has eight candidates.
+# Here are 20 rows, the nearest first. Rows 3, 8, 12, 15, 19 and 20 pass the filter. We want five; the list has eight candidates.
 #
-# > **Predict.** How many of the five come back? How many rows must a search read to get all five?
+# > **Predict.** How many of the five come back? How many rows must a search read to get all?
 #
-# ![Rows from the nearest to the farthest, marked where they pass. An index that gives 8 leaves 2 of 5 results; an iterative scan finds 5 after 19 rows.](../labs/figures/filter_starves.svg)
+# <details><summary>Answer</summary>
+#
+# ![20 rows: an index that gives 8 finds two; an iterative scan reads 19.](../labs/figures/filter_starves.svg)
 #
 # Two come back. An [iterative scan](../labs/GLOSSARY.md#iterative-scan) continues until five have passed, here after 19 rows.
+#
+# </details>
 
 # %% [markdown]
 # ## What PostgreSQL does with a query
@@ -110,16 +114,17 @@ lab.show.plan(explained)
 steps = "\n".join(line for (line,) in explained)
 assert "Index Scan using chunks_hnsw" in steps, "The index scan returns rows by distance, and LIMIT stops it early"
 assert "Incremental Sort" in steps, "sorts only rows of equal distance (Incremental Sort)"
+assert "rows=6" in steps.partition("Index Scan")[2], "It reads a sixth row"
 
 # %% [markdown]
 # Read the innermost line first. The index scan returns rows by distance, and LIMIT stops it early. PostgreSQL sorts only rows of equal distance
-# (Incremental Sort). With `ORDER BY similarity_score DESC` it would read the whole table, because no index is sorted that way. The
-# [similarity](../labs/GLOSSARY.md#similarity-score) is 1 − distance: people expect a high score for near rows.
+# (Incremental Sort). It reads a sixth row, to see that no further row has the fifth's distance. With `ORDER BY similarity_score DESC` it would read
+# the whole table, because no index is sorted that way. The [similarity](../labs/GLOSSARY.md#similarity-score) is 1 − distance: near rows score high.
 
 # %% [markdown]
 # ## A filter that leaks
 #
-# Filters come from outside: from a menu, a URL or a chat. This search looks at the [partition](../labs/GLOSSARY.md#partition) *documentation*
+# Filters come from outside, such as a URL. This search looks at the [partition](../labs/GLOSSARY.md#partition) *documentation*
 # only. A note in *issues* must not be shown.
 #
 # > **Predict.** What does the second call print?
@@ -145,8 +150,8 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 # The value closed the string, and the rest was read as SQL.
 #
 # In a [parameterised query](../labs/GLOSSARY.md#parameterised-query), values are sent beside the statement and are never read as SQL. One
-# statement is enough for all searches. If a search does not use a filter, its value is `None`, which is NULL in SQL. A placeholder that is only
-# compared with NULL has no type, so `::text` names one:
+# statement is enough for all searches. The value of an unused filter is `None`, NULL in SQL. PostgreSQL takes a
+# placeholder's type from where it occurs first. `IS NULL` gives it none, so `::text` names one:
 #
 # ```sql
 # (%(kind)s::text IS NULL OR kind = %(kind)s)
@@ -155,9 +160,8 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 #
 # ## Exercise 7.1: the statement
 #
-# A placeholder stands for a value. The order of the rows is an expression, so it needs something else: your text has one gap, `{distance}`.
-# `NEAREST.format(distance=BY_VECTOR)` fills it with `embedding <=> %(query)s`, the order of the index. Never fill a gap with text
-# from outside.
+# The order of the rows is an expression, so no placeholder can stand for it. In its place your statement has `{distance}`, which Python fills in:
+# `NEAREST.format(distance=BY_VECTOR)` puts `embedding <=> %(query)s` there, the order of the index. Never fill it with text from outside.
 #
 # The columns of the result are given, and four of the seven filters. Complete the statement:
 #
@@ -184,8 +188,8 @@ lab.hint("7.1")  # run again for the next hint
 # `namespace = coalesce(%(namespace)s, namespace)` is wrong in another way: it loses all rows whose namespace is NULL.
 
 # %% [markdown]
-# The library's `Query(…).filters` returns all seven values under the names of the columns: its argument `partitions` fills `partition`, and
-# `repo` fills `repo_slug`. What you do not name is None.
+# `Query(…).filters` returns all seven values under the names of the columns; `partitions` fills `partition`, and `repo` fills `repo_slug`. What you
+# do not name is None.
 #
 # > **Predict.** We ask for the kind `doc-section`, in one partition. How many of the seven conditions are in the plan?
 
@@ -214,17 +218,15 @@ assert "NULL" not in str(in_plan) and "kind" in in_plan[0][0] and "kind" not in 
 assert leaked == 0, "never read as SQL"
 
 # %% [markdown]
-# Two are in the first plan. A condition whose value is NULL is not in the plan: PostgreSQL knew the values when it made the plan, and dropped
-# what is always true.
+# Two are in the first plan. A condition whose value is NULL is not in the plan: PostgreSQL knew the values, and dropped what is always true.
 
 # %% [markdown]
 # ## Planned for which values?
 #
-# A program runs the same statement all day, so PostgreSQL can keep it [prepared](../labs/GLOSSARY.md#prepared-statement), with a plan. psycopg
-# prepares a statement after five uses; `prepare=True` does so at once.
+# PostgreSQL can keep a statement [prepared](../labs/GLOSSARY.md#prepared-statement), with a plan. psycopg prepares a statement after five uses;
+# `prepare=True` does so at once.
 #
-# > **Predict.** We ask for five chunks of our documents, then ten times for five of the handbook, then for our documents again. How many rows
-# > come each time?
+# > **Predict.** We ask for five chunks of our documents, ten times for five of the handbook, and for our documents again. How many come each time?
 
 # %%
 short = """
@@ -240,19 +242,18 @@ print("rows: {} · planned for its values: {}, for any value: {}".format(rows, *
 
 # %% tags=["claim"]
 assert rows[0] == 5 and rows[-1] < 5, "the last search did not get its five"
-assert plans[1] > 0, "one plan for all values"
+assert plans == (6, 6), "Here it was the seventh run"
 
 # %% [markdown]
-# PostgreSQL plans the first five runs for their values (`plan_cache_mode = auto`). After that, it compares the average estimated cost of these
-# plans, with a charge for planning, and that of a generic plan: one plan for all values. If the generic plan costs less, it is used. Here it
-# assumes an average repository and walks the graph. But only one row in a hundred is from our documents, so the last search did not get its
+# PostgreSQL plans the first five runs for their values. After that, it takes a generic plan, one plan for all values, if this costs less than the
+# average of these plans. Here it was the seventh run: our documents are cheap to search, so they kept the average low for one run more. The generic
+# plan assumes an average repository and walks the graph. But only one row in a hundred is from our documents, so the last search did not get its
 # five. With `prepare=False`, PostgreSQL plans each search for its own values.
 #
 # ## Exercise 7.2: a walk that continues
 #
-# pgvector continues a walk if `hnsw.iterative_scan` allows it. `strict_order` returns rows by distance; `relaxed_order`, the only one that
-# IVFFlat has, may swap some. A setting must not stay for the next user of a connection: `SET LOCAL …` inside `with conn.transaction():` ends
-# with the transaction.
+# pgvector continues a walk if `hnsw.iterative_scan` allows it. `strict_order` returns rows by distance; `relaxed_order` may swap some. A setting
+# must not stay for the next user of a connection: `SET LOCAL …` inside `with conn.transaction():` ends with the transaction.
 
 # %% exercise="7.2"
 from course_lib.retriever.query import find_nearest
@@ -268,9 +269,10 @@ lab.hint("7.2")  # run again for the next hint
 # plain `SET` works, and stays: with a pool, the next search on this connection has your setting.
 
 # %% [markdown]
-# Is the repair right? The five rows must be the *nearest* five that pass. The truth is an [exact scan](../labs/GLOSSARY.md#exact-scan): `EXACT` is
-# the distance plus zero, and no index is sorted by that. [Recall](../labs/GLOSSARY.md#recall) is the share of the true rows that a search finds.
-# Times differ from machine to machine, so we count the pages of 8 kB that a search visits.
+# Are these the *nearest* five that pass? The truth is an [exact scan](../labs/GLOSSARY.md#exact-scan) of the rows that pass: B-trees may find these
+# rows, but none is left out. `EXACT` is the distance plus zero, and no index is sorted by that. [Recall](../labs/GLOSSARY.md#recall) is the share
+# of the true rows that a search finds. Times differ, so we count the pages of 8 kB that a search visits. *rows expected* is PostgreSQL's estimate
+# of how many rows pass; *walks* is the share of searches that walk.
 
 # %%
 from course_lib.evaluation.metrics import recall_at
@@ -288,7 +290,7 @@ def costs(values, distance=BY_VECTOR, iterative="off"):
     with conn.transaction():
         conn.execute(f"SET LOCAL hnsw.iterative_scan = {iterative}")
         plan = conn.execute(statement, values, prepare=False).fetchone()[0][0]["Plan"]
-    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], plan["Plans"][0]["Plan Rows"]
+    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], plan["Plans"][0]["Plan Rows"], "chunks_hnsw" in str(plan)
 
 
 # %%
@@ -299,13 +301,14 @@ def measure(way, filters, top_k=5, some=queries[:20], **how):
         found = [row.chunk_id for row in way(values)]
         truth = [row.chunk_id for row in find_nearest(conn, values, EXACT)]
         measured.append((len(found), recall_at(found, truth, k=top_k), *costs(values, **how)))
-    return pd.DataFrame(measured, columns=["rows", "recall", "pages", "rows expected"]).mean()
+    return pd.DataFrame(measured, columns=["rows", "recall", "pages", "rows expected", "walks"]).mean()
 
 
 # %% [markdown]
 # > **Predict.** Twelve of 12,000 rows are archived sections. How many pages does the walk visit for them, compared with all sections?
 
 # %%
+# This cell takes a while: 140 searches, some of which walk through the whole graph.
 FILTERS = {"sections": {"kind": "doc-section"}, "archived sections": {"kind": "doc-section", "namespace": "archive"}}
 ways = {}
 find_nearest = lab.use("find_nearest")
@@ -320,58 +323,66 @@ ways["archived sections", "on, with statistics"] = measure(lambda values: find_n
 conn.execute("DROP STATISTICS kind_and_namespace")
 conn.execute("ANALYZE document_chunks_documentation")
 ways = pd.DataFrame(ways).T
-axes = ways.pages.unstack(0).plot.barh(logx=True, xlim=(1, 1e6), figsize=(6, 3), xlabel="pages a search visits", title="Cost of a search")
-lab.alt(axes, f"Pages a search visits: {ways.pages.round().to_dict()}")
+pages = ways.pages.unstack(0)
+axes = pages.plot.barh(logx=True, xlim=(1, 1e5), figsize=(6, 3.8), xlabel="pages a search visits", title="Cost of a search; beside it, its recall")
+axes.invert_yaxis()  # the first bar at the top, as in the legend
+for bars, name in zip(axes.containers, pages, strict=True):
+    axes.bar_label(bars, [f" {ways.recall[name, way]:.2f}" if (name, way) in ways.index else "" for way in pages.index], fontsize=9)
+axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.1), ncols=2)
+lab.alt(axes, f"Pages a search visits: {ways.pages.round().to_dict()}; recall: {ways.recall.round(2).to_dict()}")
 ways.round(2)
 
 # %% tags=["claim"]
 both = ways.xs("iterative scan on", level=1)
 old = ways.loc["archived sections"]
-assert old.rows["iterative scan off"] < 1 and (both.rows == 5).all(), "Now there are five rows for each filter"
-assert ways.recall["sections", "iterative scan off"] + 0.01 < both.recall["sections"] < 1, "for the sections, a few of them are not the true ones"
+assert old.rows["iterative scan off"] < 1, "it found almost none of the archived sections"
+assert (both.rows == 5).all(), "Now there are five rows for each filter"
+assert ways.recall["sections", "iterative scan off"] + 0.01 < both.recall["sections"] < 1, "For all sections, a few of the five are not the true ones"
 assert 500 < old.pages["iterative scan on"] / old.pages["exact scan"] < 2000, "about a thousand times as many pages"
-assert 1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.6, "For all sections the exact scan visits a few more pages"
+assert 1.1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.4, "the exact scan visits about a quarter more pages"
 assert 300 < old["rows expected"]["iterative scan on"] < 1500, "It expected hundreds of archived sections to pass"
 assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with statistics"] < 100, "it fetches the twelve rows by the B-trees"
 
 # %% [markdown]
-# Now there are five rows for each filter. Counting them proves little: for the sections, a few of them are not the true ones, because an index is
-# approximate. For all sections the exact scan visits a few more pages than the walk: a table as small as this one hardly needs an index.
+# Now there are five rows for each filter. Without the iterative scan a search is cheap because it gives up: it found almost none of the archived
+# sections. For all sections, a few of the five are not the true ones, because an index is approximate, and the exact scan visits about a quarter more
+# pages: a table as small as this hardly needs an index.
 #
-# For the archived sections the walk visits about a thousand times as many pages as the exact scan, which compares twelve rows. PostgreSQL chooses
-# by its [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass: it has statistics for each column alone,
-# and multiplied the two shares. But sections are rarely old, and comments often. `CREATE STATISTICS` has it count the combinations. With them, it
-# fetches the twelve rows by the B-trees. This is the best repair, if you know the columns in advance, and keep the statistics up to date.
+# For the archived sections the walk visits about a thousand times as many pages as the exact scan of twelve rows. PostgreSQL chooses by its
+# [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass: it multiplied the shares of the two columns. But
+# sections are rarely old, and comments often. `CREATE STATISTICS … (mcv)` has it count the most common combinations of values. With them, it
+# fetches the twelve rows by the B-trees. This is the best repair, if you know the columns.
 #
-# Without them, a walk has a limit: 20,000 rows by default (`hnsw.max_scan_tuples`), or its memory (`hnsw.scan_mem_multiplier`). Then rows are
-# missing again, and there is no message. But your program can count: if too few rows come, it can look at all rows that pass. Often these are
-# few. If they are many, this second search is slow: give it a `statement_timeout`.
+# Every walk has a limit: 20,000 rows by default (`hnsw.max_scan_tuples`), more than this table has, or its memory (`hnsw.scan_mem_multiplier`). In
+# a larger table rows are missing again when it is reached, and there is no message. But your program can count: if too few rows come, it can look
+# at all that pass. If they are many, this is slow: `statement_timeout` ends it after a time that you set.
 
 # %% [markdown]
 # ## A threshold, inside or outside
 #
-# Some rows are always the nearest, also for a question that no text answers. A [threshold](../labs/GLOSSARY.md#threshold) on the similarity should
+# Some rows are always the nearest, even if no text answers. A [threshold](../labs/GLOSSARY.md#threshold) on the similarity should
 # remove them.
 #
 # > **Predict.** No row has a similarity of 0.8. What does the walk do when this threshold is in the statement?
 
 # %%
 inside = f"{plain.partition('ORDER')[0]} AND 1 - (embedding <=> %(query)s) >= 0.8 ORDER BY embedding <=> %(query)s LIMIT 5"
-visited = {}
+visited, read = {}, {}
 with conn.transaction():
     conn.execute("SET LOCAL hnsw.iterative_scan = strict_order")
     for name, statement in {"inside": inside, "after it": plain}.items():
         plan = conn.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", question).fetchone()[0][0]["Plan"]
         visited[name] = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+        read[name] = plan["Plans"][0].get("Rows Removed by Filter", 0)
 pd.Series(visited, name="pages")
 
 # %% tags=["claim"]
 assert visited["inside"] > 10 * visited["after it"], "the walk goes on to its limit"
+assert read["inside"] > 11_000, "through nearly the whole table"
 
 # %% [markdown]
-# Inside the statement, a threshold is one more filter. All rows after the first that fails will fail, too, but the index does not know this: the
-# walk goes on to its limit. So the threshold comes after the statement, in Python. Which value? We ask eight questions that our documents do not
-# answer, and our own.
+# Inside the statement, a threshold is one more filter. The index does not know that all later rows fail, too: the walk goes on to its limit, or, as
+# here, through nearly the whole table. So the threshold comes after the statement, in Python. Which value? We ask eight questions that no document answers, and our own.
 
 # %%
 import numpy as np
@@ -404,15 +415,17 @@ lab.alt(axes, f"Kept falls from {kept[0]:.2f} to {kept[-1]:.2f}, no result rises
 assert shares.iloc[-1, 1] == 1 and kept[14] < 0.05, "Here 0.7 removes nearly every answer"
 best = shares.min(axis=1).idxmax()
 assert shares.loc[best, "own, answer kept"] < kept[0] and shares.loc[best, "unrelated, no result"] < 1, "No value separates the two"
+assert kept[5] > 0.95 * kept[0] and 0.5 < shares.iloc[5, 1] < 1, "0.25 keeps nearly every answer and refuses most of the eight"
+assert kept[7] < 0.95 * kept[0] and shares.iloc[7, 1] == 1, "0.35 refuses all eight, and loses more answers"
 
 # %% [markdown]
-# Some advise 0.7. Here 0.7 removes nearly every answer: each model has its own scale. No value separates the two, and eight
-# unrelated questions are few. Choose a low value, with your own questions.
+# Some advise 0.7. Here 0.7 removes nearly every answer: each model has its own scale. No value separates the two: 0.25 keeps nearly every
+# answer and refuses most of the eight; 0.35 refuses all eight, and loses more answers. Choose a low value, with your own questions.
 
 # %% [markdown]
 # ## Exercise 7.3: the nearest rows, whatever the filter removes
 #
-# Put it together: walk, look at all rows that pass where too few came, and apply the threshold last.
+# Put it together: walk; where too few came, look at all rows that pass; apply the threshold last.
 
 # %% exercise="7.3"
 from course_lib.retriever.query import search_filtered
@@ -429,15 +442,17 @@ lab.hint("7.3")  # run again for the next hint
 # larger than every number.
 
 # %% [markdown]
-# The proof is recall against the exact scan. Our table is small, so we end the walk after 2,000 rows.
+# Our table is small, so we end the walk after 2,000 rows.
 
 # %%
+# This cell takes a while.
 search_filtered = lab.use("search_filtered")
 conn.execute("SET hnsw.max_scan_tuples = 2000")
 proof = {}
 for name, filters in FILTERS.items():
     proof[name, "iterative scan off"] = measure(walk, filters)
     proof[name, "iterative scan on"] = measure(lambda values: find_nearest(conn, values), filters)
+    # -1: no threshold, because archived sections can have a negative similarity
     proof[name, "on, then exact"] = measure(lambda values: search_filtered(conn, values, -1), filters)
 proof = pd.DataFrame(proof).T[["rows", "recall"]]
 conn.execute("RESET hnsw.max_scan_tuples")
@@ -448,12 +463,12 @@ proof.round(2)
 
 # %% tags=["claim"]
 assert proof.recall["archived sections", "on, then exact"] == 1, "For the archived sections recall is 1 now"
-assert proof.rows["archived sections", "iterative scan on"] < 4, "rows are missing again, and there is no message"
+assert proof.rows["archived sections", "iterative scan on"] < 4, "rows are missing again"
 assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "iterative scan on"], "For all sections it is still that of the walk"
 
 # %% [markdown]
-# For the archived sections recall is 1 now: these rows are those of the exact scan. For all sections it is still that of the walk, which found
-# five rows, so that there was no second search. In JupyterLab, move the controls: which setting helps which filter, and what does it cost?
+# For the archived sections recall is 1 now. For all sections it is still that of the walk: it found five rows, so there was no second search. In
+# JupyterLab, move the controls: which setting helps which filter, and what does it cost?
 
 # %%
 def look(filter="sections", top_k=5, ef_search=40, iterative="off"):
@@ -464,10 +479,24 @@ def look(filter="sections", top_k=5, ef_search=40, iterative="off"):
 
 lab.interact(look, filter=list(FILTERS), top_k=(1, 20, 1), ef_search=(10, 200, 10), iterative=["off", "strict_order"])
 
+# %% tags=["claim"]
+lists = {(filter, size): look(filter, 5, size, "strict_order")["mean"] for filter in FILTERS for size in (10, 100, 200)}
+conn.execute("RESET hnsw.ef_search")
+few, wide = lists["sections", 10], lists["sections", 100]
+assert wide.walks == 1 and wide.pages > few.pages and wide.recall > few.recall, "a longer list improves recall, and costs pages"
+assert lists["archived sections", 100].pages > 10_000 and lists["archived sections", 100].walks == 1, "only the iterative scan helps"
+assert all(lists[filter, 200].walks == 0 and lists[filter, 200].recall == 1 for filter in FILTERS), "PostgreSQL no longer walks"
+assert lists["archived sections", 200].pages < 100, "the pages are those of the exact scan, and recall is 1"
+
 # %% [markdown]
+# For all sections, a longer list improves recall, and costs pages. For the archived sections only the iterative scan helps, and it visits thousands
+# of pages. A longer list raises the estimated cost of the walk. From some length on PostgreSQL no longer walks (`walks` is 0): the pages are those
+# of the exact scan, and recall is 1.
+#
 # ## Measure
 #
-# The library's `search` calls `search_filtered`. We ask both about our own documents.
+# The library's `search` calls `search_filtered`, and sets `ef_search` to the square root of the largest partition's rows, at
+# least 100: `SET_EF_SEARCH` in `statements.py`. We ask both about our own documents.
 
 # %%
 from course_lib.retriever import search
@@ -485,36 +514,34 @@ plan = conn.execute(f"EXPLAIN {nearest}", asked(queries[0], repo="documents"), p
 assert "chunks_hnsw" not in str(plan), "PostgreSQL did not walk: it compared all of them"
 
 # %% [markdown]
-# The filter costs no quality here. Our chunks are so few that PostgreSQL did not walk: it compared all of them, as the search in memory does.
-# The answers that are still missing are too far from their questions.
+# The filter costs no quality here. Our chunks are so few that PostgreSQL did not walk: it compared all of them.
 #
 # ## Recap
 #
 # - Sort by the distance itself, or PostgreSQL cannot use the index.
-# - Values are parameters. A filter that is NULL disappears from a plan that is made for its values.
-# - A filter starves a walk. An iterative scan continues it; statistics on several columns correct the estimate; where too few rows came, look at all.
-# - A row count proves nothing. Recall against an exact scan does.
+# - Values are parameters, and a filter that is NULL disappears from a plan for its values.
+# - A filter starves a walk: continue it, correct the estimate by statistics, and where too few rows came, look at all.
+# - A row count proves nothing; recall against an exact scan does.
 # - A threshold comes after the statement.
 
 # %% [markdown]
 # ## Three questions to test yourself
 #
-# 1. A table has ten million rows, and a filter keeps half of them. Which way does `search_filtered` take, and what decides this?
+# 1. A filter keeps half of ten million rows. Which way does `search_filtered` take, and why?
 # 2. A search finds nothing, and a threshold of 0.8 inside the statement makes it slow. Why?
 # 3. A colleague replaces `prepare=False` by `prepare=True`, and all tests pass. What can still go wrong, and when?
 #
 # <details><summary>Answers</summary>
 #
-# 1. The walk, because every second row passes. PostgreSQL decides this by its statistics about the filter's value.
+# 1. The walk: PostgreSQL knows from its statistics that every second row passes.
 # 2. To the index, the threshold is a filter that no row passes.
-# 3. From the sixth run on, PostgreSQL may take a generic plan, which walks for rare values, too.
+# 3. After five runs, PostgreSQL may take a generic plan, which walks for rare values, too.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# Try a partial index: `CREATE INDEX … USING hnsw (…) WHERE kind = 'doc-section'`. Measure again. PostgreSQL takes such an index only if it knows
-# at planning time that the condition holds.
+# Try a partial index (`… WHERE kind = 'doc-section'`).
 #
-# Next is [lab 08](../labs/08_words_and_meaning.ipynb): there, a search for words finds what vectors miss.
+# Next is [lab 08](../labs/08_words_and_meaning.ipynb): a search for words finds what vectors miss.

@@ -30,8 +30,9 @@ LIMIT %(top_k)s
 
 The values are those of `Query.filters`, `query` (a vector) and `top_k`. PostgreSQL drops a filter
 that is NULL from its plan, as long as the statement is planned for its values: `prepare=False`. The
-first `::text` makes the row's uuid a text; the others give a type to a placeholder that is only
-compared with NULL. Name and place put rows of equal distance in the same order every time.
+first `::text` makes the row's uuid a text. PostgreSQL takes a placeholder's type from where it
+occurs first; `IS NULL` gives it none, so the others name one. Name and place put rows of equal
+distance in the same order every time.
 """
 
 BY_VECTOR: LiteralString = "embedding <=> %(query)s"
@@ -40,8 +41,10 @@ BY_VECTOR: LiteralString = "embedding <=> %(query)s"
 BY_HALFVEC: LiteralString = "embedding::halfvec({0}) <=> %(query)s::halfvec({0})"
 """The order of an index of vectors of more than 2,000 dimensions, whose number is {0}.
 
-pgvector indexes these with two bytes a number, as `halfvec`, and a search uses that index only if
-it orders by the index's own expression. `similarity_score` is still computed with four bytes.
+pgvector indexes these with two bytes a number, as `halfvec`. The index is on the expression
+`embedding::halfvec(…)`, and PostgreSQL uses an index on an expression only for the same expression.
+The query is cast, too, because `<=>` takes two values of one type. `similarity_score` is still
+computed with four bytes.
 """
 
 EXACT: LiteralString = "(embedding <=> %(query)s) + 0"
@@ -59,7 +62,8 @@ FROM (
 
 `set_config` with `true` is `SET LOCAL` for a value that is computed. `reltuples` is how many rows
 a partition had by its last ANALYZE; `pg_inherits` lists the partitions. Between 10,000 and
-1,000,000 rows, the candidates are the square root of this number; pgvector takes at most 1,000.
+1,000,000 rows, the candidates are the square root of the largest partition's rows: a larger
+table gets a longer list, but not in proportion. pgvector takes at most 1,000.
 """
 
 WITH_WORDS: LiteralString = """
@@ -80,7 +84,7 @@ CROSS JOIN LATERAL (
 ) AS chunk
 ORDER BY found.place
 """
-"""The rows that hold a question's words, the best first: those that whoever asks may read.
+"""The rows with a question's words (lab 08), the best first: those that whoever asks may read.
 
 `chunks_with_words` (words_and_tenants.sql) gives their keys and places. LATERAL runs the subquery
 once for each, which reads the row itself, under the caller's row security, with the columns of

@@ -63,7 +63,7 @@ MUTANTS = {
         NEAREST,
         sorts_by_similarity=(
             "BY {distance} -> BY similarity_score DESC",
-            "that above all numbers, and the row last by distance",
+            "no index is sorted that way: order by the distance, ascending",
         ),
         keeps_the_index_away=(
             "BY {distance} -> BY ({distance}) + 0",
@@ -142,7 +142,10 @@ MUTANTS = {
             "OR tenant_id = -> OR repo_slug =",
             "two rows are of this tenant",
         ),
-        has_a_gap_of_its_own=("= %(kind)s) -> = {kind})", "a text whose only gap is {distance}"),
+        has_a_gap_of_its_own=(
+            "= %(kind)s) -> = {kind})",
+            "a text whose only part in braces is {distance}",
+        ),
     ),
     "7.2": edits(
         find_nearest,
