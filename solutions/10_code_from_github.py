@@ -70,12 +70,15 @@ pd.options.display.max_colwidth = None  # show whole addresses
 
 def ask_index(top_k=3):
     with lab.connect() as conn:
-        results = search(conn, lab.encode(ours.question), Query(ours.question, top_k=top_k))
+        return search(conn, lab.encode(ours.question), Query(ours.question, top_k=top_k))
+
+
+def table_of(results):
     return pd.DataFrame({"address": [one.citation_url for one in results], "begins": [one.content[:50] for one in results]})
 
 
 print(ours.question)
-found_before = ask_index()
+found_before = table_of(ask_index())
 found_before
 
 # %% tags=["claim"]
@@ -203,7 +206,7 @@ except InputError as error:
 #              └─ b.md
 # ```
 #
-# `tree_reader` makes such a function `read`, which returns the entries, and whether they are truncated.
+# `tree_reader` makes the function `read` of the drawing. It returns the entries, and whether they are truncated.
 #
 # > **Predict.** Is the root alone truncated, too?
 
@@ -267,10 +270,10 @@ lab.interact(listing, limit=(15, 80, 5))
 # shares them. This is the [rate limit](../labs/GLOSSARY.md#rate-limit). GitHub may ban a client that ignores it.
 # (Since May 2025, `raw.githubusercontent.com` and clones have limits of their own for requests without a token.)
 #
-# Here a server allows five requests, and gets a sixth. Its clock is ten minutes ahead of ours.
+# Here is a server that allows five requests. We send six. Its clock is ten minutes ahead of ours.
 # `x-ratelimit-reset` says when the hour ends, in seconds since 1970.
 #
-# > **Predict.** Is the wait this number minus the time of our clock?
+# > **Predict.** Do we wait until this number, by our clock?
 
 # %%
 import time
@@ -367,8 +370,8 @@ assert ended["impatient", "answered"] < ended["yours", "answered"], "The impatie
 
 # %% [markdown]
 # Both have their 25 answers. Your client was refused once, the impatient one again and again. The impatient one has its answers first: it
-# asks at the moment when the limit ends. Yours waits until the time in the header (in whole seconds), and one second more. But in GitHub's hour,
-# the impatient client would be refused 36,000 times, and perhaps banned.
+# asks at the moment when the limit ends. Yours waits until the time in the header, and one second more. But in GitHub's hour,
+# the impatient client would be refused up to 36,000 times, and perhaps banned.
 
 # %% [markdown]
 # ## Fresh: only what has changed
@@ -420,32 +423,37 @@ pd.DataFrame(table).T
 # %% tags=["claim"]
 first_time, again, changed = (one.fetched for one in reports.values())
 assert again == 0, "The second run downloaded nothing"
-assert github_api or changed == len(missing), "The report has as many files as the plan"
+assert github_api or changed == len(missing) == 5, "The plan and the report agree: five files."
 assert "code/scripts/keys.sh" in gone and ["code/scripts/rotate-keys.sh"] in missing.values(), "The old name is removed, and the content is downloaded for the new name"
 
 # %% [markdown]
-# The old name is removed, and the content is downloaded for the new name. The second run downloaded nothing. The report has as many files as the plan:
-# both leave out links, which need no download. All other pieces were kept and not embedded again.
+# The old name is removed, and the content is downloaded for the new name. The second run downloaded nothing. The plan and the report agree: five files. Both
+# leave out links. All other pieces were kept and not embedded again.
 #
 # > **Predict.** We ask the first question again. Does the index answer it now?
 
 # %%
+from IPython.display import display
+
 print("removed from the index:", *sorted(before - names_in_index()))
 print("added to the index:    ", *sorted(names_in_index() - before))
 with lab.connect() as conn:
     cited = conn.execute("SELECT DISTINCT commit_sha FROM documents WHERE branch = 'current'").fetchall()
 print("only the newer commit is cited:", cited == [(reports[ours.new].commit,)])
-found_now = ask_index()
-found_now
+passages = ask_index()
+found_now = table_of(passages)
+display(found_now)
+print(passages[0].content)
 
 # %% tags=["claim"]
 assert cited == [(reports[ours.new].commit,)], "all pieces cite the new commit"
 assert github_api or "docs/on-call.md" in found_now["address"][0], "The first passage is the new page about it"
+assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].content, "the model outgrew its memory"
 
 # %% [markdown]
-# It does. The first passage is the new page about it, and all pieces cite the new commit, also those that did not change.
+# It does: the model outgrew its memory. The first passage is the new page about it, and all pieces cite the new commit, also those that did not change.
 #
-# To ask whether anything has changed is a request, too. With the header `If-None-Match`, GitHub answers 304: free, but only with a token.
+# Even the question "has anything changed?" is a request. With the header `If-None-Match`, GitHub answers 304: free, but only with a token.
 #
 # ## In the field: git itself
 #

@@ -22,8 +22,7 @@ lab.show.pipeline("pipeline")
 # %% [markdown]
 # ## A machine is taken away
 #
-# This is what you will build. A solid arrow is a file that one step hands to another. A dashed arrow is a small value. `report`
-# runs at the end, whatever happened before.
+# This is what you will build. A solid arrow is a file that one step hands to another. A dashed arrow is a small value.
 
 # %%
 import yaml
@@ -34,9 +33,9 @@ lab.show.dag(next(yaml.safe_load_all(compile_pipeline("docs_pipeline"))))
 
 # %% [markdown]
 # The documents are split into two parts, which are called [shards](../labs/GLOSSARY.md#shard). On a cluster, each step is a
-# [container](../labs/GLOSSARY.md#container) of its own, perhaps on another machine. Here, `run_locally` makes each step a process on this machine.
+# [container](../labs/GLOSSARY.md#container) of its own, perhaps on another machine. Here, `run_locally` makes each step a process.
 #
-# A cloud provider may take a cheap machine away at any moment. `kill_first` does the same: it kills the first process that stores a shard.
+# A cloud provider may take a cheap machine away at any moment. Here, `kill_first` kills the first process that stores a shard.
 #
 # > **Predict.** What happens to the other shard, and to the index?
 
@@ -81,7 +80,7 @@ assert rows == 121, "No chunk is lost, and none is there twice"
 # Python, kfp and `course_lib`. `LOADER` is the name of our image. It has kfp already, so `install_kfp_package=False`.
 #
 # Small values are parameters. Documents are too large for that: they go into a file, an [artifact](../labs/GLOSSARY.md#artifact). It has a
-# `path`, and a dictionary `metadata`: what readers may know without opening the file.
+# `path`, and a dictionary `metadata`: facts for readers who do not open the file.
 
 # %%
 from kfp import dsl
@@ -128,6 +127,7 @@ print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitline
 #
 # Complete the component. `origin` is the file's first line, and the dictionary `found` has a `Document` for each name.
 # `replace(origin, shard=…)` returns a copy with another `shard`. `artifact.metadata.update({"a": 1}, b=2)` sets two values.
+# `kept` counts files that could not be read or split.
 
 # %% exercise="11.1"
 # Given up to: origin, found = read_staged(documents.path, Document)
@@ -144,10 +144,47 @@ lab.hint("11.1")  # run again for the next hint
 # case. And a second attempt writes over the whole file. If the file were opened with the mode `"a"`, its lines would be there twice.
 
 # %% [markdown]
+# We call your function without kfp. `Dataset(uri=…)` is an artifact at a path of our choice.
+#
+# > **Predict.** Which number of shards leaves one empty? Move the slider.
+
+# %%
+import pandas as pd
+
+
+def chunks_of(shards):
+    parts = {}
+    for n in range(shards):
+        some, own = Dataset(uri=str(work / "some.jsonl")), Dataset(uri=str(work / "own.jsonl"))
+        split_function(pages, some, own, f"{n}/{shards}", 512, 64)
+        parts[f"{n}/{shards}"] = some.metadata["chunks"]
+    return parts
+
+
+# %%
+def look(shards=2):
+    parts = chunks_of(shards)
+    axes = pd.Series(parts).plot.bar(rot=0, xlabel="shard", ylabel="chunks", title="Five documents, split into shards")
+    lab.alt(axes, f"A bar for each shard, with its number of chunks: {parts}.")
+
+
+# %%
+split_function = lab.use("split_documents")
+lab.interact(look, shards=(1, 6, 1))
+
+# %% tags=["claim"]
+parts = {shards: chunks_of(shards).values() for shards in range(1, 7)}
+assert chunks_of(3)["1/3"] == 0, "Shard 1/3 is empty"
+assert [shards for shards in parts if min(parts[shards]) == 0] == [3, 4, 5, 6], "Three, and each larger number up to six"
+assert max(parts[3]) > max(parts[2]), "the largest shard of three is larger than that of two"
+
+# %% [markdown]
+# Three, and each larger number up to six. Shard 1/3 is empty: the hash spreads five names unevenly. And the largest shard of three is larger
+# than that of two, so a third machine would not help.
+#
 # ## Half a file
 #
-# We call your function without kfp; `Dataset(uri=…)` is an artifact at a path of our choice. Then its file has two accidents:
-# ten chunks are there twice, or the last ten are missing. `store_shard` is what the next step, `embed_and_store`, calls.
+# Now the file of the chunks has two accidents: ten chunks are there twice, or the last ten are missing. `store_shard` is what the next step, `embed_and_store`, calls.
 #
 # > **Predict.** Which of the two does it notice?
 
@@ -166,7 +203,6 @@ def stored_of(lines):
 
 
 # %%
-split_function = lab.use("split_documents")
 split_documents = dsl.component(split_function, base_image=LOADER, install_kfp_package=False)
 chunks, rows = Dataset(uri=str(work / "chunks.jsonl")), Dataset(uri=str(work / "rows.jsonl"))
 split_function(pages, chunks, rows, "0/1", 512, 64)
@@ -181,10 +217,12 @@ assert half == chunks.metadata["chunks"] - 10, "Lost lines are not noticed"
 
 # %% [markdown]
 # Lines that are there twice are refused, because a chunk has an identity. Lost lines are not noticed: the file looks like a shorter
-# document, and the missing chunks are removed from the index. On a cluster, too, only the counts show it. So `embed_and_store` returns two
+# document, and the missing chunks are removed from the index. A cluster would not notice either: only the counts show it. So `embed_and_store` returns two
 # numbers: `chunks`, which it has read, and `split`, which the splitter counted. `build_index` gets those of all shards.
 #
 # ## Exercise 11.2: compare the counts
+#
+# `COUNTS` has the names of all counts, from `documents` to `kept`.
 
 # %% exercise="11.2"
 from course_lib.pipeline.storing import add_up
@@ -232,7 +270,7 @@ print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcom
 # not see what is *at* the path, in a database, or in a branch on GitHub. There are two remedies:
 #
 # - Switch the cache off for a step that must look, or that changes something.
-# - If the work is long, a small step looks. It returns a *fingerprint*, a hash of the content, and the long step has it as an input.
+# - If the work is long, let a small step look. It returns a *fingerprint*, a hash of the content. The long step takes this as an input.
 
 # %% [markdown]
 # ## What a step needs
@@ -242,7 +280,7 @@ print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcom
 # ```python
 # task = bake(dough=dough)
 # task.set_retry(num_retries=2, backoff_duration="5s", backoff_factor=4)   # after 5 s, then after 5 · 4 = 20 s
-# task.set_memory_request("1Gi").set_memory_limit("4Gi")                  # what is set aside; when the container is killed
+# task.set_memory_request("1Gi").set_memory_limit("4Gi")                  # reserved; above the second, the container is killed
 # task.set_caching_options(enable_caching=False)
 # kubernetes.use_secret_as_env(task, "bakery", {"key": "OVEN_KEY"})       # `key` of the Secret "bakery" → variable OVEN_KEY
 # ```
@@ -328,7 +366,7 @@ print("memory:   ", container["resources"]["resourceMemoryLimit"], "at most")
 print("secret:   ", wishes["secretAsEnv"][0]["secretName"])
 
 # %% [markdown]
-# Empty braces mean that the cache is off. The file has only the name of the secret. To change the file, change the Python.
+# Empty braces mean that the cache is off. The file has only the name of the secret.
 
 # %% [markdown]
 # ## Run it
@@ -336,8 +374,6 @@ print("secret:   ", wishes["secretAsEnv"][0]["secretName"])
 # > **Predict.** You run your pipeline twice with two shards. Which steps come from the cache in the second run?
 
 # %%
-import pandas as pd
-
 print("This takes about a minute.")
 wanted = {"source": str(copy), "shards": 2, "chunk_size": 500}  # another size: nothing is in the cache yet
 runs = [run_locally(pipeline, wanted, root=work, url=lab.database_url) for _ in range(2)]
@@ -351,20 +387,9 @@ assert cached == {"load-documents", "split-documents"}, "Only reading and splitt
 assert set(outcomes["first"]) == {"succeeded"} and not runs[1].error, "The first time, every step ran"
 
 # %% [markdown]
-# The first time, every step ran. Only reading and splitting come from the cache in the second run, because the fingerprint is the same. The others
+# The first time, every step ran. Only reading and splitting come from the cache, because the fingerprint is the same. The others
 # looked again.
 #
-# Each step was a process. If there is a container engine with our images (`make images`), the next cell runs each step in a container.
-
-# %%
-from course_lib.pipeline.catalogue import PipelineError
-
-try:
-    print(run_locally(pipeline, wanted, root=work, url=lab.database_url, runner="docker"))
-except PipelineError:
-    print("skipped: there is no container engine here, or it has no images (make images)")
-
-# %% [markdown]
 # ## Measure
 #
 # Several processes have filled this index. Would a single one have made the same? `ingest` reads the same
@@ -393,8 +418,7 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 assert quality.loc["the whole table", "recall@5"] < quality.loc["your documents", "recall@5"], "Each copy takes a place among the first five"
 
 # %% [markdown]
-# It writes none: every chunk is there already, with the same text, parser and model. And your documents are found as well as in lab 07: pieces of 500
-# or 512 characters make no difference here.
+# It writes none: every chunk is there already, with the same text, parser and model.
 #
 # The whole table is worse, because "Half a file" stored the same passages as the repository `pages`. Each copy takes a place among the
 # first five. In any index, remove what a trial has left, or search with `repo`.
@@ -408,6 +432,8 @@ assert quality.loc["the whole table", "recall@5"] < quality.loc["your documents"
 # course mine pipeline run --set shards=2
 # ```
 #
+# After `make images`, `course pipeline run --runner docker` runs the library's in containers.
+#
 # A cluster gets the same file. This starts one on a laptop, with Docker, [kind](https://kind.sigs.k8s.io) and kubectl (**not run here**):
 #
 # ```bash
@@ -415,8 +441,8 @@ assert quality.loc["the whole table", "recall@5"] < quality.loc["your documents"
 # course pipeline submit --host http://localhost:8080 --set shards=4
 # ```
 #
-# Some things differ on a cluster. Each attempt has a new container, without the files of a failed attempt. The cache uses only
-# runs of the same pipeline. Airflow and Dagster could call the same functions, on their own workers.
+# On a cluster, each attempt has a new container, without the files of a failed attempt. The cache uses only
+# runs of the same pipeline.
 
 # %% [markdown]
 # ## Recap
