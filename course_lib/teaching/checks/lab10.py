@@ -281,13 +281,24 @@ UPDATES: list[tuple[dict[str, str], dict[str, str], dict[str, list[str]], set[st
 ]  # fmt: skip
 
 
+def _shape(case: Case) -> str:
+    """Return what is wrong with the pair that was returned, apart from what is in it."""
+    found = case.value
+    if not isinstance(found, tuple) or len(found) != 2:
+        return "two things are returned: the pair is (downloads, removed)"
+    first, second = found
+    if isinstance(first, set | frozenset) and isinstance(second, dict):
+        return "the pair is (downloads, removed), in this order"
+    return "the removed paths are a set" if isinstance(second, list | tuple) else ""
+
+
 @exercise("10.3", "loader.github.tree:plan_update", 3, draws=any_update)
 def check_plan_update(call: Probe) -> None:
     """Take one file in each state, then several, equal ones among them."""
     for listed, kept, missing, gone, because in UPDATES:
         before = dict(listed), dict(kept)
         case = call(listed, kept)
-        case.gives((missing, gone), because=because)
+        case.gives((missing, gone), because=_shape(case) or because)
         case.holds(
             (listed, kept) == before, "the arguments as they were", got="one was changed",
             because="the caller still needs `listed` and `kept`",
