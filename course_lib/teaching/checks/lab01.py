@@ -126,8 +126,7 @@ def _lost(text: str, chunks: list[str]) -> str:
             break
         if at > end:
             return (
-                f"text[{end}:{at}], which is {text[end:at]!r}, is missing: a chunk keeps what is "
-                "between it and the next one, so do not strip them"
+                f"text[{end}:{at}], which is {text[end:at]!r}, is missing: do not strip the chunks"
             )
         end = at + len(chunk)
     return "each separator stays with the piece that it ends, and no piece is left out"

@@ -288,9 +288,13 @@ def _sequence_difference(
     at = min(len(got), len(expected))  # all before it are equal
     longer = max(got, expected, key=len)
     more, _ = shown_apart(longer[at], longer[at - 1] if at else "")
-    said = f"with [{at}]: {more}", f"without [{at}]"
-    mine, other = said if longer is got else said[::-1]
-    return "", f"{told[0]}, {mine}", f"{told[1]}, {other}"
+    said = [
+        f"{count}: {text}" if "…" not in text
+        else f"{count}, with [{at}]: {more}" if one is longer
+        else f"{count}, without [{at}]"
+        for count, text, one in zip(told, whole, (got, expected), strict=True)
+    ]  # fmt: skip
+    return "", said[0], said[1]
 
 
 def _field_difference(
