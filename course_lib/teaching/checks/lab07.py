@@ -238,7 +238,7 @@ ROWS = [
     ("c.md", 0, EAST, "", "secrets", None, "wiki", "v2", "theirs"),
 ]
 BOTH = "a row has to pass both filters"
-LIKE = "% and _ are characters like any other: a value is no pattern"
+LIKE = "% and _ are characters like any other: a value is not a pattern"
 WHOLE = {
     "NOTE": "'note' is not 'NOTE': case counts",
     " note": "'note' is not ' note': a blank is a character like any other",
