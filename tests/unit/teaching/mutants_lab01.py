@@ -340,7 +340,7 @@ MUTANTS = {
         ),
         keeps_empty_chunks=("if chunk] -> ]", "an empty chunk"),
         forgets_the_last_chunk=("in chunks if chunk -> in chunks[:-1] if chunk", "is left out"),
-        strips_its_chunks=("[chunk for -> [chunk.strip() for", "do not strip them"),
+        strips_its_chunks=("[chunk for -> [chunk.strip() for", "do not strip the chunks"),
         ignores_the_separators=(
             "for one in separators if one in text -> for one in SEPARATORS if one in text",
             "only with the separators weaker than",
