@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | read the packages of a project from its lock files · search a shared catalogue by meaning for one project only · write a code-generation prompt that names the right packages | `xray/` | about {minutes} min | SQL; lab 05 for embeddings |
+# | read the packages of a project from a lock file · search a shared catalogue by meaning for one project only · choose the packages that a code-generation prompt names | `xray/` | about {minutes} min | SQL; lab 05 for embeddings |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -24,8 +24,8 @@ lab.show.pipeline("search")
 # ## One prompt, with and without
 #
 # A comment in a Python file says `# fetch top charts from Spotify`, and a language model has to write the code below it. It can use the
-# project's packages only if its [prompt](../labs/GLOSSARY.md#prompt) names them. All packages of *rider-app* would
-# make the prompt many times as long, for each request. A simple program takes the first fifty by name. The course's `generation_prompt` makes the prompt both ways. First
+# project's packages only if its [prompt](../labs/GLOSSARY.md#prompt) names them. To name all packages of
+# *rider-app* would make each request several times as long. A simple program takes the first fifty by name. The course's `generation_prompt` makes the prompt both ways. First
 # the tables of [lab 12](../labs/12_a_fresh_index.ipynb) are filled. The descriptions come from a file; a language model could write them.
 
 # %%
@@ -141,7 +141,7 @@ except ValueError as error:
 # ## Filter first
 #
 # The table `xray_report_packages` has a row for each package of each project. The table `xray_packages` is the catalogue, which all projects
-# share: one description and one vector for each package. The naive way takes the five nearest packages of the catalogue, and then keeps those
+# share: for each package one description, and one vector, made of name and description. The naive way takes the five nearest packages of the catalogue, and then keeps those
 # of the project.
 #
 # > **Predict.** How many of the five remain?
@@ -164,7 +164,7 @@ table.assign(remains=[language == "python" and name in rider for language, name 
 # ## Exercise 13.2: the nearest packages of a project
 #
 # Write a query that chooses only among the packages of the project. `<=>` is pgvector's
-# [cosine distance](../labs/GLOSSARY.md#cosine-distance), and `COLUMNS` is a text with the columns name, version and description. Vectors of
+# [cosine distance](../labs/GLOSSARY.md#cosine-distance), and `COLUMNS` is a text with the columns name, version and description, ready for `SELECT`. Vectors of
 # two models cannot be compared, so filter by the model, too; a package without a vector has no model. The nearest packages count even if they
 # are far away.
 
@@ -182,7 +182,7 @@ lab.hint("13.2")  # run again for the next hint
 # an HNSW index over the whole catalogue, the filter could leave too few results, as in lab 07.
 
 # %% [markdown]
-# Look for something of your own, in another project or language:
+# Look for something of your own, in another project or language (rider-app has no Rust, forecasting no Ruby):
 
 # %%
 nearest_packages_query = lab.use("nearest_packages_query")
@@ -234,7 +234,7 @@ def recall(way, count):
 
 
 found = pd.DataFrame({way: [recall(way, count) for count in counts] for way in ways}, index=counts)
-axes = found.plot.line(marker="o", figsize=(6, 3), xlabel="suggestions", ylabel="needed packages found, share", ylim=(0, 1))
+axes = found.plot.line(marker="o", figsize=(6, 3.5), xlabel="suggestions", ylabel="needed packages found, share", ylim=(0, 1))
 lab.alt(axes, f"Share of the needed packages for 1 to 50 suggestions: {found.round(2).to_dict()}")
 
 # %% tags=["claim"]
@@ -246,8 +246,8 @@ assert any("metres" in each.instruction and "geoalchemy2" in each.gold_packages 
 
 # %% [markdown]
 # One suggestion by meaning finds more than fifty by name. With one suggestion, descriptions find more than twice as much as names. These are
-# labelled instructions of two invented projects; label twenty of yours before you rely on it. And some are missed: the description of
-# geoalchemy2 says PostGIS, but not what an instruction about stations within 500 metres says. A better description costs one new vector.
+# instructions and descriptions that the course wrote for two projects; label twenty of yours before you rely on it. And some come late: the
+# description of geoalchemy2 says PostGIS, but not what an instruction about stations within 500 metres says. A better description costs one new vector.
 
 # %% [markdown]
 # ## Exercise 13.3: when nothing can be compared
@@ -302,7 +302,7 @@ for near_rows, by_name_rows in ((find_packages(instruction, "rider-app", "python
 #
 # 1. It is missing from the answer until the next `course xray scan` makes its vector. A similarity of two models is a number without a
 #    meaning.
-# 2. The one on the list's key, which finds the 300 rows. Then all 300 are compared, exactly.
+# 2. Two that exist: the list's key finds the 300 rows, and the catalogue's key finds their vectors. Then all 300 are compared, exactly.
 # 3. The packages of the second half leave the project's list. Those that no other project uses leave the catalogue, with description and
 #    vector.
 #

@@ -38,7 +38,7 @@ def check_citations(sentences: list[str], paths: list[str]) -> tuple[list[list[i
 
     - A citation looks like ``[2: docs/a.md]``. It is right if passage 2 has this path.
     - Passages are counted from 1.
-    - The passages of a sentence are those that it cites rightly: each once, in their order.
+    - The passages of a sentence are those that it cites rightly: each once, in the order of the text.
     - A sentence without any citation gets all passages that the answer cites rightly.
     - A sentence with only wrong citations gets none.
     - Wrong citations are returned as they are written, each as often as it is in the text.
@@ -55,7 +55,7 @@ def check_citations(sentences: list[str], paths: list[str]) -> tuple[list[list[i
     >>> check_citations(["It is [1: a.py].", "It was.", "No [1: b.py]."], ["a.py", "b.py"])
     ([[1], [1], []], ['[1: b.py]'])
     """
-    own: list[list[int] | None] = []
+    own: list[list[int] | None] = []  # None: it cites nothing
     flagged: list[str] = []
     for sentence in sentences:
         right: dict[int, None] = {}

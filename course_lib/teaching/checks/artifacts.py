@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import dis
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -25,9 +25,13 @@ from course_lib.teaching.taught import function_of
 if TYPE_CHECKING:
     from kfp.dsl import Dataset
 
+    from course_lib.pipeline.corpus import Corpus
+
 __all__ = [
     "compiled",
     "compiled_pipeline",
+    "corpus",
+    "corpus_of",
     "counts_of",
     "dataset",
     "lines_of",
@@ -68,6 +72,35 @@ def dataset(lines: Sequence[str] | None = None, *, end: str = "\n", **metadata: 
     return Dataset(uri=str(path), metadata=dict(metadata))
 
 
+def corpus(texts: Mapping[str, str], *, kept: Sequence[str] = ()) -> Dataset:
+    """Return an artifact with documents as the pipeline's loader writes them.
+
+    Parameters
+    ----------
+    texts
+        What is in each document, by its path.
+    kept
+        Files that could not be read.
+
+    Examples
+    --------
+    >>> len(open(corpus({"a.md": "Apples."}).path).readlines())  # the origin, and a document
+    2
+    """
+    return dataset(list(corpus_of(texts, kept).lines()))
+
+
+def corpus_of(texts: Mapping[str, str], kept: Sequence[str] = ()) -> Corpus:
+    """Return what `corpus` writes."""
+    from course_lib.loader.staged import Origin
+    from course_lib.pipeline.corpus import Corpus
+    from course_lib.records import Document, Scope, Skipped
+
+    skipped = tuple(Skipped(name, "is not UTF-8") for name in kept)
+    documents = [Document(Path(name), name, text) for name, text in texts.items()]
+    return Corpus(Origin(Scope(repo="pages"), kept=skipped), documents)
+
+
 def written_dataset(
     lines: Sequence[str] | None = None, *, end: str = "\n", **metadata: float
 ) -> str:
@@ -77,19 +110,19 @@ def written_dataset(
     return f"dataset({', '.join([*parts, *(f'{key}={n}' for key, n in metadata.items())])})"
 
 
-def lines_of(call: Probe, label: str, artifact: Any, because: str) -> Case:
+def lines_of(call: Probe, label: str, artifact: Any, because: str, name: str = "chunks") -> Case:
     """Return the lines of an artifact's file, to be judged; fail if there is no file."""
     path = Path(artifact.path)
     if not path.exists():
-        call.fail(label, got="no file at chunks.path", expected="a file", because=because)
+        call.fail(label, got=f"no file at {name}.path", expected="a file", because=because)
     text = path.read_bytes().decode("utf-8")
     if text and not text.endswith("\n"):
         call.fail(
-            f"{label}; open(chunks.path).read()[-1]", got=shown(text[-1]), expected=shown("\n"),
+            f"{label}; open({name}.path).read()[-1]", got=shown(text[-1]), expected=shown("\n"),
             because="each line ends with a line feed, the last one too",
         )  # fmt: skip
     lines = text.removesuffix("\n").split("\n") if text else []
-    return Case(call, f"{label}; open(chunks.path).readlines()", value=lines)
+    return Case(call, f"{label}; open({name}.path).readlines()", value=lines)
 
 
 def counts_of(call: Probe, label: str, artifact: Any) -> Case:

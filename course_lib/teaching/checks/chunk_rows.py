@@ -66,6 +66,12 @@ ROW: dict[str, Any] = {
     "embedding": "[1,2,3]",
 }
 KEY = tuple(ROW)[:6]
+ABOUT_ROW = (
+    "# row() has "
+    + ", ".join(f"{name}={value!r}" for name, value in ROW.items() if value is not None)
+    + "; all else is None"
+)
+"""What a pasted call says of `row`."""
 Rows = Sequence[Mapping[str, Any]]
 PARTITIONS = ("documentation", "issues", "code_manifests", "code_pipelines", "code_notebooks")
 

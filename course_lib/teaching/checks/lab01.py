@@ -7,6 +7,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+from course_lib.loader.recursive import SEPARATORS as SEPARATORS_OF_TEXT
 from course_lib.loader.recursive import split_text
 from course_lib.records import Span
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
@@ -48,6 +49,8 @@ def check_split_recursively(call: Probe) -> None:
         with call.part(1, about):
             for (text, size, *others), chunks, because in texts:
                 case = call(text, size, *others)
+                if not isinstance(case.error, RecursionError | None):
+                    case.gives(chunks, because=because)
                 ends_and_is_whole(case, text, size)
                 case.gives(chunks, because=because)
     random = Random(1)
@@ -94,7 +97,7 @@ def ends_and_is_whole(case: Case, text: str, size: int) -> None:
     if isinstance(case.error, RecursionError):
         case.holds(
             False, "a recursion that ends", got=f"RecursionError: {case.error}",
-            because="a piece that is too long still ends with its separator: it needs weaker ones",
+            because=_goes_on(text, size),
         )  # fmt: skip
     chunks: list[str] = case.returns(list[str])
     case.holds(
@@ -104,12 +107,35 @@ def ends_and_is_whole(case: Case, text: str, size: int) -> None:
     )  # fmt: skip
     case.holds(
         "".join(chunks) == text, f"chunks that together are {text!r}", got=repr(chunks),
-        because="each separator stays with the piece that it ends, and no piece is left out",
+        because=_lost(text, chunks),
     )  # fmt: skip
     case.holds(
         all(chunks), "no empty chunk", got=repr(chunks),
         because="an empty chunk holds nothing that could be found",
     )  # fmt: skip
+
+
+def _goes_on(text: str, size: int) -> str:
+    """Return with what the first piece that is too long has to be split."""
+    separator = next((one for one in SEPARATORS_OF_TEXT if one in text), "")
+    pieces = [piece + separator for piece in text.split(separator)] if separator else [text]
+    piece = next((one for one in pieces if len(one) > size), text)
+    return f"split {piece!r} only with the separators weaker than {separator!r}"
+
+
+def _lost(text: str, chunks: list[str]) -> str:
+    """Return why chunks are not the text, and say so where only white space was stripped."""
+    end = 0
+    for chunk in chunks:
+        at = text.find(chunk, end)
+        if at < 0 or text[end:at].strip():
+            break
+        if at > end:
+            return (
+                f"text[{end}:{at}], which is {text[end:at]!r}, is missing: do not strip the chunks"
+            )
+        end = at + len(chunk)
+    return "each separator stays with the piece that it ends, and no piece is left out"
 
 
 @drawn(250)

@@ -122,10 +122,12 @@ Documents = tuple[tuple[str, Identity, str], ...]
 DOCUMENTS: Documents = (
     ("apiVersion: v1\nkind: Role\nmetadata:\n  name: reader\n  namespace: shop\n",
      Identity("Role", "reader", "shop", "v1"),
-     "`kind` and `apiVersion` have no owner, `name` and `namespace` belong to `metadata`; "
-     "an Identity has kind, name, namespace and api_version, in this order"),
+     "an Identity has kind, name, namespace and api_version, in this order; `kind` and "
+     "`apiVersion` are in column 0, `name` and `namespace` are children of `metadata`"),
     ("metadata:\n  namespace: y\n  name: x\n", Identity(None, "x", "y", None),
      "the keys may come in any order; what is not there is None"),
+    ("kind: Role\nmetadata: # none\nroleRef:\n  name: x\n", Identity("Role", None, None, None),
+     "the owner of x is `roleRef`: `metadata` ends with the next key in column 0"),
     ("metadata:\n  labels:\n    name: x\n  name: y\n", Identity(None, "y", None, None),
      "the path of x is metadata, labels, name"),
     ("metadata:\n  name: x\n  labels:\n    name: y\n", Identity(None, "x", None, None),
@@ -136,8 +138,6 @@ DOCUMENTS: Documents = (
      "`replicas` is further left than `name`, but `metadata` ended its block"),
     ("metadata:\n  name: x\n  labels:\n    namespace: y\n", Identity(None, "x", None, None),
      "the path of y is metadata, labels, namespace"),
-    ("kind: Role\nmetadata: # none\nroleRef:\n  name: x\n", Identity("Role", None, None, None),
-     "the owner of x is `roleRef`: in its column, it ended the block of `metadata`"),
     ("kind: RoleBinding\nroleRef:\n  kind: Role\n", Identity("RoleBinding", None, None, None),
      "the second `kind` belongs to `roleRef`"),
     ("apiVersion: v1\nspec:\n  apiVersion: v2\n", Identity(None, None, None, "v1"),
@@ -177,11 +177,12 @@ DOCUMENTS: Documents = (
     ("metadata.name: x\n", Identity(None, None, None, None),
      "a key may hold a dot: this one has no owner"),
     ("kind:\nkind: B\nmetadata:\n  name:\n  name: y\n", Identity("", "", None, None),
-     "the first of two counts, also if its value is empty"),
+     "the first of two keys counts, also if its value is empty"),
     ("metadata:\n  labels:\n    a: b\n    c: d\n  namespace: y\n", Identity(None, None, "y", None),
      "the block of `labels` ends where a key is in its column again"),
     ("metadata:\n- name: x\n", Identity(None, None, None, None),
-     "for a list item `read_key` gives None: skip it"),
+     "a line with a dash is an item of a list: its keys are the item's, not `metadata`'s, and "
+     "`read_key` gives None for it"),
 )  # fmt: skip
 FULL = "apiVersion: v1\nkind: Pod\nmetadata:\n"
 COMPLETE: Documents = (

@@ -13,6 +13,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from course_lib.teaching.checks.chunk_rows import (
+    ABOUT_ROW,
     BESIDE,
     COLUMNS,
     KEY,
@@ -33,8 +34,28 @@ from course_lib.teaching.checks.chunk_rows import (
     row,
     vector_text,
 )
+from course_lib.teaching.checks.outcomes import explained
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
+
+SAYS = {
+    "is not partitioned": "a table that has partitions ends with PARTITION BY LIST (partition)",
+    "hash partition": "PARTITION BY LIST names the values of each partition; by hash none is named",
+    "must include all partitioning columns": "the primary key has to contain `partition`, by which "
+    "the table is partitioned",
+    "no partition of relation": "such rows need a DEFAULT partition",
+    "dimensions, not": "the number of dimensions is the model's: write vector({dimension})",
+    "violates check constraint": "only a vector of zeros has no direction; its length and the "
+    "signs of its numbers do not count",
+    "duplicate key value violates unique": "every column that tells them apart is in the key",
+}
+"""What a learner may have forgotten in the schema, by what PostgreSQL says."""
+
+UPSERT_SAYS = {
+    "the ON CONFLICT specification": "ON CONFLICT has to name all columns of the primary key",
+    "invalid reference to FROM-clause": "the row that is there is called `old`, the new `excluded`",
+}
+"""The same, of an upsert."""
 
 # --- 6.1 ---
 
@@ -58,24 +79,29 @@ def check_schema(call: Probe) -> None:
                 last(empty, text)
 
 
-def _pasted(*statements: str) -> str:
-    """Return lines that make the learner's table and run these statements, and undo it all."""
-    lines = (
+def _pasted(*statements: str | dict[str, Any]) -> str:
+    """Return lines that make the learner's table, run statements, insert rows, and undo it all."""
+    lines = [
         "with lab.connect() as db, db.transaction(force_rollback=True):",
         "drop_schema(db)",
         "db.execute(filled(SCHEMA, 3))",
-        *(
-            f"print(db.execute({one!r}).{'statusmessage' if 'INSERT' in one else 'fetchall()'})"
-            for one in statements
-        ),
-    )
+    ]
+    for one in statements:
+        if isinstance(one, str):
+            lines.append(f"print(db.execute({one!r}).fetchall())")
+        else:
+            lines.append(f"db.execute(insert_of({_short(one)}))")
+    if len(lines) > 3 and "insert_of" in "".join(lines):
+        source = "from course_lib.teaching.checks.chunk_rows import insert_of, row"
+        lines[0] = f"{source}\n{ABOUT_ROW}\n{lines[0]}"
     return "\n    ".join(lines)
 
 
 def _create(db: Scratch, text: str) -> None:
     from course_lib.store.schema import filled
 
-    db.runs(filled(text, 3, db.schema), called=_pasted(), because="it is your SCHEMA")
+    with explained(SAYS):
+        db.runs(filled(text, 3, db.schema), called=_pasted())
     row = db.execute("SELECT to_regclass(%s)", [f"{db.schema}.document_chunks"]).fetchone()
     Case(db.probe, _pasted()).holds(
         row != (None,), "a table named document_chunks", got="no table of that name"
@@ -84,8 +110,8 @@ def _create(db: Scratch, text: str) -> None:
 
 def _takes(db: Scratch, because: str, *rows: dict[str, Any]) -> None:
     """Expect the last row to be taken, after the others."""
-    *_, last = map(insert_of, rows)
-    db.runs(last, called=_pasted(*map(insert_of, rows)), because=because)
+    with explained(SAYS):
+        db.runs(insert_of(rows[-1]), called=_pasted(*rows), because=because)
 
 
 def _rejects(db: Scratch, because: str, *rows: dict[str, Any]) -> None:
@@ -94,7 +120,7 @@ def _rejects(db: Scratch, because: str, *rows: dict[str, Any]) -> None:
         db.execute(insert_of(rows[-1]))
     except (psycopg.IntegrityError, psycopg.DataError):
         return
-    called = _pasted(*map(insert_of, rows))
+    called = _pasted(*rows)
     db.probe.fail(called, got="it was accepted", expected="an error", because=because)
 
 
@@ -105,7 +131,7 @@ def _sorts_rows(db: Scratch) -> None:
     for name in (*PARTITIONS, "my own", "ISSUES"):
         table = f"document_chunks_{name if name in PARTITIONS else 'default'}"
         asked = f"{where}'{name}'"
-        db.runs(asked, called=_pasted(insert_of(row(partition=name)), asked)).gives(
+        db.runs(asked, called=_pasted(row(partition=name), asked)).gives(
             [(table,)],
             because=f"rows of partition {name!r} are in {table}: five names have a table of their "
             "own, all others share the default",
@@ -164,7 +190,8 @@ def _has_a_key(db: Scratch) -> None:
         "SELECT FROM pg_constraint WHERE conrelid = 'document_chunks'::regclass AND contype = 'p'"
     )
     Case(db.probe, _pasted()).holds(
-        key.fetchone() is not None, "a primary key", got="a table without one",
+        key.fetchone() is not None, "a table with a primary key",
+        got="a table without a primary key",
         because="the columns that tell a row from all others are its key, not merely UNIQUE",
     )  # fmt: skip
 
@@ -242,7 +269,7 @@ def _takes_any_dimension(db: Scratch, text: str) -> None:
         db.execute(insert_of(row(embedding="[0,0,0,0]")))
     except psycopg.IntegrityError:
         return
-    called = _pasted(insert_of(row(embedding="[0,0,0,0]"))).replace("SCHEMA, 3", "SCHEMA, 4")
+    called = _pasted(row(embedding="[0,0,0,0]")).replace("SCHEMA, 3", "SCHEMA, 4")
     db.probe.fail(called, got="it was accepted", expected="an error", because=because)
 
 
@@ -279,6 +306,7 @@ def _met(*lines: str, there: list[dict[str, Any]]) -> str:
     return "\n    ".join(
         [
             "from course_lib.teaching.checks.chunk_rows import document, fill, row\n"
+            f"{ABOUT_ROW}; fill() makes a temporary table of such rows\n"
             "with lab.connect(autocommit=True) as db:",
             f"fill({', '.join(['db', *map(_short, there)])})",
             *lines,
@@ -301,7 +329,8 @@ def _upsert(
     before = _stored(db)
     run = f"db.execute(UPSERT_CHUNK, {_short(given)})"
     called = _met(f"print({run}.rowcount)", there=there)
-    rowcount = db.cursor(statement, given, because=because, called=called).rowcount
+    with explained(UPSERT_SAYS):
+        rowcount = db.cursor(statement, given, because=because, called=called).rowcount
     Case(db.probe, called, value=rowcount).gives(touched, because=because)
     _holds(db, _met(run, there=there), [*(o for o in there if key_of(o) != key_of(given)), given],
            "the new version replaces the old one, and no other row")  # fmt: skip
@@ -316,9 +345,11 @@ def _upsert(
             got=str(one["updated_at"]),
             because="an update sets updated_at to now(), and a row that is not updated keeps it",
         )
+        others = [name for name in ("id", "created_at") if one[name] != before[key][name]]
         Case(db.probe, called).holds(
-            all(one[name] == before[key][name] for name in ("id", "created_at")),
-            "id and created_at as before", got="other ones",
+            not others,
+            ", ".join(f"the {name} of before, {before[key][name]}" for name in others),
+            got=", ".join(f"another {name}, {one[name]}" for name in others),
             because="an update keeps the row's id, which others may refer to",
         )  # fmt: skip
 

@@ -168,10 +168,10 @@ def _finds(
     """Expect the statement to find these rows: name, place and similarity."""
     found, called = _run(call, db, values, distance)
     shown = [NAMES.index(name) for name in SHOWN]
-    held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
+    held = "".join(f"\n  {name} {index}: {vector}" for name, index, vector in rows)
     Case(call, called, value=[tuple(row[at] for at in shown) for row in found]).gives(
         [(name, index, "text", similarity) for name, index, similarity in expected],
-        because=f"{because}\nthe table holds {held}",
+        because=f"{because}\nthe table holds the chunks{held}",
     )
 
 
@@ -196,16 +196,18 @@ def _passes(
 ) -> None:  # fmt: skip
     found, called = _run(call, db, {**filters, "query": EAST, "top_k": 9}, BY_VECTOR)
     names = " ".join(f"{row[1][0]}{row[2]}" for row in found)
-    held = "; ".join(
-        ", ".join(f"{name} {value!r}" for name, value in zip(COLUMNS, row[3:], strict=True))
-        for row in ROWS
-    )
+    of = [name for name in ("document_name", *COLUMNS) if name in filters]
+    held = []
+    for document, index, _, *others in ROWS:
+        known = {"document_name": document, **dict(zip(COLUMNS, others, strict=True))}
+        values = ", ".join(f"{name} {known[name]!r}" for name in of)
+        held.append(f"{document[0]}{index}" + (f": {values}" if of else ""))
+    table = "\n  ".join(["the table holds the rows", *held])
     Case(call, called).holds(
         names == passing,
         f"rows {passing}" if passing else "no row",
         got=f"rows {names}" if names else "no row",
-        because=f"{because}\nthe table holds a0, a1, b0 and c0, of the documents a.md, b.md and "
-        f"c.md: {held}",
+        because=f"{because}\n{table}",
     )
 
 
@@ -243,10 +245,18 @@ ROWS = [
     ("b.md", 0, EAST, "note", "issues", "prod", "wiki", "", "theirs"),
     ("c.md", 0, EAST, "", "secrets", None, "wiki", "v2", "theirs"),
 ]
-WHOLE = "a value is compared whole: case, blanks, % and _ are characters like any other"
+BOTH = "a row has to pass both filters"
+LIKE = "% and _ are characters like any other: a value is not a pattern"
+WHOLE = {
+    "NOTE": "'note' is not 'NOTE': case counts",
+    " note": "'note' is not ' note': a blank is a character like any other",
+    "n%": LIKE,
+    "not_": LIKE,
+}
 NEVER_SQL = "a value must never be read as SQL"
 FILTERS: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({}, "a0 a1 b0 c0", "all filters are None, which means any value, also none at all"),
+    ({"partition": ["documentation"], "kind": "note"}, "a1", BOTH),
     ({"kind": "doc-section"}, "a0", "one row is of this kind"),
     ({"repo_slug": "wiki"}, "b0 c0", "two rows are of this repository"),
     ({"namespace": "prod"}, "a0 b0", "two rows are of this namespace"),
@@ -258,12 +268,11 @@ FILTERS: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"partition": ["issues"]}, "b0", "one row is in one of these partitions"),
     ({"partition": ["issues", "documentation"]}, "a0 a1 b0", "three are in one of these"),
     ({"partition": []}, "", "nothing is an element of an empty list"),
-    ({"partition": ["documentation"], "kind": "note"}, "a1", "a row has to pass both filters"),
-    ({"tenant_id": "theirs", "branch": ""}, "b0", "a row has to pass both filters"),
+    ({"tenant_id": "theirs", "branch": ""}, "b0", BOTH),
     ({"kind": "note", "partition": ["issues"], "namespace": "prod", "repo_slug": "wiki",
       "branch": "", "tenant_id": "theirs", "document_name": "b.md"}, "b0",
      "a row has to pass all seven filters"),
-    *(({"kind": kind}, "", WHOLE) for kind in ("NOTE", " note", "n%", "not_")),
+    *(({"kind": kind}, "", because) for kind, because in WHOLE.items()),
     *(({"kind": kind, "partition": ["issues"]}, "", NEVER_SQL)
       for kind in ("x' OR 'a' = 'a", "x'); --", "note'--")),
     *(({name: "x' OR 'a' = 'a"}, "", NEVER_SQL)

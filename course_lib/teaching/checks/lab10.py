@@ -293,6 +293,17 @@ UPDATES: list[tuple[dict[str, str], dict[str, str], dict[str, list[str]], set[st
 ]  # fmt: skip
 
 
+def _shape(case: Case) -> str:
+    """Return what is wrong with the pair that was returned, apart from what is in it."""
+    found = case.value
+    if not isinstance(found, tuple) or len(found) != 2:
+        return "two things are returned: the pair is (downloads, removed)"
+    first, second = found
+    if isinstance(first, set | frozenset) and isinstance(second, dict):
+        return "the pair is (downloads, removed), in this order"
+    return "the removed paths are a set" if isinstance(second, list | tuple) else ""
+
+
 @exercise("10.3", "loader.github.tree:plan_update", 3, draws=any_update)
 def check_plan_update(call: Probe) -> None:
     """Take one file in each state, then several, equal ones among them."""
@@ -301,14 +312,14 @@ def check_plan_update(call: Probe) -> None:
             for listed, kept, *plan, because in UPDATES[:4]:
                 case = call(listed, kept)
                 if case.error is not None or type(case.value) is not tuple or len(case.value) != 2:
-                    case.gives(tuple(plan), because=because)
+                    case.gives(tuple(plan), because=_shape(case) or because)
                 one = Case(call, f"{case.label}[{place}]", value=case.value[place])
                 one.gives(plan[place], because=because)
     with call.part(1, "equal contents, names that changed, and the arguments as they were"):
         for listed, kept, missing, gone, because in UPDATES[4:]:
             before = dict(listed), dict(kept)
             case = call(listed, kept)
-            case.gives((missing, gone), because=because)
+            case.gives((missing, gone), because=_shape(case) or because)
             case.holds(
                 (listed, kept) == before, "the arguments as they were", got="one was changed",
                 because="the caller still needs `listed` and `kept`",

@@ -12,18 +12,21 @@ from typing import Any, NamedTuple
 from course_lib.errors import InputError
 from course_lib.loader.splitting import IngestOptions
 from course_lib.loader.staged import Origin, split_to_files
-from course_lib.pipeline.corpus import Corpus, Shard
+from course_lib.pipeline.corpus import Shard
 from course_lib.pipeline.storing import COUNTS
-from course_lib.records import Document, Scope, Skipped
+from course_lib.records import Document
 from course_lib.teaching.checks.artifacts import (
     compiled_pipeline,
+    corpus_of,
     dataset,
     lines_of,
     stands_alone,
     written_dataset,
 )
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
+from course_lib.teaching.checks.outcomes import explained
 from course_lib.teaching.checks.probe import Case, Probe, exercise
+from course_lib.teaching.checks.values import difference, shown, written
 from course_lib.teaching.checks.wiring import (
     AT_THE_END,
     CACHED,
@@ -36,10 +39,9 @@ from course_lib.teaching.checks.wiring import (
 )
 from course_lib.teaching.taught import function_of
 
-PASTED = "from course_lib.teaching.checks.artifacts import dataset; "
+PASTED = "from course_lib.teaching.checks.artifacts import corpus, dataset\n"
 """What a cell needs before the calls that a failed check shows."""
 
-ORIGIN = Origin(Scope(repo="pages"))
 LEFT = ["left by a failed attempt"]
 
 
@@ -58,18 +60,19 @@ def check_split_documents(call: Probe) -> None:
     with call.part(1, "the counts and the shard, in both artifacts"):
         for split in (*SHARDS, EMPTY):
             _counts(_splits(call, *split))
-        _counts(_splits(call, *TORN, origin=LOST))
+        _counts(_splits(call, *TORN, kept=LOST))
     with call.part(1, "files that are there, sizes, the origin, and nothing returned"):
         _files(_splits(call, ONE, "0/1", "overwrite what a failed attempt left", before=LEFT))
         _files(_splits(call, *EMPTY))
         because = "the sizes are those that were given"
         _files(_splits(call, {"b.md": LONG}, "0/1", because, sizes=(200, 0)))
-        done = _splits(call, *TORN, origin=LOST)
+        done = _splits(call, *TORN, kept=LOST)
         _files(done)
-        done.case.gives(None, because="a component without a return type returns nothing")
+        because = "the signature has no return type, so a component returns nothing"
+        done.case.gives(None, because=because)
 
 
-LOST = replace(ORIGIN, kept=(Skipped("torn.md", "is not UTF-8"),))
+LOST = ("torn.md",)
 ONE = {"a.md": "Apples."}
 LONG = "Pears do not keep. " * 28
 EMPTY = {"a.md": ""}, "0/1", "an empty document is one document without chunks"
@@ -78,8 +81,9 @@ SHARDS = (
     (ONE, "0/1", "shard 0 of 1 holds every document: here one, of one chunk"),
     ({"c.md": "Figs.", "b.md": "Pears.", **ONE}, "0/2",
      "a.md is in shard 1 of 2; the others keep the order of the file"),
-    ({"docs/a.md": "Apples.", "x.md": "Figs."}, "10/12",
-     "a shard's number may have more than one digit"),
+    ({"x.md": "Figs."}, "10/12", "a shard's number may have more than one digit"),
+    ({"docs/a.md": "Apples."}, "10/12",
+     "the shard of a document is that of its whole name: here of 'docs/a.md', not of 'a.md'"),
 )  # fmt: skip
 """The texts of documents by their names, a shard, and why it is split so."""
 
@@ -94,19 +98,21 @@ class _Split(NamedTuple):
 
 
 def _splits(
-    call: Probe, corpus: Mapping[str, str], shard: str, because: str, *, origin: Origin = ORIGIN,
+    call: Probe, texts: Mapping[str, str], shard: str, because: str, *, kept: Sequence[str] = (),
     before: Sequence[str] | None = None, sizes: tuple[int, int] = (512, 64),
 ) -> _Split:  # fmt: skip
-    documents = [Document(Path(name), name, text) for name, text in corpus.items()]
-    lines = list(Corpus(origin, documents).lines())
+    made = corpus_of(texts, kept)
+    origin, lines = made.origin, list(made.lines())
     chunks, rows = dataset(before), dataset(before)
     case = call(dataset(lines), chunks, rows, shard, *sizes)
     empty = written_dataset(before)
     into = f"chunks := {empty}, rows := {empty}"
-    case.label = f"{PASTED}split_documents({written_dataset(lines)}, {into}, {shard!r}, *{sizes})"
+    more = f", kept={kept!r}" if kept else ""
+    given = f"corpus({written(dict(texts))}{more}), {into}, {shard!r}, {sizes[0]}, {sizes[1]}"
+    case.label = f"{PASTED}split_documents({given})"
     if case.error:
         case.gives(None, because=because)
-    mine = [one for one in documents if Shard.parse(shard).holds(one.name)]
+    mine = [one for one in made.documents if Shard.parse(shard).holds(one.name)]
     wanted = _wanted(replace(origin, shard=shard), mine, sizes)
     return _Split(case, {"chunks": chunks, "rows": rows}, wanted, because)
 
@@ -114,7 +120,7 @@ def _splits(
 def _files(done: _Split) -> None:
     case, because = done.case, done.because
     for name, artifact in done.artifacts.items():
-        lines = lines_of(case.probe, case.label, artifact, because)
+        lines = lines_of(case.probe, case.label, artifact, because, name)
         lines.gives(done.wanted[name], because=because)
 
 
@@ -122,8 +128,12 @@ def _counts(done: _Split) -> None:
     wanted = done.wanted["counts"]
     for name, artifact in done.artifacts.items():
         counts = {one: artifact.metadata.get(one) for one in wanted}
-        told = Case(done.case.probe, f"{done.case.label}; {name}.metadata", value=counts)
-        told.gives(wanted, because="the counts and the shard, in both artifacts")
+        because = f"{done.because}; the counts and the shard are in both artifacts"
+        if any(isinstance(one, float) for one in counts.values()):
+            because = "counts are whole numbers, in both artifacts"
+        Case(done.case.probe, f"{done.case.label}; {name}.metadata").holds(
+            difference(counts, wanted) is None, f"{wanted}", got=f"{counts}", because=because
+        )
 
 
 def _wanted(origin: Origin, mine: Sequence[Document], sizes: tuple[int, int]) -> dict[str, Any]:
@@ -172,23 +182,41 @@ def check_add_up(call: Probe) -> None:
     )
     with call.part(1, "sums, in whole numbers", needed=False):
         for shards, total, because in fine:
-            call(shards).gives(total, because=because)
+            case = call(shards)
+            case.gives(total, because=_why_counts(case) or because)
     with call.part(1, "shards that are refused, and those that are not"):
         for shards, _, because in fine:
             case = call(shards)
             case.holds(case.error is None, "no exception", got=case.raised, because=because)
         one_fine = _counted(3, 3)
         for shards, because in (
-            ([_counted(3, 2)], "3 chunks are in a file for which the splitter counted 2"),
-            ([_counted(2, 3)], "a chunk was lost: the splitter counted 3"),
-            ([_counted(0, 3)], "all chunks were lost"),
-            ([_counted(3, 0)], "3 chunks came from a shard that has none"),
+            ([_counted(3, 2)], "there is one chunk too many: `chunks` is 3, and `split` is 2"),
+            ([_counted(2, 3)], "a chunk was lost: `chunks` is 2, and the splitter counted 3"),
+            ([_counted(0, 3)], "all chunks were lost: `chunks` is 0, and the splitter counted 3"),
+            ([_counted(3, 0)], "`chunks` is 3, although it is a shard that has none: `split` is 0"),
             ([one_fine, _counted(2.0, 3.0)], "the second shard has lost a chunk"),
             ([_counted(2.0, 3.0), one_fine], "the first shard has lost a chunk"),
             ([_counted(4, 3), _counted(2, 3)],
-             "both shards are wrong, although the sums are equal"),
+             "both shards are wrong, although the sums are equal: the first has a chunk too many "
+             "(4 for 3), the second has lost one (2 of 3)"),
         ):  # fmt: skip
             call(shards).raises(InputError, because=because)
+
+
+def _why_counts(case: Case) -> str:
+    """Return what is wrong with the counts that were returned, whatever their values are."""
+    found = case.value
+    if not isinstance(found, dict):
+        return "one sum for each of the counts, by its name"
+    if any(isinstance(one, float) for one in found.values()):
+        return "2 == 2.0 in Python, but counts are whole numbers"
+    if "split" in found:
+        return "`split` is not in the result"
+    if found.get("chunks") == 1:
+        return (
+            "one shard, nothing lost: `chunks` is the sum of the chunks, not the number of shards"
+        )
+    return ""
 
 
 WHY = {
@@ -207,12 +235,12 @@ def check_with_database(call: Probe) -> None:
     """Compile a pipeline of one step that went through it, and read the step's settings."""
     from kfp import dsl
 
-    returned: list[object] = []
+    returned: list[tuple[object, bool]] = []
 
     def pipeline():  # type: ignore[no-untyped-def]
         task = _hollow()()
         found = call.given(task)
-        returned.append(found is task)
+        returned.append((found, found is task))
 
     label = "task = with_database(step())"
     from course_lib.pipeline.pipelines import with_database
@@ -224,9 +252,11 @@ def check_with_database(call: Probe) -> None:
     [wanted] = _steps(call, dsl.pipeline(expected), label).values()
     with call.part(1, "the step again, never cached, with the address of the database",
                    needed=False):  # fmt: skip
-        Case(call, f"{label} is the task", value=returned[-1]).gives(
-            True, because="it returns the step, so that a pipeline can go on with it"
-        )
+        found, is_task = returned[-1]
+        Case(call, "with_database(task)").holds(
+            is_task, "the task that it was given", got=shown(found),
+            because="it returns the step, so that a pipeline can go on with it",
+        )  # fmt: skip
         _same_settings(call, label, step, wanted, {CACHED, SECRETS})
     with call.part(1, "retries and memory"):
         _same_settings(call, label, step, wanted, wanted.settings.keys() - {CACHED, SECRETS})
@@ -262,10 +292,22 @@ def check_docs_pipeline(call: Probe) -> None:
     from course_lib.pipeline.pipelines import docs_pipeline
 
     label = "dsl.pipeline(docs_pipeline)"
-    found, wanted = _steps(call, call.given), _steps(call, docs_pipeline)
+    with explained(COMPILES):
+        found = _steps(call, call.given)
+    wanted = _steps(call, docs_pipeline)
     with call.part(1, "each step once, in the exit handler and in the loop", needed=False):
-        told = Case(call, f"{label}  # its steps", value=sorted(found))
-        told.gives(sorted(wanted), because="each component is used once")
+        without = sorted(wanted.keys() - found.keys())
+        more = sorted(found.keys() - wanted.keys())
+        Case(call, f"{label}  # its steps").holds(
+            not without and not more,
+            f"each once: {', '.join(sorted(wanted))}",
+            got="; ".join(
+                f"{word} {', '.join(names)}"
+                for word, names in (("no", without), ("one more:", more))
+                if names
+            ),
+            because="each component is used once",
+        )
         _same_steps(call, label, found, wanted, {AT_THE_END, "is in"})
     with call.part(1, "what each step gets"):
         _same_steps(call, label, found, wanted, {"gets"})
@@ -284,7 +326,33 @@ def _same_steps(
         for name in names if topic in topics else ():
             said = f"{label}  # compiled: {name}: {topic}"
             got = _read(found[name], topic) if name in found else "no such step"
-            Case(call, said, value=got).gives(_read(wanted[name], topic), because=because)
+            why = _unwrapped(found[name], wanted[name], topic) if name in found else ""
+            Case(call, said, value=got).gives(_read(wanted[name], topic), because=why or because)
+
+
+COMPILES = {
+    "in an exit task": "report is the task of the exit handler: with dsl.ExitHandler(…):",
+    "fanned-in": "the index is built once, after the loop, of what dsl.Collected(…) collects",
+    "'stored' of component": "dsl.Collected(…) makes one list of what the steps of a loop returned",
+    "of component 'evaluate'": "evaluate gets what build_index returned, so it comes after it",
+}
+"""What a pipeline needs to compile, by what kfp says."""
+
+
+def _unwrapped(found: Step, wanted: Step, topic: str) -> str:
+    """Return which function a step's settings lack, where that is the cause."""
+    if topic not in wanted.settings:
+        return ""
+    had, needs = found.settings, wanted.settings
+    for name, setting, what in (
+        ("with_documents(…)", VOLUMES, "reads a file of data/"),
+        ("with_database(…)", SECRETS, "needs the database"),
+    ):
+        if needs[setting] and not had[setting]:
+            return f"this step {what}: wrap it in {name}"
+        if had[setting] and not needs[setting]:
+            return f"this step is wrapped in {name}, and it needs nothing of it"
+    return ""
 
 
 READ = {

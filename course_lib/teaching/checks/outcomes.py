@@ -6,6 +6,8 @@ their message alone, because a traceback through the course's own files teaches 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -15,7 +17,7 @@ class _ShownShort(AssertionError):
         return str(self).splitlines()
 
 
-LONG = 600
+LONG = 900
 """Characters of a call that a message shows; of a longer one it shows the beginning and the end."""
 
 GO_ON = (
@@ -116,6 +118,32 @@ class CheckFailed(_ShownShort):
         if self.hint:
             lines.append(self.hint)
         return "\n".join(lines)
+
+
+@contextmanager
+def explained(reasons: Mapping[str, str]) -> Iterator[None]:
+    """Add to a failure inside the reason that belongs to what came.
+
+    Parameters
+    ----------
+    reasons
+        By a piece of `got`, such as of what PostgreSQL says.
+
+    Examples
+    --------
+    >>> with explained({"not partitioned": "it needs PARTITION BY"}):
+    ...     raise CheckFailed("6.1", "is not right yet", got='"a" is not partitioned')
+    Traceback (most recent call last):
+    course_lib.teaching.checks.outcomes.CheckFailed: 6.1 is not right yet
+      got       "a" is not partitioned
+      because   it needs PARTITION BY
+    """
+    try:
+        yield
+    except CheckFailed as failed:
+        why = next((why for said, why in reasons.items() if said in failed.got), "")
+        failed.because = ": ".join(filter(None, (failed.because, why)))
+        raise
 
 
 class NotAttempted(_ShownShort):

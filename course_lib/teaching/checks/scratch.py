@@ -148,5 +148,10 @@ def _place(error: psycopg.Error, statement: str) -> str:
     # PostgreSQL counts in what psycopg sends: `$1` in place of the first name, and so on.
     names = list(dict.fromkeys(_PLACEHOLDER.findall(statement)))
     sent = _PLACEHOLDER.sub(lambda found: f"${names.index(found[1]) + 1}", statement)
-    line = sent.count("\n", 0, int(position) - 1)
-    return f"line {line + 1}: {statement.splitlines()[line].strip()}\n"
+    at = int(position) - 1
+    line = sent.count("\n", 0, at)
+    text = statement.splitlines()[line].strip()
+    if len(text) > 160:
+        before, after = sent[:at].rpartition("\n")[2][-60:], sent[at:].partition("\n")[0][:60]
+        text = f"…{before}{after}…"
+    return f"line {line + 1}: {text}\n"

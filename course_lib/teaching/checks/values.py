@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+import os
 import re
 import types
 from collections import Counter, OrderedDict, defaultdict
@@ -65,7 +66,7 @@ def difference(got: object, expected: object) -> tuple[str, str, str] | None:
         if {(type(item), item) for item in got} != {(type(item), item) for item in expected}:
             return "", shown(got), shown(expected)
         return None
-    return None if got == expected else ("", shown(got), shown(expected))
+    return None if got == expected else ("", *shown_apart(got, expected))
 
 
 def field_names(value: object) -> list[str] | None:
@@ -88,13 +89,20 @@ def mismatch(value: object, wanted: Any, place: str = "") -> str | None:
     --------
     >>> mismatch([1, "2"], list[int])
     "[1] is '2' (str), not int"
+    >>> mismatch("1, 2", list[int])
+    "'1, 2', a str"
     >>> mismatch([1, 2], list[int]) is None
     True
     """
     value, kind = _python_scalar(value), get_origin(wanted) or wanted
     is_right = type(value) is kind if kind in STRICT else issubclass(type(value), kind)
     if not is_right:
-        return f"{place or 'it'} is {_with_type(value, 60)}, not {describe(wanted)}"
+        name = type(value).__name__
+        if not place:  # what was wanted is said beside it
+            known = value is None or name in shown(value, 60)
+            article = "an" if name[0] in "aeiouAEIOU" or name == "ndarray" else "a"
+            return shown(value, 60) + ("" if known else f", {article} {name}")
+        return f"{place} is {_with_type(value, 60)}, not {describe(wanted)}"
     parts: Iterable[tuple[object, Any, str]] = ()
     if kind is list:
         [inside] = get_args(wanted) or (object,)
@@ -133,6 +141,29 @@ def shown(value: object, width: int = WIDTH) -> str:
     except Exception as error:
         return f"<a {type(value).__name__} whose repr raises {type(error).__name__}>"
     return text if len(text) <= 2 * width else f"{text[:width]}…"
+
+
+def shown_apart(got: object, expected: object) -> tuple[str, str]:
+    """Return two values as `shown` does; of long texts the part in which they first differ.
+
+    Examples
+    --------
+    >>> shown_apart("ab" * 100 + "!", "ab" * 100 + "?")[0]
+    "'…babababababababababababababab!' (201 characters)"
+    """
+    if not isinstance(got, str) or not isinstance(expected, str):
+        return shown(got), shown(expected)
+    before = len(os.path.commonprefix([got, expected]))
+    if max(len(got), len(expected)) <= WIDTH or before < WIDTH // 4:
+        return shown(got), shown(expected)
+    start = before - 29
+    return _part(got, start), _part(expected, start)
+
+
+def _part(text: str, start: int) -> str:
+    end = start + WIDTH - 20
+    inside = f"…{text[start:end]}{'…' if end < len(text) else ''}"
+    return f"{inside!r} ({len(text):,} characters)"
 
 
 def written(value: object) -> str:
@@ -226,6 +257,8 @@ def _array_difference(got: object, expected: Any) -> tuple[str, str, str] | None
 def _dict_difference(
     got: Mapping[Any, Any], expected: Mapping[Any, Any]
 ) -> tuple[str, str, str] | None:
+    if got.keys() != expected.keys() and max(len(repr(got)), len(repr(expected))) <= WIDTH:
+        return "", shown(got), shown(expected)
     for key in expected:
         if key not in got:
             return f"[{key!r}]", "no such key", shown(expected[key])
@@ -240,15 +273,28 @@ def _dict_difference(
 def _sequence_difference(
     got: Sequence[Any], expected: Sequence[Any]
 ) -> tuple[str, str, str] | None:
+    whole = shown(got), shown(expected)
+    is_cut = any("…" in one for one in whole)
     for index, (one, other) in enumerate(zip(got, expected, strict=False)):
         if found := difference(one, other):
-            if len(expected) <= 3 and len(got) <= 3 and not found[0]:
-                return "", shown(got), shown(expected)
+            if len(expected) <= 3 and len(got) <= 3 and not found[0] and not is_cut:
+                return "", *whole
             return f"[{index}]{found[0]}", found[1], found[2]
-    if len(got) != len(expected):
-        told = [f"{len(one)} item{'s'[: len(one) != 1]}: {shown(one)}" for one in (got, expected)]
-        return "", told[0], told[1]
-    return None
+    if len(got) == len(expected):
+        return None
+    told = [f"{len(one)} item{'s'[: len(one) != 1]}" for one in (got, expected)]
+    if not is_cut:
+        return "", f"{told[0]}: {whole[0]}", f"{told[1]}: {whole[1]}"
+    at = min(len(got), len(expected))  # all before it are equal
+    longer = max(got, expected, key=len)
+    more, _ = shown_apart(longer[at], longer[at - 1] if at else "")
+    said = [
+        f"{count}: {text}" if "…" not in text
+        else f"{count}, with [{at}]: {more}" if one is longer
+        else f"{count}, without [{at}]"
+        for count, text, one in zip(told, whole, (got, expected), strict=True)
+    ]  # fmt: skip
+    return "", said[0], said[1]
 
 
 def _field_difference(

@@ -301,8 +301,14 @@ MUTANTS = {
             " -> min((one for one in separators[:-1] if one in text), key=text.find, default='')",
             "the line end is stronger",
         ),
-        gives_the_recursion_all_separators=("separators[1:] -> separators", "it needs weaker ones"),
-        gives_the_recursion_none=("size, separators[1:]) -> size)", "it needs weaker ones"),
+        gives_the_recursion_all_separators=(
+            "separators[1:] -> separators",
+            "only with the separators weaker than",
+        ),
+        gives_the_recursion_none=(
+            "size, separators[1:]) -> size)",
+            "only with the separators weaker than",
+        ),
         leaves_long_pieces_as_they_are=(
             "chunks += split_recursively(piece, size, separators[1:]) -> chunks.append(piece)",
             "what is too long is split further",
@@ -334,16 +340,16 @@ MUTANTS = {
         ),
         keeps_empty_chunks=("if chunk] -> ]", "an empty chunk"),
         forgets_the_last_chunk=("in chunks if chunk -> in chunks[:-1] if chunk", "is left out"),
-        strips_its_chunks=("[chunk for -> [chunk.strip() for", "each separator stays with"),
+        strips_its_chunks=("[chunk for -> [chunk.strip() for", "do not strip the chunks"),
         ignores_the_separators=(
             "for one in separators if one in text -> for one in SEPARATORS if one in text",
-            "it needs weaker ones",
+            "only with the separators weaker than",
         ),
         counts_bytes=("len(piece) > size -> len(piece.encode()) > size", "not bytes of UTF-8"),
         returns_one_text=(
             "return [chunk for -> return '|'.join(chunk for",
             "if chunk] -> if chunk)",
-            "(str), not list[str]",
+            ", a str",
         ),
     )
     | {

@@ -273,10 +273,10 @@ MUTANTS = {
         ),
     )
     | {
-        takes_the_first_of_each: "the path of x is metadata, labels, name",
-        takes_the_last_of_each: "the path of y is metadata, labels, name",
+        takes_the_first_of_each: "the owner of x is `roleRef`",
+        takes_the_last_of_each: "the owner of x is `roleRef`",
         expects_two_spaces: "may be indented by four spaces",
-        never_leaves_metadata: "the path of x is metadata, labels, name",
+        never_leaves_metadata: "`metadata` ends with the next key in column 0",
         takes_any_metadata: "the path of y is spec, metadata, name",
         keeps_quotes_and_comments: "have no quotes and comments",
         wants_metadata_alone_on_its_line: "have no quotes and comments",

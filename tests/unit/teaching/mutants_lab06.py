@@ -127,7 +127,7 @@ MUTANTS = {
         forgets_the_tenant=(
             "KEY (partition, tenant_id -> KEY (partition", "another tenant has an a.md",
         ),
-        forgets_the_partition=("KEY (partition, -> KEY (", "a statement that PostgreSQL accepts"),
+        forgets_the_partition=("KEY (partition, -> KEY (", "has to contain `partition`"),
         keys_the_text=(
             "document_name, chunk_index)\n -> document_name, chunk_index, content_hash)\n",
             "a new edition of it is the same row",
@@ -145,7 +145,7 @@ MUTANTS = {
             "vector_norm(embedding) > 0 -> embedding <> '[0,0,0]'",
             "another model has vectors of another length",
         ),
-        forgets_the_default=(f"{DEFAULT} -> ", "a chunk of partition 'my own'"),
+        forgets_the_default=(f"{DEFAULT} -> ", "such rows need a DEFAULT partition"),
         forgets_the_notebooks=(
             "CREATE TABLE document_chunks_code_notebooks PARTITION OF document_chunks "
             "FOR VALUES IN ('code_notebooks'); -> ",
@@ -244,7 +244,7 @@ MUTANTS = {
             "replaces the old one",
         ),
         says_the_table_s_name=(
-            "WHERE (old.commit_sha -> WHERE (document_chunks.commit_sha", "PostgreSQL accepts",
+            "WHERE (old.commit_sha -> WHERE (document_chunks.commit_sha", "called `old`",
         ),
         counts_its_placeholders=("%(kind)s -> %s", "values are passed by name"),
     ),

@@ -132,11 +132,11 @@ MUTANTS = {
             "  AND (%(document_name)s::text IS NULL OR document_name = %(document_name)s)\n -> ",
             "two rows are of this document",
         ),
-        joins_with_or=("\n  AND  -> \n  OR ", "expected  "),
+        joins_with_or=("\n  AND  -> \n  OR ", "a row has to pass both filters"),
         compares_patterns=("kind = %(kind)s) -> kind LIKE %(kind)s)", "% and _ are characters"),
         compares_in_any_case=(
             "kind = %(kind)s) -> lower(kind) = lower(%(kind)s))",
-            "a value is compared whole",
+            "case counts",
         ),
         compares_the_wrong_column=(
             "OR tenant_id = -> OR repo_slug =",
@@ -171,10 +171,13 @@ MUTANTS = {
         ),
         prepares_the_statement=(", prepare=False -> ", "a plan for any value does not know"),
         prepares_it_at_once=("prepare=False -> prepare=True", "a plan for any value does not know"),
-        ignores_the_distance=("distance=distance -> distance=BY_VECTOR", "`distance` is EXACT"),
+        ignores_the_distance=(
+            "distance=distance -> distance=BY_VECTOR",
+            "ORDER BY begins with `distance`",
+        ),
         always_looks_at_all=(
             "distance=distance -> distance='(embedding <=> %(query)s) + 0'",
-            "the walk alone",
+            "no walk",
         ),
         forbids_the_index=(
             SET + " -> cursor.execute('SET LOCAL enable_indexscan = off')",
@@ -245,7 +248,7 @@ MUTANTS = {
         ),
         ignores_the_distance=(
             "(conn, values, distance) -> (conn, values)",
-            "one look at all rows",
+            "here the chunk index",
         ),
     )
     | {

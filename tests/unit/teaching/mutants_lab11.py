@@ -39,7 +39,7 @@ MUTANTS = {
             "Shard.parse(shard) -> Shard(int(shard[0]), int(shard[-1]))",
             "more than one digit",
         ),
-        takes_the_base_name=("holds(name) -> holds(name.split('/')[-1])", "more than one digit"),
+        takes_the_base_name=("holds(name) -> holds(name.split('/')[-1])", "that of its whole name"),
         forgets_the_shard_of_the_origin=("replace(origin, shard=shard) -> origin", "a.md is in"),
         makes_a_new_origin=(
             "replace(origin, shard=shard) -> type(origin)(origin.scope, shard=shard)",
@@ -58,7 +58,7 @@ MUTANTS = {
         ),
         counts_in_floats=(
             f"{CHUNKS} -> {CHUNKS}    chunks.metadata['chunks'] = float(counts['chunks'])\n",
-            "in both artifacts",
+            "counts are whole numbers",
         ),
         writes_nothing_for_an_empty_shard=(
             f"counts = {SPLIT} -> if not mine:\n        return\n    counts = {SPLIT}",
@@ -70,7 +70,7 @@ MUTANTS = {
         ),
         leaves_out_empty_documents=(
             "holds(name)] -> holds(name) and one.content]",
-            "in both artifacts",
+            "one document without chunks",
         ),
         uses_the_default_sizes=("mine, options -> mine, IngestOptions()", "that were given"),
         returns_the_counts=(f"{ROWS} -> {ROWS}    return counts\n", "returns nothing"),
@@ -83,11 +83,14 @@ MUTANTS = {
     ),
     "11.2": edits(
         add_up,
-        trusts_the_counts=(f"{COMPARED} -> False", "the splitter counted 2"),
-        notices_only_what_is_lost=(f"{COMPARED} -> there < split", "the splitter counted 2"),
+        trusts_the_counts=(f"{COMPARED} -> False", "one chunk too many"),
+        notices_only_what_is_lost=(f"{COMPARED} -> there < split", "one chunk too many"),
         notices_only_what_is_double=(f"{COMPARED} -> there > split", "a chunk was lost"),
         passes_over_what_is_wholly_lost=(f"{COMPARED} -> there and there != split", "all chunks"),
-        passes_over_a_count_of_zero=(f"{COMPARED} -> split and there != split", "has none"),
+        passes_over_a_count_of_zero=(
+            f"{COMPARED} -> split and there != split",
+            "a shard that has none",
+        ),
         compares_the_last_shard=(
             f"{COMPARED} -> shard is stored[-1] and there != split",
             "the first shard has lost",
@@ -100,21 +103,21 @@ MUTANTS = {
             f"{COMPARED} -> sum(o['chunks'] for o in stored) != sum(o['split'] for o in stored)",
             "although the sums are equal",
         ),
-        hands_on_floats=("int(sum -> (sum", "whole numbers"),
+        hands_on_floats=("int(sum -> (sum", "counts are whole numbers"),
         keeps_the_last_shard=("sum(shard[name] for shard in stored) -> shard[name]", "over all"),
-        counts_the_shards=("shard[name] for -> 1 for", "one shard, nothing lost"),
+        counts_the_shards=("shard[name] for -> 1 for", "not the number of shards"),
         returns_the_chunks=(
             f"return {TOTAL} -> return int(sum(o['chunks'] for o in stored))",
             "one",
         ),
         sums_the_split_too=("for name in COUNTS -> for name in stored[0]", "`split` is not"),
-        raises_a_value_error=("raise InputError -> raise ValueError", "the splitter counted 2"),
-        returns_none_instead=("raise InputError( -> return print(", "the splitter counted 2"),
+        raises_a_value_error=("raise InputError -> raise ValueError", "one chunk too many"),
+        returns_none_instead=("raise InputError( -> return print(", "one chunk too many"),
         leaves_out_what_is_zero=(
             "for name in COUNTS -> for name in COUNTS if name != 'kept'",
             "one shard, nothing lost",
         ),
-        skips_wrong_shards=("raise InputError( -> print(", "the splitter counted 2"),
+        skips_wrong_shards=("raise InputError( -> print(", "one chunk too many"),
     ),
     "11.3": edits(
         with_database,
@@ -154,7 +157,7 @@ MUTANTS = {
         has_no_exit_handler=(
             "with dsl.ExitHandler(with_database(report(tenant=tenant, repo=repo))) -> "
             "with_database(report(tenant=tenant, repo=repo))\n    if True",
-            "got",
+            "report is the task of the exit handler",
         ),
         has_no_report=(
             "with dsl.ExitHandler(with_database(report(tenant=tenant, repo=repo))) -> if True",
@@ -182,34 +185,34 @@ MUTANTS = {
         builds_the_index_in_the_loop=(
             f"        built = with_database(build_index(stored={COLLECTED})) ->             "
             "built = with_database(build_index(stored=[]))",
-            "got",
+            "once, after the loop",
         ),
-        does_not_collect=(f"{COLLECTED} -> stored.output", "a pipeline that compiles"),
+        does_not_collect=(f"{COLLECTED} -> stored.output", "makes one list"),
         builds_of_nothing=(f"stored={COLLECTED} -> stored=[]", "the output of another step"),
         collects_into_another_parameter=(
             f"stored={COLLECTED} -> stored=[], code={COLLECTED}",
             "gets",
         ),
-        measures_in_no_order=("ask_questions(built -> ask_questions(loaded", "got"),
+        measures_in_no_order=("ask_questions(built -> ask_questions(loaded", "comes after it"),
         does_not_measure=(f"        {ASKED}\n -> ", "each component is used once"),
         measures_another_repository=("claim, tenant, repo) -> claim, tenant, tenant)", "gets"),
         stores_without_a_database=(f"{STORED} -> embed_and_store(**split.outputs)", "gets"),
         stores_without_settings=(
             "with_database(embed_and_store(**split.outputs, batch_size=batch_size)) -> "
             "embed_and_store(**split.outputs, batch_size=batch_size)",
-            "looks at the world outside",
+            "wrap it in with_database",
         ),
         builds_without_settings=(
             f"with_database(build_index(stored={COLLECTED})) -> build_index(stored={COLLECTED})",
-            "looks at the world outside",
+            "wrap it in with_database",
         ),
         reports_without_settings=(
             "with_database(report(tenant=tenant, repo=repo)) -> report(tenant=tenant, repo=repo)",
-            "looks at the world outside",
+            "wrap it in with_database",
         ),
         gives_the_secret_to_the_splitter=(
             "stored = with -> with_database(split)\n            stored = with",
-            "looks at the world outside",
+            "needs nothing of it",
         ),
         forgets_the_volume=("with_documents(loaded, documents_claim) -> pass", "with_documents"),
         forgets_the_volume_of_the_fingerprint=(

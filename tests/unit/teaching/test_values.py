@@ -76,16 +76,44 @@ def test_the_place_of_a_difference_is_named():
 
 WRONG_TYPES = [
     ([1, "2"], list[int], "[1] is '2' (str), not int"),
-    ((1,), list[int], "it is (1,) (tuple), not list[int]"),
+    ((1,), list[int], "(1,), a tuple"),
     ([Span("0", 1, "a")], list[Span], "[0].start is '0' (str), not int"),  # type: ignore[arg-type]
     ([EqualToEverything()], list[Span], "not Span"),
-    (True, int, "it is True (bool), not int"),
+    (True, int, "True, a bool"),
 ]
 
 
 def test_a_value_of_another_type_is_described():
     for value, wanted, says in WRONG_TYPES:
         assert says in str(mismatch(value, wanted)), (value, wanted)
+
+
+ROWS = [f'{{"schema": 1, "tenant": "local", "path": "{name}", "text": "Apples."}}' for name in "ab"]
+LONG = [f"{name}: {'x' * 90}" for name in "abc"]
+CUT = [
+    (ROWS[0] * 3, ROWS[0] * 2 + ROWS[1]),
+    ([ROWS[0]], [ROWS[1]]),
+    ([*ROWS, "more"], ROWS),
+    (LONG[:2], LONG),
+    (LONG, [*LONG[:2], "c"]),
+    (["x" * 300, ["x" * 300]], ["x" * 300, ["x" * 300, "x" * 300]]),
+    ({"a": LONG}, {"a": LONG[:1]}),
+]
+
+
+def test_where_values_differ_is_in_what_is_shown():
+    for got, expected in CUT:
+        _, *told = difference(got, expected) or ("", "", "")
+        assert told[0] != told[1], (got, expected)
+    assert '"path": "a"' in difference([ROWS[0]], [ROWS[1]])[1]
+    assert difference([*ROWS, ROWS[0], "more"], [*ROWS, ROWS[0]])[1:] == (
+        "4 items, with [3]: 'more'",
+        "3 items, without [3]",
+    )
+
+
+def test_a_small_dict_is_shown_whole_where_a_key_is_missing():
+    assert difference({"b": 1}, {"a": 1}) == ("", "{'b': 1}", "{'a': 1}")
 
 
 def test_a_repr_that_raises_is_no_trouble():
