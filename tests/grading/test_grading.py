@@ -49,7 +49,7 @@ VARIETY = {
     "needs-more": RIGHT | {"double": "def double(x):\n    return x + x if separator else None"},
 }
 VARIETY["timed"] = {
-    "double": "%%time\nimport os\ndef double(x):\n    return x + x",
+    "double": "%%time\nimport os\n%matplotlib inline\ndef double(x):\n    return x + x",
     "longest": f"{RIGHT['longest']}\n%timeit -n 1000000 longest(['a', 'bc'] * 50)",
 }
 VARIETY["left"] = RIGHT | {
