@@ -36,9 +36,11 @@ from course_lib.teaching.classroom import (
 )
 from course_lib.teaching.classroom.collect import _due_dates
 from course_lib.teaching.classroom.engine import master_of
+from course_lib.teaching.classroom.given import Given
 from course_lib.teaching.classroom.hidden import source_of, with_hidden_checks
 from course_lib.teaching.classroom.record import assign_penalty, record
 from course_lib.teaching.classroom.roster import Learner
+from course_lib.teaching.classroom.setup import CONFIGURATION
 from course_lib.teaching.classroom.update import Update
 from course_lib.teaching.grade import (
     GradeError,
@@ -440,6 +442,28 @@ def test_a_class_that_is_updated_has_what_the_course_has(fresh: Classroom) -> No
     config.write_text("c = get_config()\nc.ExportApp.plugin_class = 'x'\n", encoding="utf-8")
     assert "GenerateFeedback.preprocessors" in missing_settings(fresh)
     assert "ExportApp.plugin_class" not in missing_settings(fresh)
+
+
+def test_what_is_released_of_a_lab_is_what_is_in_labs(fresh: Classroom) -> None:
+    """Lab 06 has gaps in SQL, for which nbgrader alone has no stub."""
+    (path,) = lab_masters(["06"])
+    master = read_master(path, lab="06")
+    add_assignment(fresh, master)
+    place = fresh.place("release", ".", master.name) / path.name
+    text = place.read_text(encoding="utf-8")
+    own = project_root() / "labs" / path.name
+    assert given_cells(text) == given_cells(own.read_text(encoding="utf-8"))
+    assert Given(place).is_untouched(own)
+    assert "c.GenerateAssignment.preprocessors = PREPROCESSORS" in CONFIGURATION
+    place.write_text(text.replace("-- YOUR SQL HERE", "# YOUR CODE HERE"), encoding="utf-8")
+    told = update_assignment(fresh, master)
+    assert told.changes == ("release/ was not what learners get",)
+    assert place.read_text(encoding="utf-8") == text
+    assert not update_assignment(fresh, master).changes
+
+
+def given_cells(text: str) -> list[str]:
+    return ["".join(one["source"]) for one in json.loads(text)["cells"]]
 
 
 def test_an_update_touches_no_grade(room: Classroom) -> None:

@@ -1,5 +1,6 @@
 """What Canvas, Moodle and learners make of names, archives and times, and where it ends up."""
 
+import json
 import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -352,9 +353,15 @@ def test_repositories_of_github_classroom(room: Classroom) -> None:
     """Each has the course's copy in `labs/`, and other notebooks; some have no pattern's name."""
     lab = (room.place("release", ".", WORDS) / f"{WORDS}.ipynb").read_text("utf-8")
     mine = {who: lab.replace("YOUR CODE HERE", f"by {who}") for who in ("ada", "zoe", "jane1")}
+    sheet = json.loads(lab)
     folder, other = room.root.parent / "words-submissions", {"my/numbers.ipynb": "{}"}
     files = {
-        "words-ada": {"labs/words.ipynb": lab, "my/words.ipynb": mine["ada"], "data/x.ipynb": "{}"},
+        "words-ada": {
+            "labs/words.ipynb": lab,
+            "my/words.ipynb": mine["ada"],
+            "data/x.ipynb": "{}",
+            "more/other.ipynb": json.dumps({**sheet, "cells": sheet["cells"][1:2]}),
+        },
         "words-zoe": {
             "labs/words.ipynb": mine["zoe"],
             "my/words.ipynb": lab,
@@ -375,11 +382,11 @@ def test_repositories_of_github_classroom(room: Classroom) -> None:
     assert contents(room) == {who: [text] for who, text in sorted(mine.items())}
     assert said.kept == [f"{who} (only the lab as it was given)" for who in ("dan", "jane2")]
     assert not said.new
-    assert said.unfit == ["words-dan/words.ipynb"]
+    assert said.unfit == ["words-dan/words.ipynb"]  # and no other lab, whose set-up is the same
     assert said.left_out[:2] == [
         "notes: the pattern does not fit", "words-ada/data/x.ipynb: the pattern does not fit",
     ]  # fmt: skip
-    assert len(said.left_out) == 4  # and two of another assignment
+    assert len(said.left_out) == 5  # and two of another assignment
     with pytest.raises(InputError, match="fits nothing in .*, such as notes/labs/words.ipynb"):
         collect(room, WORDS, [folder], pattern="lab-(?P<student_id>[^/]+)/my/")
 

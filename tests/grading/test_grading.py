@@ -13,14 +13,23 @@ import pytest
 from course_lib.settings import project_root
 from course_lib.teaching.classroom import grade_assignment, make_class
 from course_lib.teaching.classroom.autograded import autograded
-from course_lib.teaching.grade import Limits, Options, Report, lab_masters, read_master
+from course_lib.teaching.grade import (
+    Limits,
+    Options,
+    Report,
+    grade_all,
+    lab_masters,
+    read_master,
+)
 from course_lib.teaching.grade.audits import Audits
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import find_fence
 from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
+from course_lib.teaching.grade.marking import AUDIT_FAILED
 from course_lib.teaching.grade.rules import suspicions
 from course_lib.teaching.grade.run import grade_all
+from course_lib.teaching.grade.running import SAYS
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
 from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import (
@@ -41,7 +50,7 @@ VARIETY = {
     "needs-more": RIGHT | {"double": "def double(x):\n    return x + x if separator else None"},
 }
 VARIETY["timed"] = {
-    "double": "%%time\nimport os\ndef double(x):\n    return x + x",
+    "double": "%%time\nimport os\n%matplotlib inline\ndef double(x):\n    return x + x",
     "longest": f"{RIGHT['longest']}\n%timeit -n 1000000 longest(['a', 'bc'] * 50)",
 }
 VARIETY["left"] = RIGHT | {
@@ -304,6 +313,34 @@ def test_a_learners_own_version_of_a_function_of_the_labs_is_used_and_a_value_ne
     ada, bob, cy = grade_all(found, master, tmp_path / "out", Options(any_fence())).grades
     assert (ada.score, ada.status, cy.score, cy.status) == (10.0, "graded", 10.0, "graded")
     assert bob.marks[0].said == "it uses rows, and a cell that is not run changes it"
+
+
+ENDS_IN_ITS_AUDIT = """
+import os, sys
+mine = find_cut
+def find_cut(*args, **named):
+    if sys._getframe(1).f_code.co_filename.endswith("drawn.py"):
+        os._exit(1)
+    return mine(*args, **named)
+"""
+
+
+def test_an_audit_that_ends_the_process_costs_nobody_points_and_is_flagged(tmp_path: Path) -> None:
+    """It was the last cell that took the blame, whatever was in it."""
+    (path,) = lab_masters(["01"])
+    master = read_master(path, lab="01")
+    sheet = nbformat.read(project_root() / "labs" / path.name, as_version=4)
+    answers = master.solutions
+    name = next(one for one, text in answers.items() if "def find_cut" in text)
+    answers[name] += ENDS_IN_ITS_AUDIT
+    (tmp_path / "in").mkdir()
+    hand_in(tmp_path / "in", "ada", learners(sheet, answers))
+    book = grade_all(handed_in(tmp_path / "in"), master, tmp_path / "out", Options(any_fence()))
+    (ada,) = book.grades
+    assert [one.points for one in ada.marks] == [one.points for one in master.checks], ada
+    audits = [flag for flag in ada.flags if "audit" in flag]
+    said = f"check{name.removeprefix('exercise')}: {AUDIT_FAILED}: {SAYS['died']}"
+    assert audits == [said]
 
 
 def test_without_a_sandbox_it_says_what_that_means() -> None:

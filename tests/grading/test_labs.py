@@ -1,4 +1,4 @@
-"""Every lab that is built: its solution, an untouched copy, and one with the first answer alone."""
+"""Every lab that is built: its solution, untouched, with the first answer alone, and without it."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def labs_with_points() -> list[Path]:
 
 
 def hand_in(folder: Path, master: Master) -> None:
-    """Write three submissions of a lab."""
+    """Write four submissions of a lab."""
     folder.mkdir()
     sheet = (project_root() / "labs" / master.path.name).read_text(encoding="utf-8")
     partly = json.loads(sheet)
@@ -46,6 +46,10 @@ def hand_in(folder: Path, master: Master) -> None:
         cell for cell in right["cells"] if WITHHELD.isdisjoint(cell["metadata"].get("tags", []))
     ]
     texts = {"right": json.dumps(right), "untouched": sheet, "partly": json.dumps(partly)}
+    for cell in right["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == answer.grade_id:
+            cell["source"] = answer.stub
+    texts["later"] = json.dumps(right)
     for name, text in texts.items():
         (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
 
@@ -65,6 +69,7 @@ def test_a_lab_gives_what_is_due(solution: Path, tmp_path: Path) -> None:
     assert sum(most) == 10
     assert points(book) == {
         "right": most, "untouched": [0] * len(most), "partly": [most[0], *[0] * len(most[1:])],
+        "later": [0, *most[1:]],
     }, book.grades  # fmt: skip
     flags = [flag for one in book.grades for flag in one.flags]
     assert all("the course's version" in flag for flag in flags), flags  # it was handed in

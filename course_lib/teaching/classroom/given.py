@@ -8,6 +8,9 @@ from pathlib import Path
 
 from course_lib.teaching.grade.submissions import SentCell, read_cells
 
+SETUP = "setup"
+"""The grade id of the first cell of every lab."""
+
 
 class Given:
     """An assignment's released notebook.
@@ -28,8 +31,8 @@ class Given:
         return bool(given) and cells == given
 
     def is_of_it(self, notebook: Path) -> bool:
-        """Tell whether a notebook has a cell of the assignment's."""
-        known = {one.grade_id for one in self._cells} - {""}
+        """Tell whether a notebook has cells of the assignment's: any lab has its set-up."""
+        known = {one.grade_id for one in self._cells} - {"", SETUP}
         return any(one.grade_id in known for one in _cells(notebook))
 
     def is_work(self, notebook: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import os
@@ -19,8 +20,12 @@ CONFIGURATION = """\
 # The class's configuration, for nbgrader and for `course grade`. It is yours to change:
 # https://nbgrader.readthedocs.io/en/stable/configuration/config_options.html
 from course_lib.teaching.classroom.templates import FOLDERS
+from course_lib.teaching.notebooks.clearing import PREPROCESSORS
 
 c = get_config()  # noqa: F821
+
+# In release/, a gap in a text of SQL is a comment of SQL, as in labs/, and not Python.
+c.GenerateAssignment.preprocessors = PREPROCESSORS
 
 # `nbgrader autograde` and formgrader's button run submissions as `course grade` does, within its
 # fence. Without these two lines nbgrader runs them itself, with your rights.
@@ -125,10 +130,14 @@ def make_assignment(room: Classroom, master: Master) -> None:
     from nbgrader.converters import GenerateAssignment
     from nbgrader.utils import capture_log
 
+    from course_lib.teaching.notebooks.clearing import PREPROCESSORS
+
     directory = room.course_directory(assignment_id=master.name)
+    config = copy.deepcopy(room.config)
+    config.GenerateAssignment.setdefault("preprocessors", PREPROCESSORS)
     log = logging.getLogger(__name__)  # without an application, traitlets says nothing
     log.setLevel(logging.ERROR)
-    converter = GenerateAssignment(coursedir=directory, config=room.config, force=True, log=log)
+    converter = GenerateAssignment(coursedir=directory, config=config, force=True, log=log)
     done = capture_log(converter)
     if not done["success"]:
         lines = [line for line in done.get("log", "").splitlines() if "Error: " in line]

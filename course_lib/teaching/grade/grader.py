@@ -172,6 +172,7 @@ class Grader:
     ) -> tuple[list[Mark], list[str], Conversation, tuple[str, ...]]:
         """Run steps to their end; return marks, flags, what ran and, of a proof, the modules."""
         notebook, bad = as_notebook(steps, self.master), dict[int, str]()
+        unheard: dict[str, str] = {}
         left, limits = self.setup.limits.budget, self.setup.limits
         marks, faults, modules = list[Mark](), dict[int, str](), tuple[str, ...]()
         while True:
@@ -191,9 +192,10 @@ class Grader:
                 raise
             try:
                 talk.run(notebook, url)
+                ran, heard = time.monotonic() - begun, len(unheard)
                 if not talk.ended:
                     marks = mark(self.master, merged, talk.runs)
-                    faults = self._audit(talk, marks)
+                    faults = self._audit(talk, marks, unheard)
                     modules = talk.modules() if proving else ()
             finally:
                 left -= time.monotonic() - begun
@@ -201,9 +203,11 @@ class Grader:
                     self.sandbox = None
             if talk.ended == "died" and sandbox.over_memory:
                 talk.ended = "memory"
-            if not talk.ended or not talk.leave_out():
+            if len(unheard) > heard and left > 2 * ran + limits.cell:
+                continue  # what is left to ask is asked in another process
+            if talk.junit is not None or not talk.leave_out():
                 break
-        if talk.ended:
+        if talk.junit is None:
             marks, faults = mark(self.master, merged, talk.runs), {}
         flags = [
             f"{run.step.name}: {SAYS[run.state]}"
@@ -214,20 +218,29 @@ class Grader:
             flags.append(f"{marks[place].grade_id}: {AUDIT_FAILED}: {fault}")
         return marks, flags, talk, modules
 
-    def _audit(self, talk: Conversation, marks: list[Mark]) -> dict[int, str]:
-        """Audit what passed; return what is wrong, by the place of the mark."""
+    def _audit(
+        self, talk: Conversation, marks: list[Mark], unheard: dict[str, str]
+    ) -> dict[int, str]:
+        """Audit what passed; return what is wrong, by the place of the mark.
+
+        An audit that ends the process costs no points: all cells have run by then. It goes into
+        `unheard`, and is not asked for again.
+        """
         faults = {}
         places = {run.step.cell.grade_id: number for number, run in enumerate(talk.runs)}
         for exercise, place in passed_exercises(self.master, marks).items():
             if exercise not in self.audits.audits:
+                continue
+            if exercise in unheard or talk.ended:  # nothing speaks for these
+                faults[place] = unheard.get(exercise) or f"not asked: {talk.said}"
                 continue
             after = places[marks[place].grade_id]
             told = talk.audit(exercise, self.audits.calls[exercise], after)
             partly = marks[place].state == "partly"
             if fault := self.audits.fault(exercise, told, self.databases, partly=partly):
                 faults[place] = fault
-            if talk.ended:  # the others' audits cannot be run, and nothing speaks for them
-                break
+            if talk.ended:
+                unheard[exercise] = faults[place] = talk.said
         return faults
 
 

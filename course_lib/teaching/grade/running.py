@@ -137,13 +137,16 @@ class Conversation:
             self._end(later, state if state == "budget" else "not run")
         return again
 
+    @property
+    def said(self) -> str:
+        """Why it came to its end too early."""
+        return SAYS[self.ended].format(seconds=self.limits.cell)
+
     def audit(self, exercise: str, calls: Sequence[Any], after: int) -> dict[str, Any]:
         """Return what the function that a step left gives for calls: ``values`` or ``error``."""
         self._send({"audit": exercise, "calls": list(calls), "after": after})
         told = self.receive()
-        return (
-            {"error": SAYS[self.ended].format(seconds=self.limits.cell)} if told is None else told
-        )
+        return {"error": self.said} if told is None else told
 
     def modules(self) -> tuple[str, ...]:
         """Return what the process has imported."""

@@ -52,18 +52,11 @@ def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
         ClearHiddenTests,
         ClearMarkScheme,
         ClearOutput,
-        ClearSolutions,
         ComputeChecksums,
         LockCells,
     )
 
-    class ClearAnswers(ClearSolutions):  # type: ignore[misc]
-        def _replace_solution_region(self, cell: NotebookNode, language: str) -> bool:
-            is_sql = SQL_BEGIN in cell.source
-            found: bool = super()._replace_solution_region(cell, language)
-            if is_sql:
-                cell.source = cell.source.replace(self.code_stub[language], SQL_STUB)
-            return found
+    from course_lib.teaching.notebooks.clearing import ClearAnswers
 
     notebook = copy.deepcopy(master)
     notebook.cells = learners_cells(notebook)

@@ -67,6 +67,9 @@ def make_shell() -> Any:
         def _showtraceback(self, *_: Any) -> None:
             """Print nothing: the error is reported."""
 
+        def enable_gui(self, gui: Any = None) -> None:
+            """Take `%matplotlib` for what it is in a notebook: no window is opened."""
+
         def init_sys_modules(self) -> None:
             """Let pickling find what cells define."""
             sys.modules["__main__"] = self.user_module

@@ -39,6 +39,9 @@ from course_lib.teaching.grade.inside.limits import (
 )
 from course_lib.teaching.grade.inside.notebook import make_shell, run_notebook, told, warm_up
 
+SOLUTION = "<solution>"
+"""What the text of the lab's solution is called while its answers are made."""
+
 
 def main() -> int:
     """Serve the grader until it hangs up."""
@@ -203,9 +206,9 @@ def share_references(lab: str, solution: str) -> None:
             known[exercise.name] = (
                 reference.reference(lab, exercise)
                 if exercise.library is not None
-                else reference.from_solution(solution, exercise)
+                else reference.from_solution(solution, exercise, SOLUTION)
             )
-    linecache.clearcache()  # it holds the solution
+    linecache.cache.pop(SOLUTION, None)  # but not what kfp makes components of
     vars(session)["reference"] = lambda _, exercise: known[exercise.name]
 
 
