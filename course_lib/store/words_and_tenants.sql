@@ -1,4 +1,4 @@
--- What schema.sql is followed by: the search for words, and whose rows a connection sees (lab 08).
+-- What schema.sql is followed by: the search for words (lab 08), and whose rows a connection sees (lab 08's stretch).
 -- schema.py fills in what is in braces: the schema of the tables, and the ranking by words.
 
 -- Words. PostgreSQL's own full-text search takes kubeflow-pipelines and NetworkPolicy as it finds them. Here an
@@ -7,8 +7,10 @@
 
 -- The words of a text, each once, in English stems: parts of identifiers, then identifiers whole. Only the first
 -- 100,000 characters of a chunk are indexed: PostgreSQL takes no more than 1 MB of words.
--- (In PL/pgSQL, since a function in SQL that is not inlined costs as much again at every call. IMMUTABLE: a text always
--- has the same words; no other function may fill a column. STRICT: NULL has none, and the function is not called.)
+-- (In PL/pgSQL, which keeps the plans of its expressions. A function in SQL that is not inlined, copied into the query
+-- in its place, is prepared anew at every call, which costs as much again as its work. IMMUTABLE: a text always has the
+-- same words; no other function may fill a column. STRICT: NULL has none, and the function is not called.
+-- PARALLEL SAFE: the processes that share a statement's work may call it.)
 CREATE FUNCTION search_words(asked text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
@@ -19,7 +21,8 @@ DECLARE
 BEGIN
     -- The plural of GPU is GPUs, whose stem is not GPU. (\M is the end of a word.)
     plain := regexp_replace(plain, '([A-Z][A-Z])s\M', '\1', 'g');
-    -- Parts: cut at - _ and ., between a small letter and a capital, and before the last capital of HTTPServer.
+    -- Parts: cut at - _ and ., between a small letter and a capital, and before the last capital of HTTPServer. It
+    -- looks back (?<=…) and ahead (?=…). Two small letters ({2}) have to follow, so that GPUs, in GPUsOnly, is not cut.
     parts := replace(replace(replace(plain, '-', ' '), '_', ' '), '.', ' ');
     parts := regexp_replace(
         parts, '(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})', ' ', 'g');
@@ -43,8 +46,9 @@ CREATE INDEX document_chunks_search_text ON document_chunks USING gin (search_te
 -- `visible` are the rows that whoever asks may see and asked for. The ranking of rank_by_words.sql reads them. It gives
 -- keys of rows, which are then read under the policies.
 -- A question's 32 longest words are looked up, which tend to be the rarest.
--- (STABLE: it changes nothing. ROWS: how many the planner expects. With its own search_path, a caller cannot
--- put another table or function in the place of those named here. Compiling (jit) would take longer than it saves.)
+-- (STABLE: it changes nothing. ROWS 100: how many the planner expects; otherwise it is 1,000. With its own search_path,
+-- a caller cannot put another table or function in the place of those named here. SET jit: compiling the query to
+-- machine code would take longer than it saves.)
 CREATE FUNCTION chunks_with_words(
     asked text, most integer, partitions text[], kinds text, repo text, of_branch text,
     in_namespace text, document text, tenant text)
@@ -56,13 +60,14 @@ SET search_path = pg_catalog, {schema}, pg_temp
 SET jit = off
 AS $$
 #variable_conflict use_column
--- (What is the name of a column and of a variable is the column.)
+-- (The columns that it returns are variables here, too. A name that is both means the column, and is no error.)
 DECLARE
     -- Here, current_user is the owner. Who asks is the role that SET ROLE has set, or else who has logged in.
     caller name := CASE current_setting('role') WHEN 'none' THEN session_user
         ELSE current_setting('role') END;
     sees_all boolean := pg_has_role(caller, (
         SELECT relowner FROM pg_class WHERE oid = 'document_chunks'::regclass), 'USAGE');
+    -- `true`: a setting that nobody has made is NULL, and no error.
     own text := nullif(current_setting('course.tenant', true), '');
 BEGIN
     IF NOT has_table_privilege(caller, 'document_chunks', 'SELECT') THEN
@@ -70,6 +75,8 @@ BEGIN
             USING MESSAGE = format('permission denied for table document_chunks to %I', caller);
     END IF;
     RETURN QUERY
+    -- NOT MATERIALIZED: it becomes a part of what reads it, so that the index can look up a word. Otherwise all visible
+    -- rows would be copied first.
     WITH visible AS NOT MATERIALIZED (
         SELECT chunk.tableoid AS part, chunk.ctid AS address, chunk.search_text
         FROM document_chunks AS chunk
@@ -98,7 +105,8 @@ $$;
 -- row; all other roles read their tenant's rows and the public ones, and write their tenant's only. Their tenant is
 -- `course.tenant`; where it is empty, they have none. (A subselect is evaluated once for a query, a function in a
 -- filter once for a row.) USING says which rows a statement sees or may change, WITH CHECK which it may write.
--- CURRENT_USER is who runs this file: the owner.
+-- CURRENT_USER is who runs this file: the owner. A row has to pass one of the policies for a statement, not all: they
+-- are joined by OR. ENABLE has the policies hold for all roles but the owner, FORCE (below) for the owner as well.
 ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
 CREATE POLICY owner_does_all ON documents TO CURRENT_USER USING (true) WITH CHECK (true);
 CREATE POLICY tenant_reads ON documents FOR SELECT
@@ -127,8 +135,9 @@ CREATE POLICY tenant_deletes ON document_chunks FOR DELETE
 ALTER TABLE documents FORCE ROW LEVEL SECURITY;
 ALTER TABLE document_chunks FORCE ROW LEVEL SECURITY;
 
--- A policy of the parent does not hold for who names a partition. There are none for the partitions: whoever does not
--- own them sees nothing there. (The owner may still COPY to a partition, which is refused to who is subject to policies.)
+-- A policy of the parent does not hold for whoever names a partition. So row security is enabled for each of them, too:
+-- pg_inherits lists them. They have no policies, and without a policy nothing is seen: whoever does not own them sees
+-- nothing there. (The owner may still COPY to a partition, which is refused to whoever is subject to policies.)
 DO $$
 DECLARE part regclass;
 BEGIN

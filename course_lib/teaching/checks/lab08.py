@@ -57,6 +57,7 @@ def check_ranking(call: Probe) -> None:
     with call.part(1, "weights, and words that are in very many chunks"), call.scratch() as db:
         _weighs(db, text)
         _bounds(db, text)
+        _adds_up(db, text)
     with call.part(1, "the course's own search with it"), call.scratch() as db:
         _runs_the_course(db, text)
 
@@ -117,6 +118,25 @@ def _weighs(db: Scratch, text: str) -> None:
             order, "'limit' is in 1 chunk and weighs 1 + ln(2000), which is 8.6; 'pod' and 'job' "
             f"are in {count} chunks each, and weigh 1 + ln(2000 / {count}) each",
             told=f'{{"a.md": "limit", "zz.md": "pod job"}} | {told} | {more}',
+        )  # fmt: skip
+
+
+def _adds_up(db: Scratch, text: str) -> None:
+    """Add the same three weights in three orders; as floating-point numbers they differ."""
+    words = "pod job node gpu cpu tls dns url api".split()
+    counts = (3, 5, 6, 3, 6, 5, 5, 6, 3)
+    same = [" ".join(words[at : at + 3]) for at in (0, 3, 6)]
+    rest = {
+        f"{word}{n}.md": word
+        for word, count in zip(words, counts, strict=True)
+        for n in range(count - 1)
+    }
+    for names in (["a.md", "b.md", "c.md"], ["c.md", "b.md", "a.md"]):
+        _ranks(
+            db, text, " ".join(words), dict(zip(names, same, strict=True)) | rest, 3,
+            ["a.md", "b.md", "c.md"], "each holds a word that is in 3 chunks, one in 5 and one in "
+            "6, so their scores are equal; a sum of fractions depends on their order, a sum of "
+            "integers does not",
         )  # fmt: skip
 
 

@@ -47,6 +47,10 @@ MUTANTS = {
             "weight > 1000000 -> weight > 1",
             "it counts 1 for those that are found",
         ),
+        adds_fractions=(
+            f"{WEIGHT} -> 1e6 * (1 + ln(2000 / count(*)::float8))",
+            "a sum of integers does not",
+        ),
         finds_by_common_words=(" WHERE weight > 1000000 -> ", "no chunk is found by it"),
         takes_two_thousand_for_rare=("weight > -> weight >=", "no chunk is found by it"),
         takes_the_best_word_alone=("sum(weight) -> max(weight)", "gets the weights of both"),
