@@ -98,7 +98,7 @@ lab.hint("15.1")  # run again for the next hint
 
 # %% [markdown]
 # Your function reads all answers. The data say how each citation was made: *no passage* has a number that is too high, *wrong path* has
-# another passage's path, *other passage* is a correct citation of a passage about something else, and *none* is no citation.
+# another passage's path, *other passage* is a correct citation of a passage about something else, and *none* is nothing.
 #
 # > **Predict.** Which of the wrong citations does your function not find?
 
@@ -229,8 +229,8 @@ assert 0.8 < rejected.mean < 1 and rejected.high - rejected.low > 0.05, "A few o
 
 # %% [markdown]
 # All 45 supported sentences are accepted. The bootstrap then draws 45 right ones each time, so its interval has no width. The *rule of
-# three* gives a bound: with 95 % confidence, the true share is at least 1 − 3/45, about 0.93. Both count the sentences as independent, but they
-# come from 15 sections, so the truth is wider. A few of the others are accepted, too:
+# three* gives a bound: with 95 % confidence, the true share is at least 1 − 3/45, about 0.93. The sentences come from only 15
+# sections, so the truth is wider. A few of the others are accepted, too:
 
 # %%
 pd.set_option("display.max_colwidth", None)
@@ -247,8 +247,7 @@ assert missed.sentence.str.startswith("Leakage makes a model look worse").any(),
 #
 # ## A formula of your own
 #
-# Is the mean of the two measures the best formula? Add yours to `formulas`. Each gets its own best threshold from the tune half, and is
-# compared with `support` on the same sentences of the test half: `right` is the share of right verdicts.
+# Is the mean the best formula? Add yours to `formulas`. Each gets its own best threshold from the tune half, and is compared with `support` on the same sentences of the test half: `right` is the share of right verdicts.
 
 # %%
 from course_lib.answers.words import stems
@@ -282,8 +281,7 @@ assert table["words alone"]["low"] < 0 < table["words alone"]["high"], "Words al
 
 # %% [markdown]
 # Similarity alone is worse: its whole interval is below 0. Words alone are not shown to be worse: the interval contains 0. But these
-# sentences use many words of their sections, and a model's answers may use fewer. Has your formula an interval above 0? If you tried ten,
-# one of them may win by chance.
+# sentences use many words of their sections, and a model's answers may use fewer. If you tried ten formulas, one may win by chance.
 #
 # ## Exercise 15.3: the sentences to name
 #
@@ -370,8 +368,8 @@ print(fence("PASSAGE 1: notes.md", evil, boundary([evil])))
 #
 # <details><summary>Answers</summary>
 #
-# 1. The citation exists, so 15.1 finds no error. 15.2 notices a number or words that the passage does not have. It does not notice a
-#    sentence that uses the right words and says something wrong. A reader who follows the citation does.
+# 1. 15.2 notices a number or words that the passage does not have. It does not notice a sentence that uses the right words and says
+#    something wrong. A reader who follows the citation does.
 # 2. Down: true sentences share fewer words with their passages. Label some answers, choose on one half, and measure on the other.
 # 3. It has no rights. A person looks at an edit before a file is written.
 #

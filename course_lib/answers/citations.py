@@ -38,7 +38,7 @@ def check_citations(sentences: list[str], paths: list[str]) -> tuple[list[list[i
 
     - A citation looks like ``[2: docs/a.md]``. It is right if passage 2 has this path.
     - Passages are counted from 1.
-    - The passages of a sentence are those that it cites rightly: each once, in the order of the text.
+    - The passages of a sentence are those that it cites rightly: each once, in the text's order.
     - A sentence without any citation gets all passages that the answer cites rightly.
     - A sentence with only wrong citations gets none.
     - Wrong citations are returned as they are written, each as often as it is in the text.

@@ -90,8 +90,8 @@ def parse_uv_lock(text: str) -> Versions:
 def parse_poetry_lock(text: str) -> Versions:
     r"""Return the packages of a `poetry.lock`: name → version.
 
-    - `read_toml(text)` returns a dictionary. Of it, `toml_packages` gives name, version and table of
-      each package.
+    - `read_toml(text)` returns a dictionary. `toml_packages` of it gives name, version and table
+      of each package.
     - A package whose table has a `source` of the type "directory" is the project's own: skip it.
     - Names are compared in one form, which `canonicalize_name` returns.
     - A package may be there in several versions. `collect` takes pairs of name and version, and

@@ -28,7 +28,6 @@ from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
 from course_lib.teaching.grade.marking import AUDIT_FAILED
 from course_lib.teaching.grade.rules import suspicions
-from course_lib.teaching.grade.run import grade_all
 from course_lib.teaching.grade.running import SAYS
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
 from course_lib.teaching.notebooks.release import released
