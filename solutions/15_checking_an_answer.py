@@ -74,13 +74,12 @@ for sentence in find_unsupported(split_sentences(first["cited"]), paths, lines, 
 # ```
 #
 # The data have 90 such answers, of two sentences each. Each was written from one section of the documents: right, half right or invented. A
-# rule then added the citations: half of them are right, the others are wrong or missing. No language model wrote any of this, so a model's
-# answers may have other faults.
+# rule then added the citations: half of them are right, the others are wrong or missing. No language model wrote any of this.
 #
 # ## Exercise 15.1: the passages of a sentence
 #
-# A person can check a [grounded answer](../labs/GLOSSARY.md#grounded-answer) by following each
-# [citation](../labs/GLOSSARY.md#citation). A program can say which passages should support a sentence, and which citations lead nowhere.
+# A program can say which passages should support a sentence of a [grounded answer](../labs/GLOSSARY.md#grounded-answer), and which
+# [citations](../labs/GLOSSARY.md#citation) lead nowhere.
 
 # %% exercise="15.1"
 # Given up to: flagged: list[str] = []
