@@ -65,7 +65,7 @@ for sentence in find_unsupported(split_sentences(first["cited"]), paths, lines, 
     print("not supported:", sentence)
 
 # %% [markdown]
-# You can check only the first sentence. The second cites passage 3 with the path of another passage. You will write the parts of
+# You can check only the first. The second cites passage 3 with the path of another passage. You will write the parts of
 # this check:
 #
 # ```
@@ -99,7 +99,7 @@ lab.hint("15.1")  # run again for the next hint
 # Your function reads all answers. The data say how each citation was made: *no passage* has a number that is too high, *wrong path* has
 # another passage's path, *other passage* is a correct citation of a passage about something else, and *none* is nothing.
 #
-# > **Predict.** Which of the wrong citations does your function not find?
+# > **Predict.** Which wrong citations does it not find?
 
 # %% tags=["nbval-check-output"]
 check_citations = lab.use("check_citations")  # your function if its check passed, otherwise the course's
@@ -228,7 +228,7 @@ assert 0.8 < rejected.mean < 1 and rejected.high - rejected.low > 0.05, "A few o
 
 # %% [markdown]
 # All 45 supported sentences are accepted. The bootstrap then draws 45 right ones each time, so its interval has no width. The *rule of
-# three* gives a bound: with 95 % confidence, the true share is at least 1 − 3/45, about 0.93. The sentences come from only 15
+# three* gives a bound: with 95 % confidence, the true share is at least 1 − 3/45, about 0.93. They come from only 15
 # sections, so the truth is wider. A few of the others are accepted, too:
 
 # %%

@@ -11,8 +11,11 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
+from psycopg.rows import dict_row
 
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
+from course_lib.teaching.checks.probe import Case
+from course_lib.teaching.checks.scratch import Scratch
 
 LONG_AGO = "2020-01-01"
 
@@ -308,3 +311,55 @@ UPDATES_OF_NULL: Updates = (
     ({"namespace": "x"}, {"namespace": None}, "the namespace was a text, and is NULL now"),
     ({"citation_url": "x"}, {"citation_url": None}, "the address was a text, and is NULL now"),
 )
+
+
+def met(*lines: str, there: list[dict[str, Any]]) -> str:
+    """Return lines that meet these rows in a lab's cell: in a table that goes away again."""
+    return "\n    ".join(
+        [
+            "from course_lib.teaching.checks.chunk_rows import document, fill, row\n"
+            f"{ABOUT_ROW}; fill() makes a temporary table of such rows\n"
+            "with lab.connect(autocommit=True) as db:",
+            f"fill({', '.join(['db', *map(short, there)])})",
+            *lines,
+        ]
+    )
+
+
+def short(one: dict[str, Any]) -> str:
+    """Return a row as a call of `row`."""
+    changes = [f"{name}={value!r}" for name, value in one.items() if value != ROW[name]]
+    return f"row({', '.join(changes)})"
+
+
+def stored(db: Scratch) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Return the rows of the table by their keys."""
+    columns = [*ROW, "id", "created_at", "updated_at", "metadata::text AS metadata"]
+    columns.append("embedding::text AS embedding")
+    columns.append("updated_at BETWEEN now() - interval '1 minute' AND now() AS is_now")
+    asked = f"SELECT {', '.join(columns)} FROM document_chunks"
+    with db.connection.cursor(row_factory=dict_row) as cursor:
+        return {key_of(one): one for one in cursor.execute(asked.encode()).fetchall()}
+
+
+def holds(db: Scratch, called: str, rows: list[dict[str, Any]], because: str) -> None:
+    """Expect the table to hold these rows, and show those that are not as they should be."""
+    found = {key: {name: one[name] for name in ROW} for key, one in stored(db).items()}
+    wanted = {key_of(one): one | {"embedding": vector_text(one["embedding"])} for one in rows}
+    asked = "SELECT * FROM document_chunks ORDER BY document_name, chunk_index"
+    called = f'{called}\n    print(db.execute("{asked}").fetchall())'
+    case = Case(db.probe, called)
+    missing = sorted(wanted.keys() - found.keys())
+    surplus = sorted(found.keys() - wanted.keys())
+    case.holds(
+        not missing and not surplus,
+        f"rows of {places_of(wanted)}", got=f"rows of {places_of(found)}", because=because,
+    )  # fmt: skip
+    for key, one in wanted.items():
+        wrong = [name for name in ROW if found[key][name] != one[name]]
+        case.holds(
+            not wrong,
+            f"{places_of([key])}: {', '.join(f'{name} = {one[name]!r}' for name in wrong)}",
+            got=", ".join(f"{name} = {found[key][name]!r}" for name in wrong),
+            because=because,
+        )

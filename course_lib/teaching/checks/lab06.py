@@ -10,32 +10,30 @@ from __future__ import annotations
 from typing import Any
 
 import psycopg
-from psycopg.rows import dict_row
 
 from course_lib.teaching.checks.chunk_rows import (
     ABOUT_ROW,
     BESIDE,
     COLUMNS,
-    KEY,
     LONG_AGO,
     PARTITIONS,
-    ROW,
     UPDATES,
     UPDATES_OF_NULL,
     Updates,
-    any_document,
     any_places,
     any_rows,
-    document,
     fill,
+    holds,
     insert_of,
     key_of,
-    places_of,
+    met,
     row,
-    vector_text,
+    short,
+    stored,
 )
 from course_lib.teaching.checks.outcomes import explained
 from course_lib.teaching.checks.probe import Case, Probe, exercise
+from course_lib.teaching.checks.replaced import check_replace_document as check_replace_document
 from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 
 SAYS = {
@@ -90,7 +88,7 @@ def _pasted(*statements: str | dict[str, Any]) -> str:
         if isinstance(one, str):
             lines.append(f"print(db.execute({one!r}).fetchall())")
         else:
-            lines.append(f"db.execute(insert_of({_short(one)}))")
+            lines.append(f"db.execute(insert_of({short(one)}))")
     if len(lines) > 3 and "insert_of" in "".join(lines):
         source = "from course_lib.teaching.checks.chunk_rows import insert_of, row"
         lines[0] = f"{source}\n{ABOUT_ROW}\n{lines[0]}"
@@ -301,42 +299,23 @@ def _updates(db: Scratch, statement: str, updates: Updates) -> None:
         _upsert(db, statement, [before, *others], before | changes, 1, because)
 
 
-def _met(*lines: str, there: list[dict[str, Any]]) -> str:
-    """Return lines that meet these rows in a lab's cell: in a table that goes away again."""
-    return "\n    ".join(
-        [
-            "from course_lib.teaching.checks.chunk_rows import document, fill, row\n"
-            f"{ABOUT_ROW}; fill() makes a temporary table of such rows\n"
-            "with lab.connect(autocommit=True) as db:",
-            f"fill({', '.join(['db', *map(_short, there)])})",
-            *lines,
-        ]
-    )
-
-
-def _short(one: dict[str, Any]) -> str:
-    """Return a row as a call of `row`."""
-    changes = [f"{name}={value!r}" for name, value in one.items() if value != ROW[name]]
-    return f"row({', '.join(changes)})"
-
-
 def _upsert(
     db: Scratch, statement: str, there: list[dict[str, Any]], given: dict[str, Any], touched: int,
     because: str,
 ) -> None:  # fmt: skip
     """Run the learner's statement for one row and expect it to touch so many, and no other."""
     fill(db.connection, *there)
-    before = _stored(db)
-    run = f"db.execute(UPSERT_CHUNK, {_short(given)})"
-    called = _met(f"print({run}.rowcount)", there=there)
+    before = stored(db)
+    run = f"db.execute(UPSERT_CHUNK, {short(given)})"
+    called = met(f"print({run}.rowcount)", there=there)
     with explained(UPSERT_SAYS):
         rowcount = db.cursor(statement, given, because=because, called=called).rowcount
     Case(db.probe, called, value=rowcount).gives(touched, because=because)
-    _holds(db, _met(run, there=there), [*(o for o in there if key_of(o) != key_of(given)), given],
+    holds(db, met(run, there=there), [*(o for o in there if key_of(o) != key_of(given)), given],
            "the new version replaces the old one, and no other row")  # fmt: skip
-    after = {key: one for key, one in _stored(db).items() if key in before}
+    after = {key: one for key, one in stored(db).items() if key in before}
     asked = "SELECT id, created_at, updated_at FROM document_chunks"
-    called = _met(run, f'print(db.execute("{asked}").fetchall())', there=there)
+    called = met(run, f'print(db.execute("{asked}").fetchall())', there=there)
     for key, one in after.items():
         is_updated = key == key_of(given) and touched > 0
         Case(db.probe, called).holds(
@@ -352,191 +331,3 @@ def _upsert(
             got=", ".join(f"another {name}, {one[name]}" for name in others),
             because="an update keeps the row's id, which others may refer to",
         )  # fmt: skip
-
-
-def _stored(db: Scratch) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Return the rows of the table by their keys."""
-    columns = [*ROW, "id", "created_at", "updated_at", "metadata::text AS metadata"]
-    columns.append("embedding::text AS embedding")
-    columns.append("updated_at BETWEEN now() - interval '1 minute' AND now() AS is_now")
-    asked = f"SELECT {', '.join(columns)} FROM document_chunks"
-    with db.connection.cursor(row_factory=dict_row) as cursor:
-        return {key_of(one): one for one in cursor.execute(asked.encode()).fetchall()}
-
-
-def _holds(db: Scratch, called: str, rows: list[dict[str, Any]], because: str) -> None:
-    """Expect the table to hold these rows, and show those that are not as they should be."""
-    found = {key: {name: one[name] for name in ROW} for key, one in _stored(db).items()}
-    wanted = {key_of(one): one | {"embedding": vector_text(one["embedding"])} for one in rows}
-    asked = "SELECT * FROM document_chunks ORDER BY document_name, chunk_index"
-    called = f'{called}\n    print(db.execute("{asked}").fetchall())'
-    case = Case(db.probe, called)
-    missing = sorted(wanted.keys() - found.keys())
-    surplus = sorted(found.keys() - wanted.keys())
-    case.holds(
-        not missing and not surplus,
-        f"rows of {places_of(wanted)}", got=f"rows of {places_of(found)}", because=because,
-    )  # fmt: skip
-    for key, one in wanted.items():
-        wrong = [name for name in ROW if found[key][name] != one[name]]
-        case.holds(
-            not wrong,
-            f"{places_of([key])}: {', '.join(f'{name} = {one[name]!r}' for name in wrong)}",
-            got=", ".join(f"{name} = {found[key][name]!r}" for name in wrong),
-            because=because,
-        )
-
-
-# --- 6.3 ---
-
-
-@exercise(
-    "6.3", "store.writer:replace_document", 3,
-    waits_for=["6.2"], time_limit=TIME_LIMIT, draws=any_document,
-)  # fmt: skip
-def check_replace_document(call: Probe) -> None:
-    """Write a page that is new, the same, shorter or empty, and fail in the middle."""
-    zero, one, two = (row(chunk_index=at, content=text) for at, text in enumerate("abc"))
-    others = [row(document_name="b.md"), row(document_name="b.md", chunk_index=5)]
-    with call.part(1, "rows that are new, changed or stale", needed=False), call.scratch() as db:
-        _replaces(call, db, [], [zero, one], (2, 0), [zero, one],
-                  "both rows are new, and none is stale")  # fmt: skip
-        _replaces(call, db, others, [zero], (1, 0), [zero, *others],
-                  "one new row, nothing to delete: other documents keep their rows")  # fmt: skip
-        _replaces(call, db, [zero, one], [zero, one], (0, 0), [zero, one],
-                  "the same document once more changes nothing")  # fmt: skip
-        changed = one | {"content": "1"}
-        _replaces(call, db, [zero, changed, two], [zero, one], (1, 1), [zero, one],
-                  "chunk 1 has another text, and chunk 2 is stale")  # fmt: skip
-        _replaces(call, db, [zero, one, two], [zero, two], (0, 1), [zero, two],
-                  "chunk 1 is stale: only 0 and 2 of this document are given")  # fmt: skip
-        _replaces(call, db, [zero, one], [], (0, 2), [], "an empty document has no chunks")
-    with call.part(1, "all or nothing, also for its caller"), call.scratch() as db:
-        _fails(call, db, [zero, one, two],
-               [zero | {"content": "new"}, one | {"embedding": "[3,2]"}],
-               "the second vector was refused, as it has two numbers")  # fmt: skip
-        _fails_at_the_end(call, db, [zero, one])
-        _obeys_its_caller(call, db, [zero, one])
-    with call.part(1, "other documents, whatever their names are"), call.scratch() as db:
-        for name, value in BESIDE.items():
-            if name != "chunk_index":
-                same = [row(**{name: value}), row(**{name: value}, chunk_index=1)]
-                because = f"another {name}: it is another document, which keeps its rows"
-                _replaces(call, db, [zero, one, *same], [zero], (0, 1), [zero, *same], because)
-        quoted = {"document_name": "it's 100 %", "content": "it's 100 %"}
-        _replaces(call, db, [], [row(**quoted)], (1, 0), [row(**quoted)],
-                  "quotes and % are characters like any other: values are parameters",
-                  document_name="it's 100 %")  # fmt: skip
-        others = [row(document_name="A_C.md"), row(document_name="abc.md")]
-        _replaces(call, db, others, [], (0, 0), others,
-                  "'abc.md' and 'A_C.md' are other documents: a name is not a pattern, and case "
-                  "counts", document_name="a_c.md")  # fmt: skip
-
-
-def _called(
-    call: Probe, db: Scratch, rows: list[dict[str, Any]], of: dict[str, Any] | None = None
-) -> Case:
-    """Return the call, with `db` for its connection, as `_met` shows it."""
-    of = of or {}
-    case = call(db.connection, document(**of), rows)
-    changes = ", ".join(f"{name}={value!r}" for name, value in of.items())
-    given = ", ".join(map(_short, rows))
-    case.label = f"replace_document(db, document({changes}), [{given}])"
-    if isinstance(case.error, psycopg.ProgrammingError) and case.error.sqlstate:
-        _blames_the_upsert(call, case, case.error)
-    return case
-
-
-def _blames_the_upsert(call: Probe, case: Case, found: psycopg.Error) -> None:
-    """Fail the check if the `UPSERT_CHUNK` that the function runs fails without it in this way."""
-    statement = getattr(call.given, "__globals__", {}).get("UPSERT_CHUNK")
-    if not isinstance(statement, str):
-        return
-    with call.scratch() as alone:
-        fill(alone.connection)
-        try:
-            alone.execute(statement, row())
-        except psycopg.Error as error:
-            if error.sqlstate == found.sqlstate:
-                call.fail(
-                    case.label,
-                    got=f"PostgreSQL: {error.diag.message_primary}, in `UPSERT_CHUNK`",
-                    expected="a statement that PostgreSQL accepts",
-                )
-
-
-def _replaces(
-    call: Probe, db: Scratch, there: list[dict[str, Any]], rows: list[dict[str, Any]],
-    expected: tuple[int, int], left: list[dict[str, Any]], because: str, **of: Any,
-) -> None:  # fmt: skip
-    """Expect these counts, and these rows, of a call that met those `there`."""
-    fill(db.connection, *there)
-    case = _called(call, db, rows, of)
-    run = case.label
-    case.label = _met(f"print({run})", there=there)
-    case.gives(expected, because=because)
-    _has_ended(case, db)
-    _holds(db, _met(run, there=there), left, because)
-
-
-def _has_ended(case: Case, db: Scratch) -> None:
-    status = db.connection.info.transaction_status
-    case.holds(
-        not db.connection.closed,
-        "a connection that can be used again",
-        got="a connection that was closed",
-        because="`with conn:` closes the connection; `with conn.transaction():` leaves it open",
-    )
-    case.holds(
-        status is psycopg.pq.TransactionStatus.IDLE,
-        "a connection that can be used again",
-        got=f"a connection in the state {status.name}",
-        because="a transaction that was begun has to be ended, whatever happens",
-    )
-
-
-def _fails(
-    call: Probe, db: Scratch, there: list[dict[str, Any]], rows: list[dict[str, Any]],
-    because: str, *more: str,
-) -> None:  # fmt: skip
-    """Expect an exception of a call, and of what was done before it nothing to be left."""
-    fill(db.connection, *there)
-    for statement in more:
-        db.execute(statement)
-    case = _called(call, db, rows)
-    made = [f"db.execute({statement!r})" for statement in more]
-    run = f"try: {case.label}", "except Exception as error: print(error)"
-    case.label = _met(*made, *run, there=there)
-    case.raises(Exception, because=f"{because}, and the caller has to get the exception")
-    _has_ended(case, db)
-    _holds(db, case.label, there, f"{because}: what was done before it has to be undone")
-
-
-def _fails_at_the_end(call: Probe, db: Scratch, there: list[dict[str, Any]]) -> None:
-    """Refuse the DELETE of the stale chunk, by a bookmark that refers to it."""
-    names = ", ".join(KEY)
-    columns = ", ".join(f"{name} {COLUMNS[name]}" for name in KEY)
-    marks = f"CREATE TEMP TABLE marks ({columns}, FOREIGN KEY ({names}) REFERENCES document_chunks)"
-    mark = f"INSERT INTO marks SELECT {names} FROM document_chunks WHERE chunk_index = 1"
-    because = "another table refers to chunk 1, so PostgreSQL refuses the DELETE"
-    _fails(call, db, there, [row(content="x")], because, marks, mark)
-    db.execute("DROP TABLE marks")
-
-
-def _obeys_its_caller(call: Probe, db: Scratch, there: list[dict[str, Any]]) -> None:
-    """Inside a transaction of the caller's, whose rollback takes everything back."""
-    fill(db.connection, *there)
-    try:
-        with db.connection.transaction(force_rollback=True):
-            case = _called(call, db, [row(content="x")])
-            inside = f"with db.transaction(force_rollback=True): print({case.label})"
-            case.label = _met(inside, there=there)
-            case.gives((1, 1), because="it also has to work inside a transaction of its caller")
-    except psycopg.Error as error:  # its transaction was ended for it
-        call.fail(
-            case.label,
-            got=str(error).split("\n")[0],
-            expected="a transaction that its caller can still end",
-            because="only the code that began a transaction may commit it",
-        )
-    _holds(db, case.label, there, "its caller rolled back, so nothing may be left")

@@ -314,7 +314,7 @@ def check_plan_update(call: Probe) -> None:
                 if case.error is not None or type(case.value) is not tuple or len(case.value) != 2:
                     case.gives(tuple(plan), because=_shape(case) or because)
                 one = Case(call, f"{case.label}[{place}]", value=case.value[place])
-                one.gives(plan[place], because=because)
+                one.gives(plan[place], because=_shape(case) or because)
     with call.part(1, "equal contents, names that changed, and the arguments as they were"):
         for listed, kept, missing, gone, because in UPDATES[4:]:
             before = dict(listed), dict(kept)

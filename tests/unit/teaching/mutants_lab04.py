@@ -400,6 +400,6 @@ MUTANTS = {
         strips_the_file: "[0].content",
         writes_line_ends_anew: "exact text",
         adds_what_it_knows: "[0].custom_meta",
-        gives_dictionaries: "expected  [Chunk(",
+        gives_dictionaries: "expected  Chunk(",
     },
 }

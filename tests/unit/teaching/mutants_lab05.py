@@ -273,7 +273,7 @@ MUTANTS = {
             "batch_size: int = 32 -> batch_size: int = 8",
             "33 texts in batches of 32",
         ),
-        returns_a_list=("return vectors -> return list(vectors)", "not ndarray"),
+        returns_a_list=("return vectors -> return list(vectors)", "expected  ndarray"),
         begins_with_the_small_batch=(
             "range(0,  -> range(-(-len(ordered) % batch_size), ",
             "ordered[at : at -> ordered[max(at, 0) : at",
