@@ -46,14 +46,14 @@ def ask(question):
 
 # %%
 question = "Why does a column with few values today raise no alarm?"
-ask(question)
+lab.interact(ask, question=question)
 
 # %% tags=["claim"]
 assert ask(question).iloc[0][["file", "name"]].to_list() == ["heron/drift.py", "inspect"], "The answer is in the function inspect"
 assert "an alarm that cries wolf is switched off" in ask(question).iloc[0].text, "an alarm that cries wolf is switched off"
 
 # %% [markdown]
-# The answer is in the function `inspect`: "an alarm that cries wolf is switched off". Ask a question of your own.
+# The answer is in the function `inspect`: "an alarm that cries wolf is switched off". Type your own.
 #
 # ## A function in two pieces
 #

@@ -376,11 +376,11 @@ cut_off.astype(int).rename_axis("characters")
 # %% tags=["claim"]
 assert cut_off.loc["512", "cut off"] == 0 and cut_off.loc["1,024", "% never read"] == 1, "With 512 characters nothing is lost here, with 1,024 one per cent"
 assert cut_off.loc["whole pages", "% never read"] == 85, "of whole pages 85 per cent"
-assert page.index(answer) > len(page) - len(unread(page, offsets(page))), "the answer from the beginning of this lab is there"
+assert page.index(answer) > len(page) - len(unread(page, offsets(page))), "our answer is in the part that is not read"
 
 # %% [markdown]
-# With 512 characters nothing is lost here, with 1,024 one per cent, and of whole pages 85 per cent: the answer from the beginning of this lab
-# is there. This is why documents are cut into chunks. For code, count again.
+# With 512 characters nothing is lost here, with 1,024 one per cent, and of whole pages 85 per cent: our answer
+# is in the part that is not read. This is why documents are cut into chunks. For code, count again.
 #
 # ## Measure: words or vectors?
 #
@@ -419,7 +419,7 @@ display(table)
 print("found by words alone:", sum(word > vector for word, vector in zip(hits["shared words"], hits["cosine"], strict=True)))
 
 right = [one.is_answered_by(chunk.source_path, chunk.content) for one in questions for chunk in chunks]
-found = pd.DataFrame({"right": right, "range": pd.cut(ways["cosine"].ravel(), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])})
+found = pd.DataFrame({"right": right, "range": pd.cut(ways["cosine"].ravel(), [-1, 0.2, 0.3, 0.4, 0.5, 1])})
 share = found.groupby("range", observed=True).right.agg(["mean", "sum", "size"])
 labels = [f"{at.left} to {at.right}: {one['sum']:.0f} of {one['size']:,.0f}" for at, one in share.iterrows()]
 axes = (100 * share["mean"]).set_axis(labels).plot.barh(xlabel="right, % of the pairs", ylabel="cosine", figsize=(6, 3))
@@ -446,7 +446,7 @@ assert share["mean"].is_monotonic_increasing, "A higher cosine is right more oft
 #
 # ## Recap
 #
-# - A vector says what a text is about. *Not*, numbers and who did it hardly change it.
+# - A vector says roughly what a text is about. *Not*, numbers and who did what hardly change it.
 # - Cosine compares directions. It orders texts, and is not a probability.
 # - An embedding is the mean of its pieces' vectors, whatever the batch.
 # - The model reads 256 pieces and gives no warning. Count them yourself.

@@ -339,14 +339,14 @@ assert old.rows["iterative scan off"] < 1, "it found almost none of the archived
 assert (both.rows == 5).all(), "Now there are five rows for each filter"
 assert ways.recall["sections", "iterative scan off"] + 0.01 < both.recall["sections"] < 1, "For all sections, a few of the five are not the true ones"
 assert 500 < old.pages["iterative scan on"] / old.pages["exact scan"] < 2000, "about a thousand times as many pages"
-assert 1.1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.4, "the exact scan visits about a quarter more pages"
+assert 1.1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.4, "the exact scan visits a quarter to a third more pages"
 assert 300 < old["rows expected"]["iterative scan on"] < 1500, "It expected hundreds of archived sections to pass"
 assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with statistics"] < 100, "it fetches the twelve rows by the B-trees"
 
 # %% [markdown]
 # Now there are five rows for each filter. Without the iterative scan a search is cheap because it gives up: it found almost none of the archived
-# sections. For all sections, a few of the five are not the true ones, because an index is approximate, and the exact scan visits about a quarter more
-# pages: a table as small as this hardly needs an index.
+# sections. For all sections, a few of the five are not the true ones, because an index is approximate, and the exact scan visits a quarter to a third more
+# pages: so small a table hardly needs an index.
 #
 # For the archived sections the walk visits about a thousand times as many pages as the exact scan of twelve rows. PostgreSQL chooses by its
 # [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass: it multiplied the shares of the two columns. But

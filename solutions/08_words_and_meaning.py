@@ -339,8 +339,8 @@ assert all(gain.low <= 0 < gain.high for gain in versus.values()), "both interva
 # ## Word piece by word piece
 #
 # A chunk has one vector, and much is lost in it. [Late interaction](../labs/GLOSSARY.md#late-interaction) keeps a vector for each [word piece](../labs/GLOSSARY.md#word-piece).
-# Each piece of the question looks for the piece of the passage that is most similar to it. The score, *MaxSim*, is the mean of these best
-# matches. These vectors are not stored: the
+# Each piece of the question looks for the piece of the passage that is most similar to it. *MaxSim* is usually the sum of these best matches; we
+# take their mean. These vectors are not stored: the
 # model reads the first 15 results again, and reorders them. This is a way of [reranking](../labs/GLOSSARY.md#reranking).
 #
 # ## Exercise 8.3: MaxSim
@@ -460,13 +460,13 @@ for name in ("LangChain", "LlamaIndex"):
     assert (field[name] - field["meaning alone"]).abs().max() < 0.01, "The words of these two libraries change hardly anything among the first ten"
 helped = field.loc["manifests"]
 assert helped["the course"] - helped["PostgreSQL's words of content"] > 0.03, "With our ranking"
-assert helped["search_words of content"] - helped["PostgreSQL's words of content"] > 0.02, "identifiers are in parts"
-assert helped["the course"] > helped["search_words of content"], "the header and the name count, too"
+assert helped["search_words of content"] - helped["PostgreSQL's words of content"] > 0.02, "identifiers in parts"
+assert helped["the course"] > helped["search_words of content"], "and the header and the name, too"
 
 # %% [markdown]
 # The words of these two libraries change hardly anything among the first ten. LangChain finds chunks for a few questions only.
-# LlamaIndex puts the 50 results by meaning first, so it needs a reranker after it. With our ranking, what helps for manifests is that
-# identifiers are in parts, and that the header and the name count, too.
+# LlamaIndex puts the 50 results by meaning first, so it needs a reranker after it. With our ranking, identifiers in parts seem to help
+# for manifests, and the header and the name, too.
 
 # %% [markdown]
 # ## Measure

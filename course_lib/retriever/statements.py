@@ -29,17 +29,17 @@ LIMIT %(top_k)s
 """The rows that pass the filters, the nearest first. {distance} is one of the three below.
 
 The values are those of `Query.filters`, `query` (a vector) and `top_k`. PostgreSQL drops a filter
-that is NULL from its plan, as long as the statement is planned for its values: `prepare=False`. The
-first `::text` makes the row's uuid a text. PostgreSQL takes a placeholder's type from where it
-occurs first; `IS NULL` gives it none, so the others name one. Name and place put rows of equal
-distance in the same order every time.
+that is NULL from its plan, as long as the statement is planned for its values: `prepare=False`.
+`id::text` makes the uuid a text. The other casts name a placeholder's type: PostgreSQL takes it
+from where the placeholder occurs first, and `IS NULL` gives none. Document name and chunk index put
+rows of equal distance in the same order every time.
 """
 
 BY_VECTOR: LiteralString = "embedding <=> %(query)s"
 """The order of a vector index."""
 
 BY_HALFVEC: LiteralString = "embedding::halfvec({0}) <=> %(query)s::halfvec({0})"
-"""The order of an index of vectors of more than 2,000 dimensions, whose number is {0}.
+"""The order of an index for vectors of more than 2,000 dimensions; {0} is the number of dimensions.
 
 pgvector indexes these with two bytes a number, as `halfvec`. The index is on the expression
 `embedding::halfvec(…)`, and PostgreSQL uses an index on an expression only for the same expression.
@@ -58,7 +58,7 @@ FROM (
     WHERE inhparent = 'document_chunks'::regclass
 ) AS largest_partition
 """
-"""Sets how many candidates a walk keeps, until the transaction ends: 100 to 1,000.
+"""Sets how many candidates a walk keeps, until the transaction ends: `ef_search`, or 100 to 1,000.
 
 `set_config` with `true` is `SET LOCAL` for a value that is computed. `reltuples` is how many rows
 a partition had by its last ANALYZE; `pg_inherits` lists the partitions. Between 10,000 and

@@ -1,28 +1,30 @@
--- What schema.sql is followed by: the search for words (lab 08), and whose rows a connection sees (lab 08's stretch).
--- schema.py fills in what is in braces: the schema of the tables, and the ranking by words.
+-- Runs after schema.sql: the search for words (lab 08), and whose rows a connection sees (lab 08's stretch).
+-- schema.py fills in what is in braces, the schema of the tables and the ranking by words, in which the function's
+-- parameter takes the place of the placeholder for how many rows are asked for.
 
--- Words. PostgreSQL's own full-text search takes kubeflow-pipelines and NetworkPolicy as it finds them. Here an
+-- Words. PostgreSQL's own full-text search does not split NetworkPolicy, and splits paths in its own way. Here an
 -- identifier is indexed by its parts and as a whole, without what joins the parts, so that kubeflow-pipelines,
 -- KubeflowPipelines and "kubeflow pipelines" find each other.
 
 -- The words of a text, each once, in English stems: parts of identifiers, then identifiers whole. Only the first
 -- 100,000 characters of a chunk are indexed: PostgreSQL takes no more than 1 MB of words.
--- (In PL/pgSQL, which keeps the plans of its expressions. A function in SQL that is not inlined, copied into the query
--- in its place, is prepared anew at every call, which costs as much again as its work. IMMUTABLE: a text always has the
--- same words; no other function may fill a column. STRICT: NULL has none, and the function is not called.
+-- (In PL/pgSQL, which keeps the plans of its expressions. PostgreSQL either copies a function in SQL into the query or
+-- plans it anew at every call, which costs as much again as its work. IMMUTABLE: a text always has the same words; a
+-- generated column accepts no other function. STRICT: for NULL the result is NULL, without a call.
 -- PARALLEL SAFE: the processes that share a statement's work may call it.)
 CREATE FUNCTION search_words(asked text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 DECLARE
-    -- Without what PostgreSQL's parser would take for paths, addresses, tags and signs.
+    -- Without the signs by which PostgreSQL's parser recognises paths, addresses and tags.
     plain text := regexp_replace(left(asked, 100000), '[/:@&<>+~=?#%]+', ' ', 'g');
     parts text;
 BEGIN
     -- The plural of GPU is GPUs, whose stem is not GPU. (\M is the end of a word.)
     plain := regexp_replace(plain, '([A-Z][A-Z])s\M', '\1', 'g');
     -- Parts: cut at - _ and ., between a small letter and a capital, and before the last capital of HTTPServer. It
-    -- looks back (?<=…) and ahead (?=…). Two small letters ({2}) have to follow, so that GPUs, in GPUsOnly, is not cut.
+    -- looks back (?<=…) and ahead (?=…). Two small letters have to follow, so that GPUsOnly
+    -- becomes `GPUs Only`.
     parts := replace(replace(replace(plain, '-', ' '), '_', ' '), '.', ' ');
     parts := regexp_replace(
         parts, '(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})', ' ', 'g');
@@ -40,11 +42,11 @@ ALTER TABLE document_chunks ADD COLUMN search_text tsvector GENERATED ALWAYS AS 
 
 CREATE INDEX document_chunks_search_text ON document_chunks USING gin (search_text);
 
--- Where rows have policies (see below), an operator may look at a row before they do, as it would in an index, only if
--- it is marked leakproof: it never tells anything of what it saw, not even in an error. @@ is not. This function may
--- use the index, since it has the rights of the tables' owner (SECURITY DEFINER). So it checks what the policies say:
--- `visible` are the rows that whoever asks may see and asked for. The ranking of rank_by_words.sql reads them. It gives
--- keys of rows, which are then read under the policies.
+-- An index would apply an operator to a row before the policies (see below) are checked. PostgreSQL allows this only for
+-- operators that are marked leakproof: they reveal nothing of what they saw, not even in an error. @@ is not. This
+-- function may use the index, since it has the rights of the tables' owner (SECURITY DEFINER). So it checks what the
+-- policies say: `visible` are the rows that the caller may see and asked for. The ranking of rank_by_words.sql reads
+-- them. The function returns only keys; WITH_WORDS then reads the rows under the caller's policies.
 -- A question's 32 longest words are looked up, which tend to be the rarest.
 -- (STABLE: it changes nothing. ROWS 100: how many the planner expects; otherwise it is 1,000. With its own search_path,
 -- a caller cannot put another table or function in the place of those named here. SET jit: compiling the query to
@@ -60,16 +62,19 @@ SET search_path = pg_catalog, {schema}, pg_temp
 SET jit = off
 AS $$
 #variable_conflict use_column
--- (The columns that it returns are variables here, too. A name that is both means the column, and is no error.)
+-- (The columns that it returns are variables here, too. Where a name is both, the column is meant; otherwise it would
+-- be an error.)
 DECLARE
     -- Here, current_user is the owner. Who asks is the role that SET ROLE has set, or else who has logged in.
     caller name := CASE current_setting('role') WHEN 'none' THEN session_user
         ELSE current_setting('role') END;
+    -- The owner, and roles that have its rights.
     sees_all boolean := pg_has_role(caller, (
         SELECT relowner FROM pg_class WHERE oid = 'document_chunks'::regclass), 'USAGE');
-    -- `true`: a setting that nobody has made is NULL, and no error.
+    -- `true`: if the setting does not exist, it is NULL instead of an error. nullif: after SET LOCAL it is empty.
     own text := nullif(current_setting('course.tenant', true), '');
 BEGIN
+    -- The owner's rights would otherwise let anybody read.
     IF NOT has_table_privilege(caller, 'document_chunks', 'SELECT') THEN
         RAISE insufficient_privilege
             USING MESSAGE = format('permission denied for table document_chunks to %I', caller);
@@ -104,7 +109,7 @@ $$;
 -- Tenants. Queries name their tenant, and may forget to; row-level security does not. The owner's own tools see every
 -- row; all other roles read their tenant's rows and the public ones, and write their tenant's only. Their tenant is
 -- `course.tenant`; where it is empty, they have none. (A subselect is evaluated once for a query, a function in a
--- filter once for a row.) USING says which rows a statement sees or may change, WITH CHECK which it may write.
+-- filter once for a row.) USING is tested on existing rows, WITH CHECK on new ones.
 -- CURRENT_USER is who runs this file: the owner. A row has to pass one of the policies for a statement, not all: they
 -- are joined by OR. ENABLE has the policies hold for all roles but the owner, FORCE (below) for the owner as well.
 ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
@@ -131,13 +136,14 @@ CREATE POLICY tenant_updates ON document_chunks FOR UPDATE
 CREATE POLICY tenant_deletes ON document_chunks FOR DELETE
     USING (tenant_id = (SELECT nullif(current_setting('course.tenant', true), '')));
 
--- For the owner, too, who would pass by all policies otherwise; owner_does_all lets it see every row.
+-- For the owner, too: what it may do is then what a policy says, owner_does_all, and nothing that is not written here.
 ALTER TABLE documents FORCE ROW LEVEL SECURITY;
 ALTER TABLE document_chunks FORCE ROW LEVEL SECURITY;
 
 -- A policy of the parent does not hold for whoever names a partition. So row security is enabled for each of them, too:
 -- pg_inherits lists them. They have no policies, and without a policy nothing is seen: whoever does not own them sees
--- nothing there. (The owner may still COPY to a partition, which is refused to whoever is subject to policies.)
+-- nothing there. (Without FORCE here: the owner can still COPY into a partition, which is
+-- refused to roles that policies apply to.)
 DO $$
 DECLARE part regclass;
 BEGIN

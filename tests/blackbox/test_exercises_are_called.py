@@ -195,6 +195,8 @@ def run_commands(place: Place, folder: Path) -> None:
     Course({})(*evaluation, "--against", run).ok()
     course("ingest-repo", REPO, "--ref", "main", *EXT, "--partition", "code_manifests").ok()
     (folder / "requirements.txt").write_text("rich==14.1.0\n", "utf-8")
+    lock = '[[package]]\nname = "click"\nversion = "8.2.1"\n\n[metadata]\nlock-version = "2.1"\n'
+    (folder / "poetry.lock").write_text(lock, "utf-8")
     course("ingest", folder, "--repo", "mill").ok()
     course("xray", "scan", folder, "--project", "mill").ok()
     course("xray", "suggest", "print a table", "-p", "mill", "-l", "python").ok()

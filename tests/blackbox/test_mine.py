@@ -73,7 +73,7 @@ def test_the_map_shows_whose_each_function_is_and_how_it_differs(
     kept = home / "my" / "system" / "loader.py"
     kept.write_text(SPLITTER.format(size="chunk_size"), encoding="utf-8")
     shown = course("mine", "--no-eval").ok()
-    assert "1 of 47 functions are yours\n" in shown
+    assert "1 of 51 functions are yours\n" in shown
     assert "split_text differs: split_text(" in shown
     assert "find_cut" in shown and "│ evaluation │" in shown
 

@@ -163,6 +163,7 @@ BUILT_ON_SOMETHING_HEAVY = [
     "course_lib.teaching.classroom.feedback",
     "course_lib.teaching.grade.inside.notebook",
     "course_lib.teaching.grade.inside.worker",
+    "course_lib.teaching.notebooks.clearing",
 ]
 """Decorated with kfp, or an extension of nbval or nbgrader: imported where one is needed."""
 

@@ -304,8 +304,8 @@ def check_cut_document(call: Probe) -> None:
         # Of a definition, the library leaves lines out: a run of lines is not all of a resource.
         some = [*LINES[3:7], LINES[7]._replace(depth=-1, first=False, path="")]
         web = ResourceSpan(POD, 0, len(SMALL), 0)
-        case = call(SMALL, web, some, "w.yaml", 700)
-        case.label = "cut_document(small, web, [*lines[3:7], their end], 'w.yaml', 700)"
+        label = "cut_document(small, web, [*lines[3:7], their end], 'w.yaml', 700)"
+        case = call.shown_as(label)(SMALL, web, some, "w.yaml", 700)
         _judge(case, SMALL, web, "w.yaml", 700, [(34, 103, "spec.containers[0]")],
                "only these lines are cut, from `lines[0].start` to `lines[-1].start`")  # fmt: skip
 
@@ -317,9 +317,9 @@ def _cuts(
     start = text.find("---\n") + 4 if "---\n" in text else 0
     lines = lines_of(text, start, len(text))
     resource = ResourceSpan(who, start, len(text), start)
-    case = call(text, resource, lines, path, most)
     named = "small, web" if (text, who) == (SMALL, POD) else f"{shown(text)}, resource"
-    case.label = f"cut_document({named}, lines, {path!r}, {most})"
+    label = f"cut_document({named}, lines, {path!r}, {most})"
+    case = call.shown_as(label)(text, resource, lines, path, most)
     _judge(case, text, resource, path, most, expected, because, whole=whole)
 
 

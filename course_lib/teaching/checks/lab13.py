@@ -153,6 +153,8 @@ def check_nearest_packages(call: Probe) -> None:
             _finds(call, db, _used({("python", "spotipy"): [3, 0, 0]}), {"spotipy": 1.0},
                    "both vectors have the same direction, so the cosine is 1")  # fmt: skip
             _finds(call, db, _used(plain), both, "the nearest comes first")
+            fleet = _used(plain, spotipy="fleet", plotly="fleet")
+            _finds(call, db, fleet, both, "the project is fleet", project="fleet")
             _finds(call, db, _used({("python", "spotipy"): [1, 0, 0], ("python", "unknown"): None}),
                    {"spotipy": 1.0}, "unknown has no vector")  # fmt: skip
             _finds(call, db, Stored(plain, _used(plain).uses, others=["spotipy"]), {"plotly": half},

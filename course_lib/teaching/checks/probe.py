@@ -130,9 +130,15 @@ class Probe:
         self.given = given
         self.calling: object = ""
         self._last: Case | None = None
+        self._label = ""
         self._connect = connect
         self.parts: list[Part] = []
         self._fault: CheckFailed | None = None
+
+    def shown_as(self, label: str) -> Probe:
+        """Say how the next call is shown, also if it never ends; return the probe to call."""
+        self._label = label
+        return self
 
     @property
     def called(self) -> str:
@@ -151,7 +157,8 @@ class Probe:
                 expected=f"the function itself: {self.exercise.name}, without brackets",
             )
         given_args, given_kwargs = _copied(args), _copied(kwargs)
-        self.calling = _Call(self.exercise.name, args, kwargs)
+        self.calling = self._label or _Call(self.exercise.name, args, kwargs)
+        self._label = ""
         self._last = case = Case(self, self.calling)
         names = [*range(1, len(args) + 1), *kwargs]
         handed = [*given_args, *given_kwargs.values()]
