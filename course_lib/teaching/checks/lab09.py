@@ -225,7 +225,7 @@ def check_validation_problem(call: Probe) -> None:
     with call.part(1, "type, title, status and detail", needed=False):
         for errors, fields, because in (*PROBLEMS[:3], PROBLEMS[-1]):
             case = call(errors)
-            told = _told(case, because)
+            told = _told(case, fields, because)
             is_named = type(told.get("status")) is HTTPStatus  # which is a number, too
             told.pop("errors", None)
             Case(call, case.label, value=told).gives(
@@ -244,16 +244,26 @@ def check_validation_problem(call: Probe) -> None:
         with call.part(1, about):
             for errors, fields, because in problems:
                 case = call(errors)
-                found = _told(case, because).get("errors")
+                found = _told(case, fields, because).get("errors")
                 Case(call, f'{case.label}["errors"]', value=found).gives(
                     [{"field": field, "message": message} for field, message in fields],
                     because=because,
                 )
 
 
-def _told(case: Case, because: str) -> dict[str, Any]:
+def _told(case: Case, fields: list[tuple[str, str]], because: str) -> dict[str, Any]:
+    """Return the document; where the call failed, say what document was expected."""
     if case.error is not None:
-        case.gives({}, because=because)
+        case.gives(
+            {
+                "type": "about:blank",
+                "title": PHRASES[0],
+                "status": 422,
+                "detail": "; ".join(f"{field}: {message}" for field, message in fields[:3]),
+                "errors": [{"field": field, "message": message} for field, message in fields],
+            },
+            because=because,
+        )
     return dict(case.returns(dict))
 
 

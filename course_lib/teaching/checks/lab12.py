@@ -194,7 +194,7 @@ def check_delete_orphans(call: Probe) -> None:
         _deletes(db, text, Stored(_python("c", "a", "b")), ["b", "c", "a"], ["a", "b", "c"],
                  "no project uses any of the three")  # fmt: skip
         _deletes(db, text, Stored(_python("pillow"), theirs), ["pillow"], [],
-                 "a project of another tenant uses pillow")  # fmt: skip
+                 "a project of another tenant uses pillow, so nothing is deleted")  # fmt: skip
         _deletes(db, text, Stored(_python("rich")), [], [], "`names` is empty")
         _deletes(db, text, Stored(_python("rich")), ["never seen"], [],
                  "the catalogue has no such package")  # fmt: skip
@@ -205,13 +205,13 @@ def check_delete_orphans(call: Probe) -> None:
     with call.part(1, "packages of one name in two languages"), call.scratch() as db:
         db.execute(TABLES)
         _deletes(db, text, Stored(both), ["rich"], ["rich"],
-                 "only Python's rich was removed, not Go's")  # fmt: skip
+                 "only Python's rich is to be deleted, not Go's")  # fmt: skip
         _deletes(db, text, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
                  "only Go's package of this name is in use")  # fmt: skip
         _deletes(db, text, Stored(both, [Use("forecasting", "python", "rich")]), ["rich"], [],
                  "Python's rich is in use")  # fmt: skip
         _deletes(db, text, Stored(both), ["rich"], ["rich"],
-                 "only Go's rich was removed, not Python's", "go")  # fmt: skip
+                 "only Go's rich is to be deleted, not Python's", "go")  # fmt: skip
 
 
 def _python(*names: str) -> Vectors:
@@ -233,7 +233,7 @@ def _deletes(
     )
     left = set(there.packages) - {(language, name) for name in expected}
     found = db.execute(CATALOGUE).fetchall()
-    looked = there.pasted(f"({run}, conn.execute({CATALOGUE!r}).fetchall())[1]")
+    looked = there.pasted(f"conn.execute({CATALOGUE!r}).fetchall()", run)
     Case(db.probe, looked, value=found).gives(sorted(left), because=because)
 
 
@@ -290,7 +290,8 @@ def _keeps_apart(call: Probe, db: Scratch, other: Scratch) -> None:
         _waits(call, two, "take_lock(one, 'python')")
         for language in ("go", "python 2", "Python", "it's"):
             _goes_on(call, two, language, "take_lock(one, 'python')",
-                     "only syncs of the same language take turns")  # fmt: skip
+                     f"{language!r} is another language than 'python', and only syncs of the "
+                     "same language take turns")  # fmt: skip
     _goes_on(call, two, "python", "with one.transaction():\n        take_lock(one, 'python')",
              "the first transaction has committed, and its lock has ended with it")  # fmt: skip
     with one.transaction(force_rollback=True):

@@ -77,14 +77,18 @@ class Stored:
         for statement in self.statements():
             db.execute(statement)
 
-    def pasted(self, called: str) -> str:
-        """Return a line that makes a call with these rows and leaves the lab's tables alone."""
+    def pasted(self, called: str, before: str = "") -> str:
+        """Return a line that makes a call with these rows and leaves the lab's tables alone.
+
+        Of two calls, only what the second returns is printed.
+        """
         statements = [*self.statements(), *([self.setting] if self.setting else [])]
         parts = [
             *(["import numpy as np"] if "np." in called else []),
             "drop_tables(conn)",
             "create_tables(conn)",
             *(f'conn.execute("{statement}")' for statement in statements),
+            *([before] if before else []),
             f"print({called})",
         ]
         return f"with conn.transaction(force_rollback=True): {'; '.join(parts)}"

@@ -58,7 +58,7 @@ NOT_TOLD_APART = {
     """,
     "differs where another transaction holds the lock": "asks_whether_it_is_free does_not_wait",
     "differs for a similarity that is the threshold, or is NaN; drawn ones are neither": """
-        puts_the_threshold_inside_without_nan rounds_what_it_compares
+        keeps_nan puts_the_threshold_inside_without_nan rounds_what_it_compares
         wants_more_than_the_threshold
     """,
 }
