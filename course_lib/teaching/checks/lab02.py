@@ -246,7 +246,7 @@ CUTS: tuple[tuple[str, tuple[tuple[list[Line], int, int, int, str], ...]], ...] 
     ("a block that is over", (
         (LINES, 5, 139, 7, "line 7 has depth 9, which is less than 12: the block is over"),
         (LINES, 7, 173, 9, "the end has depth -1, which is smaller than 9: the block is over"),
-        (LINES, 0, 138, 9, "what starts at the limit is in reach: here the end, of a depth below 0"),
+        (LINES, 0, 138, 9, "what starts at the limit is in reach: here the end, with depth -1"),
         (OUTWARDS, 0, 25, 1, "line 1 is the first with a smaller depth; line 2 comes later"),
         (OUTWARDS, 2, 99, 3, "the last piece ends where the resource ends"),
     )),
