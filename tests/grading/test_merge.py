@@ -8,6 +8,7 @@ import pytest
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.master import Master, read_master
 from course_lib.teaching.grade.merge import Merged, merge
+from course_lib.teaching.grade.plan import make_plan
 from course_lib.teaching.grade.submissions import read_cells, slug
 from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import (
@@ -151,6 +152,14 @@ def test_what_an_answer_reads_is_there_before_it(master, sheet, tmp_path) -> Non
     assert merged(master, notebook, tmp_path).helpers == {
         3: ["TIMES = 2", "def helped(x):\n    return TIMES * x"]
     }
+
+
+def test_an_added_cell_is_run_only_where_something_reads_it(master, sheet, tmp_path) -> None:
+    notebook = learners(sheet, RIGHT | {"double": "def double(x):\n    return helped(x)"})
+    notebook.cells += [cell("def helped(x):\n    return x + x"), cell("slow = [double(2)] * 2")]
+    plan = make_plan(master, merged(master, notebook, tmp_path), everything=False)
+    added = [step.source for step in plan if step.cell.role == "answer" and not step.cell.grade_id]
+    assert added == ["def helped(x):\n    return x + x"]
 
 
 def test_what_the_stub_has_besides_is_there_for_an_answer_elsewhere(tmp_path) -> None:
