@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from course_lib.answers.excerpts import excerpt
 from course_lib.errors import InputError
 from course_lib.files import files_below
 from course_lib.indexing import IngestOptions, ingest
 from course_lib.loader.splitting import split_documents
 from course_lib.records import LOCAL, Document, Query
 from course_lib.retriever import search
-from course_lib.retriever.excerpts import excerpt
 from course_lib.store import connect, fresh_database
 
 if TYPE_CHECKING:
