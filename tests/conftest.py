@@ -49,6 +49,7 @@ LONGEST = (
     "tests/browser/test_jupyterlab.py",
     "tests/notebooks/test_committed.py",
     "tests/unit/teaching/test_draws.py",
+    "tests/unit/teaching/test_exercises.py",
     "tests/grading/test_rehearsal.py",
     "tests/unit/test_bench.py",
     "solutions/",

@@ -1,4 +1,6 @@
-"""A plugin for pytest with nbval: a kernel that dies before it answers is started once more.
+"""A plugin for pytest with nbval, which starts sooner and starts kernels again.
+
+A kernel that dies before it answers is started once more.
 
 Jupyter looks for free ports, closes them and hands their numbers to the kernel. Another program may
 take one in between, and then the kernel dies at once, before it has run anything.
@@ -6,6 +8,9 @@ take one in between, and then the kernel dies at once, before it has run anythin
 
 from typing import Any
 
+import course_lib.teaching  # noqa: F401 - before nbformat, whose import it makes quick
+
+# isort: split
 import nbval.kernel
 
 _start = nbval.kernel.start_new_kernel

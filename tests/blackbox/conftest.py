@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from filelock import FileLock
@@ -13,6 +14,7 @@ from filelock import FileLock
 from tests.blackbox.course import Course
 from tests.blackbox.places import Place, new_place
 from tests.blackbox.surface import (
+    EmbeddingClient,
     build_vector_indexes,
     connect,
     create_schema,
@@ -76,10 +78,11 @@ def dump(tmp_path_factory: pytest.TempPathFactory, database_url: str, worker_id:
     with FileLock(f"{file}.lock"):
         if not file.exists():
             with new_place(database_url, FILLED) as made:
-                for name, (partition, repo) in CORPORA.items():
-                    made.course(
-                        *("ingest", DATA / name, "--partition", partition, "--repo", repo)
-                    ).ok()
+                # The vectors are kept in .course/, as those of the labs are.
+                with patch.dict(EmbeddingClient.__init__.__kwdefaults__, cache=True):
+                    for name, (partition, repo) in CORPORA.items():
+                        where = ("--partition", partition, "--repo", repo)
+                        made.course("ingest", DATA / name, *where).ok()
                 words = ("--format=custom", f"--schema={FILLED}", f"--file={file}", database_url)
                 subprocess.run([find_binaries().program("pg_dump"), *words], check=True)
     return file

@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import shlex
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -40,7 +41,7 @@ from course_lib.teaching.classroom.given import Given
 from course_lib.teaching.classroom.hidden import source_of, with_hidden_checks
 from course_lib.teaching.classroom.record import assign_penalty, record
 from course_lib.teaching.classroom.roster import Learner
-from course_lib.teaching.classroom.setup import CONFIGURATION
+from course_lib.teaching.classroom.setup import CONFIGURATION, make_assignment
 from course_lib.teaching.classroom.update import Update
 from course_lib.teaching.grade import (
     GradeError,
@@ -385,10 +386,10 @@ def test_a_gradebook_that_another_program_locks_is_one_error_with_a_way_out(
 
 
 def test_what_nbgrader_says_against_a_master_is_told(fresh: Classroom) -> None:
-    room = make_class(fresh.root.parent / "other")
-    (room.root / "release").touch()
+    shutil.rmtree(fresh.root / "release")
+    (fresh.root / "release").touch()
     with pytest.raises(GradeError, match=r"nbgrader does not take words: \w+Error: .*release"):
-        add_assignment(room, master_in(fresh.root.parent))
+        make_assignment(fresh, master_in(fresh.root.parent))
 
 
 def test_a_gradebook_that_is_gone_is_not_made_anew_over_a_class(room: Classroom) -> None:

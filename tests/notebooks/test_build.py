@@ -1,14 +1,13 @@
 import json
 import os
-import subprocess
 import sys
 
 import nbformat
 import pytest
 
-from course_lib.settings import project_root
 from course_lib.teaching.notebooks.execute import tidy_outputs
 from course_lib.teaching.notebooks.project import BuildError, StaleError
+from infra.course.__main__ import main
 from infra.course.build import (
     broken_rules,
     build_labs,
@@ -21,18 +20,15 @@ from infra.course.build.assemble import assemble
 SOURCE = "solutions/01_doubling.py"
 
 
-def tool(*words: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command of the maintainer, as `make` does."""
-    command = [sys.executable, "-m", "infra.course", *words]
-    return subprocess.run(
-        command, cwd=project_root(), capture_output=True, encoding="utf-8", check=False
-    )
-
-
-def test_the_command_compares_one_lab_and_names_a_lab_that_is_none() -> None:
-    assert tool("build", "--check", "01").stdout == "all notebooks are up to date\n"
-    missing = tool("build", "--check", "77")
-    assert missing.returncode == 1 and missing.stderr.startswith("error: there is no lab '77'")
+def test_the_command_compares_one_lab_and_names_a_lab_that_is_none(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["course", "build", "--check", "01"])
+    with pytest.raises(SystemExit, match="^0$"):
+        main()
+    assert capsys.readouterr().out == "all notebooks are up to date\n"
+    sys.argv[-1] = "77"
+    with pytest.raises(SystemExit, match="^1$"):
+        main()
+    assert capsys.readouterr().err.startswith("error: there is no lab '77'")
 
 
 def test_a_claim_that_does_not_hold_ends_the_build_with_its_sentence(built) -> None:

@@ -7,6 +7,7 @@ import pytest
 def nbval(course) -> str:
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-p"]
     command += ["no:cacheprovider", "-q", "-n0", "-c", "/dev/null", "--rootdir", str(course.root)]
+    command += ["-p", "no:schemathesis", "-p", "no:langsmith_plugin"]
     command.append(str(course.root / "solutions" / "01_doubling.ipynb"))
     found = subprocess.run(command, cwd=course.root, capture_output=True, encoding="utf-8")
     return found.stdout

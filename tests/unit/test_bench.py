@@ -16,6 +16,7 @@ from tests.bench.scale import shards
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.long
 def test_a_part_of_the_bench_is_measured_and_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,8 +1,5 @@
-"""What `course search` prints on a terminal."""
+"""What `course search` and `course ask` say of a database that is lost."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import psycopg
@@ -10,21 +7,6 @@ import pytest
 
 from course_lib.store import models
 from tests.blackbox.course import Course
-
-
-def test_a_terminal_gets_bold_and_dim_and_a_pipe_neither(course: Course, folder: Path) -> None:
-    pty = pytest.importorskip("pty")
-    course("ingest", folder / "cats.md")
-    command = [sys.executable, "-c", "from course_lib.cli import main; main()", "search", "cat"]
-    ours, theirs = pty.openpty()
-    with os.fdopen(ours, "rb") as terminal:
-        subprocess.run(command, env=os.environ | course.environment, stdout=theirs, check=True)
-        os.close(theirs)
-        shown = terminal.readline().decode()
-    assert shown.startswith(
-        "\x1b[1m1. cats.md:1-3\x1b[0m  Cats  \x1b[2mscore 0.0328, similarity 0."
-    )
-    assert "\x1b" not in course("search", "cat").ok()
 
 
 def test_a_database_that_goes_away_in_the_middle_is_named(

@@ -17,19 +17,39 @@ HOSTILE = "\x1b]0;owned\x07 \x1b[2J \x9b2J \u202e\x7f\b\r"
 """A new title for the window, the screen cleared twice, text from right to left, and more."""
 
 
-def on_a_terminal(course: Course, *words: str | Path, **environment: str) -> str:
-    """Run `course …` on a terminal of its own and return all that it got to show."""
+RUN_ALL = """
+import json, sys
+from course_lib.cli import main
+for words in json.loads(sys.argv[1]):
+    sys.argv[1:] = words
+    try:
+        main()
+    except SystemExit:
+        pass
+    print("=" * 70, flush=True)
+"""
+"""A process for several commands, which loads the model once."""
+
+
+def on_a_terminal(
+    course: Course, *commands: tuple[str | Path, ...], **environment: str
+) -> list[str]:
+    """Run `course …` on a terminal and return all that it got to show, for each command."""
     pty = pytest.importorskip("pty")
-    command = [sys.executable, "-c", "from course_lib.cli import main; main()", *words]
+    words = json.dumps([[str(word) for word in command] for command in commands])
     ours, theirs = pty.openpty()
     given = os.environ | course.environment | environment
-    with subprocess.Popen(command, env=given, stdout=theirs, stderr=theirs):
+    with subprocess.Popen(
+        [sys.executable, "-c", RUN_ALL, words], env=given, stdout=theirs, stderr=theirs
+    ):
         os.close(theirs)
         shown = b""
         while piece := _read(ours):
             shown += piece
     os.close(ours)
-    return shown.decode().replace("\r\n", "\n")
+    *found, rest = shown.decode().replace("\r\n", "\n").split("=" * 70 + "\n")
+    assert len(found) == len(commands) and not rest, rest
+    return found
 
 
 def _read(terminal: int) -> bytes:
@@ -51,7 +71,7 @@ def test_commands_show_a_hostile_text_harmlessly(course: Course, folder: Path) -
     file = folder / "cats\x1b]0;named\x07.md"
     file.write_text(f"# Cats {HOSTILE}\n\nA cat purrs {HOSTILE} loudly.\n", encoding="utf-8")
     (folder / "chunks.jsonl").write_text(json.dumps({HOSTILE: HOSTILE}) + "\n", encoding="utf-8")
-    for words in (
+    commands: tuple[tuple[str | Path, ...], ...] = (
         ("ingest", folder),
         ("split", file),
         ("search", "a cat purrs"),
@@ -59,19 +79,25 @@ def test_commands_show_a_hostile_text_harmlessly(course: Course, folder: Path) -
         ("structure", folder, "--out", "-"),
         ("validate", folder / "chunks.jsonl"),
         ("ingest", folder / f"none{HOSTILE}.md"),
-    ):
-        shown = on_a_terminal(course, *words)
+    )
+    for words, shown in zip(commands, on_a_terminal(course, *commands), strict=True):
         assert shown and is_harmless(shown), (words, shown)
         assert "Traceback" not in shown
 
 
-def test_json_means_what_it_meant_and_does_nothing(course: Course, folder: Path) -> None:
-    text = "A cat purrs \x1b[2J \x9b2J \u202e\x7f loudly."
+def test_a_search_is_bold_and_dim_on_a_terminal_alone_and_json_means_what_it_meant(
+    course: Course, folder: Path
+) -> None:
+    text = "# Cats\n\nA cat purrs \x1b[2J \x9b2J \u202e\x7f loudly."
     (folder / "cats.md").write_text(text, encoding="utf-8")
-    course("ingest", folder)
-    shown = on_a_terminal(course, "search", "a cat purrs", "--json")
-    assert is_harmless(shown)
-    assert json.loads(shown)[0]["content"] == text
+    course("ingest", folder / "cats.md")
+    search = ("search", "a cat purrs")
+    shown, as_json = on_a_terminal(course, search, (*search, "--json"))
+    bold = "\x1b[1m1. cats.md:1-3\x1b[0m  Cats  \x1b[2mscore 0.0328, similarity 0."
+    assert shown.startswith(bold)
+    assert "\x1b" not in course(*search).ok()
+    assert is_harmless(as_json)
+    assert json.loads(as_json)[0]["content"] == text
 
 
 def test_a_models_edit_is_shown_harmlessly_and_written_as_it_is(
@@ -84,8 +110,7 @@ def test_a_models_edit_is_shown_harmlessly_and_written_as_it_is(
     words = ("edit", file, "--edit", "Say more.", "--top-k", "0")
     with model_that_says("<<BEGIN_FILE>>\n", said, "<<END_FILE>>\n") as server:
         environment = server.environment("ollama") | {"RAG_REPO_ROOT": str(tmp_path)}
-        for option in ([], ["--stdout"]):
-            shown = on_a_terminal(course, *words, *option, **environment)
+        for shown in on_a_terminal(course, words, (*words, "--stdout"), **environment):
             assert "]0;owned" in shown and is_harmless(shown), shown
         assert course(*words, "--stdout", **environment).ok() == said
 

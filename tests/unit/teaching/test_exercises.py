@@ -7,6 +7,7 @@ need a database may define `STUBS` (exercise id → object) where the stub is no
 """
 
 import importlib.util
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +17,7 @@ import pytest
 
 from course_lib.teaching import CheckFailed, Lab, NotAttempted
 from course_lib.teaching.checks import Exercise, load
+from course_lib.teaching.checks.probe import Probe
 from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.reference import reference
 from course_lib.teaching.notebooks.release import SQL_STUB
@@ -70,9 +72,18 @@ def stub(lab: str, exercise: Exercise) -> Any:
 
 @pytest.mark.parametrize(("lab", "exercise"), EXERCISES)
 def test_the_reference_passes(lab: str, exercise: Exercise, capfd: pytest.CaptureFixture[str]):
-    known = session(lab)
-    run_check(exercise, reference(lab, exercise), exercises=known.exercises, connect=known.connect)
+    from tests.unit.teaching.test_parts import WITHOUT
+
+    known, probes = session(lab), []
+
+    def check(probe: Probe) -> None:
+        probes.append(probe)
+        exercise.check(probe)
+
+    noted, right = replace(exercise, check=check), reference(lab, exercise)
+    run_check(noted, right, exercises=known.exercises, connect=known.connect)
     assert capfd.readouterr().err == ""
+    assert len(probes[0].parts) > 1 or lab in WITHOUT
 
 
 @pytest.mark.parametrize(("lab", "exercise"), EXERCISES)
@@ -85,8 +96,13 @@ def test_the_untouched_stub_is_said_to_be_not_attempted(lab: str, exercise: Exer
 def test_a_wrong_version_fails_and_the_message_names_the_case(
     lab: str, exercise_id: str, wrong: Any, names: str, capfd: pytest.CaptureFixture[str]
 ):
+    """And of some that are partly right it is known how many points they get."""
+    from tests.unit.teaching.test_parts import PARTLY_RIGHT
+
     with pytest.raises(CheckFailed) as failed:
         session(lab).check(exercise_id, wrong)
+    points = PARTLY_RIGHT.get(exercise_id, {}).get(wrong.__name__, failed.value.earned)
+    assert failed.value.earned == points
     assert names in str(failed.value)
     assert "hint 1 of" in str(failed.value)
     assert capfd.readouterr().err == ""
@@ -94,10 +110,14 @@ def test_a_wrong_version_fails_and_the_message_names_the_case(
 
 @pytest.mark.parametrize(("lab", "exercise"), EXERCISES)
 def test_an_exercise_is_complete(lab: str, exercise: Exercise):
+    from tests.unit.teaching.test_parts import PARTLY_RIGHT
+
     assert exercise.id.split(".")[0] == str(int(lab)), "the id begins with the lab's number"
     assert exercise.points > 0
     assert len(exercise.hints) >= 2, "hints grow in detail"
-    assert len(wrong_versions(lab).get(exercise.id, {})) >= 3, f"see mutants_lab{lab}.py"
+    wrong = {one.__name__ for one in wrong_versions(lab).get(exercise.id, {})}
+    assert len(wrong) >= 3, f"see mutants_lab{lab}.py"
+    assert PARTLY_RIGHT.get(exercise.id, {}).keys() <= wrong, "see test_parts.py"
 
 
 @pytest.mark.parametrize("lab", LABS)

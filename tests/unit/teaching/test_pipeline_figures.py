@@ -26,6 +26,7 @@ def test_a_run_is_told_by_task_and_attempt():
             Attempt("split[1]", "failed", 0.0, 0.5, "Traceback\nOSError: the disk is full\n"),
             Attempt("split[1]", "succeeded", 0.5, 0.5),
             Attempt("read", "cached"),
+            Attempt("store", "failed"),
         ),
         seconds=1.0,
     )
@@ -34,6 +35,7 @@ def test_a_run_is_told_by_task_and_attempt():
         "split[0]  succeeded",
         "split[1]  failed     OSError: the disk is full",
         "split[1]  succeeded",
+        "store     failed     ended without a word",
         "finished",
     ]
     assert "split[1] failed; split[1] succeeded" in attempts(run, "A run").alt
