@@ -274,6 +274,13 @@ def test_a_damaged_file_says_what_is_wrong_with_it(tmp_path) -> None:
             read_cells(path)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_notebook_is_read_in_any_encoding_of_json(sheet, tmp_path, encoding: str) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_bytes(json.dumps(sheet).encode(encoding))
+    assert [one.source for one in read_cells(path)] == [one.source for one in sheet.cells]
+
+
 def test_what_json_cannot_say_otherwise_is_read(tmp_path) -> None:
     path = tmp_path / "a.ipynb"
     source = {"cell_type": "code", "source": ["a = '\ud800'\n", "b"], "metadata": []}
