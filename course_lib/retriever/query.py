@@ -96,9 +96,10 @@ def search_filtered(
 def fuse(*rankings: Iterable[Item]) -> list[tuple[Item, float]]:
     """Fuse rankings into one: reciprocal rank fusion.
 
-    An item gets `1 / (RRF_K + place)` from each ranking that it is in; places count from 1. Its
-    score is the sum. Returns pairs of an item and its score, the highest score first. Items with
-    the same score come in the order of the first ranking, then of the next one.
+    - An item gets `1 / (RRF_K + place)` from each ranking that it is in; places count from 1.
+    - Its score is the sum of these.
+    - Returns pairs of an item and its score, the highest score first.
+    - Items with the same score come in the order of the first ranking, then of the next one.
 
     Examples
     --------
