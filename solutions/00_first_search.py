@@ -182,7 +182,7 @@ pd.DataFrame(cursor.fetchall(), columns=[column.name for column in cursor.descri
 # %% [markdown]
 # You can also draw the chunks. A point in a picture has two numbers, but a vector has 384. So they are reduced to two, in such a way that similar chunks are still roughly near each other.
 #
-# Each point below is one chunk, and each colour is one page. The star is the question about the release. The points 1, 2 and 3 are the chunks that the search found for it.
+# Each point below is one chunk, and each colour and shape is one page. The star is the question about the release. The points 1, 2 and 3 are the chunks that the search found for it.
 #
 # > **Predict.** Are these three the points nearest to the star?
 
@@ -213,11 +213,11 @@ assert same_page.mean() > 0.8, "the points of one colour are near each other"
 # %% [markdown]
 # They are not: other points look nearer. The picture keeps less than a quarter of the differences (the variance) between the vectors, and the search compares all 384 numbers. So never judge a search by such a picture.
 #
-# It is good for something else. Look at the colours: the points of one colour are near each other. So chunks on one subject have similar vectors. They also share some words, because the model reads each chunk together with its page's title and headings.
+# The picture is good for something else. Look at the colours: the points of one colour are near each other. So chunks on one subject have similar vectors. They also share some words, because the model reads each chunk together with its page's title and headings.
 #
 # ## Break it
 #
-# In practice, the same documents are ingested again and again, for example each night.
+# In practice, the same documents are read in (*ingested*) again and again, for example each night.
 #
 # > **Predict.** If you ingest the five pages a second time, how many chunks are in the table then?
 

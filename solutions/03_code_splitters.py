@@ -53,8 +53,7 @@ question = "Why does a column with few values today raise no alarm?"
 lab.interact(asking(fixed_cuts), question=question)
 
 # %% tags=["claim"]
-drift = files["heron/drift.py"]
-(torn,) = [one for one in fixed_cuts(drift, "python") if "def inspect" in one.text]
+(torn,) = [one for one in fixed_cuts(files["heron/drift.py"], "python") if "def inspect" in one.text]
 assert torn.text.endswith("wolf is swit"), "the piece ends in the middle of a word"
 assert "len(current[column]) < minimum_sample" not in torn.text, "It is in the next piece"
 assert torn.text.startswith(" return sum("), "the piece begins with the end of another function"
@@ -82,6 +81,7 @@ def recursive(text, language):
     return split_text(text, 512, 64)
 
 
+drift = files["heron/drift.py"]
 outer = [(one.name, one.span) for one in definitions(drift) if one.outer]  # by Python's own parser
 splits = {"every 512": fixed_cuts(drift, "python"), "recursive": recursive(drift, "python")}
 lab.show.torn(outer, splits, "heron/drift.py")
@@ -98,7 +98,8 @@ assert torn_by(splits["recursive"]) == 1, "The recursive splitter tears only one
 
 # %% [markdown]
 # Cuts every 512 characters tear four of them. The recursive splitter tears only one, but by accident: it prefers blank lines, and
-# there are blank lines between functions. What is missing is a splitter that knows what a definition is.
+# there are blank lines between functions. (`inspect` is grey, because it is larger than a piece.) What is missing is a splitter that
+# knows what a definition is.
 #
 # ## By hand, once
 #
@@ -237,7 +238,8 @@ assert counts.iloc[0, 2] == "fake, Fake" and counts.iloc[1, 2] == "pretend", "In
 # Then a part can begin with `return [forecast for part in parts …]`. Which method of which class is this from? A
 # [header](../labs/GLOSSARY.md#header) above the part says so. It holds *signatures*: the lines that introduce the class and the method.
 #
-# The limit is for both together, so often there is no room for all signatures. Here are two quick ideas, with room for 90 characters.
+# Header and part together must fit into the limit, so often there is no room for all signatures. Here are two quick ideas for this case.
+# Both have room for 90 characters.
 #
 # > **Predict.** What does each idea show of the method `_score_batch` of the class `Scorer`?
 
@@ -341,8 +343,8 @@ assert "len(current[column]) < minimum_sample" in after.text and after.header ==
 # [LangChain's text splitters](https://docs.langchain.com/oss/python/integrations/splitters) use lab 01's algorithm with other
 # separators, for example `"\ndef "` for Python.
 #
-# We compare them on code that was not written for this course: Python's standard library and the package `kfp`. The splitter `by lines` is your
-# `split_definitions`, with lab 01's splitter for each piece that is still too large.
+# We compare them on code that was not written for this course: Python's standard library and the package `kfp`. Only definitions that fit
+# into a piece count. The splitter `by lines` is your `split_definitions`, with lab 01's splitter for what is still too large.
 #
 # > **Predict.** What share of the definitions does each splitter keep whole? To which of them is LangChain most similar?
 
@@ -466,4 +468,4 @@ assert gain["recursive", "split_code"].low < 0 < gain["recursive", "split_code"]
 # Split a file of your own: `split_code(open("…", encoding="utf-8").read(), "python")`. Read each piece as a search would return it, alone
 # under its header. Which one would you not understand?
 #
-# **Next.** [Lab 04](../labs/04_chunk_contract.ipynb) shows the record format of these pieces, and how to find out which pieces have changed.
+# **Next.** In [lab 04](../labs/04_chunk_contract.ipynb), pieces become records that any splitter can send.

@@ -149,8 +149,8 @@ def split_code(
 def choose_header(signatures: Sequence[str], room: int) -> str:
     r"""Return the header for a part of a definition: it says where the part is from.
 
-    1. It is one of these: all signatures, the innermost one alone, the first line of that one, "".
-    2. Take the longest of them that has at most `room` characters.
+    1. It is one of these: all signatures joined, the innermost one alone, its first line, "".
+    2. Take the longest of these that has at most `room` characters.
     3. A line end belongs to its line, and counts.
     4. Without signatures, it is "".
 

@@ -152,13 +152,13 @@ def _parser(grammar: str) -> tree_sitter.Parser | None:
 
 
 def split_definitions(text: str, starts: str) -> list[tuple[str, Span]]:
-    r"""Split a source file into pieces: one for each definition, one for the text before them.
+    r"""Split a source file into spans: one for each definition, one for the text before them.
 
     1. Each line that `starts` matches begins a definition. Use `re.MULTILINE`.
     2. The line directly above belongs to the definition if it begins with one of `ABOVE`.
-    3. So does the line above that one, and so on, up to the first that does not begin so.
+    3. So does the line above that one, and so on, until a line does not begin with one of them.
     4. A piece ends where the next one begins, and the last one where the text ends.
-    5. The piece before the first definition has the name "", and so has a text without any.
+    5. The piece before the first definition has the name "". Without any, it is the whole text.
     6. Leave out an empty piece.
 
     Parameters
