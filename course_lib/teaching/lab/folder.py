@@ -30,7 +30,7 @@ MOST_BYTES = 50_000_000
 MOST_PIECES = 1_500
 """As many as the model encodes in about a minute on one slow core."""
 
-COLUMNS = ["similarity", "document", "lines", "text"]
+COLUMNS = ["similarity", "document", "heading", "lines", "text"]
 
 
 class FolderError(InputError):
@@ -87,6 +87,7 @@ def search_folder(
             (
                 round(one.similarity_score, 2),
                 one.document_name,
+                one.name,
                 f"{one.metadata.get('lineStart', '')}–{one.metadata.get('lineEnd', '')}",
                 excerpt(one, question, 160),
             )
