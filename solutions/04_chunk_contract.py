@@ -58,12 +58,12 @@ first = ask(question).iloc[0]
 lines = api.content.splitlines()[first["line_start"] - 1 : first["line_end"]]
 assert first["sourcePath"] == "forecast.proto" and any("800 milliseconds" in line for line in lines), "The answer, 800 milliseconds, is in the first piece"
 assert (first["parserId"], first["name"]) == ("raw-text", "forecast.proto"), "The course has no parser for .proto, so the file was cut as raw text"
-assert lines[0].startswith("  Origin origin"), "it begins in the middle of another definition"
+assert lines[0].startswith("  Origin origin"), "begins in the middle of another definition"
 
 # %% [markdown]
-# The answer, 800 milliseconds, is in the first piece. But look at its `name` and `content`: the name is only that of the file, and it
-# begins in the middle of another definition. The course has no parser for `.proto`, so the file was cut as raw text. You will write one,
-# and ask again.
+# The answer, 800 milliseconds, is in the first piece. But look at its `name` and `content`. The name is only that of the file, and the
+# content begins in the middle of another definition. The course has no parser for `.proto`, so the file was cut as raw text. You will write
+# one, and ask again.
 #
 # ## The record
 #
@@ -118,8 +118,8 @@ print(len(accepted), "accepted, with line_start", [chunk.line_start for chunk in
 #
 # ## Exercise 4.1: check each record separately
 #
-# So write a function that judges one record and never stops the loop. You decide what it looks at first, and what it makes of each kind of
-# error. A `Rejection` has a *code* that never changes, because a program reads it.
+# So write a function that judges one record and never stops the loop. It decides what gets into the store, and what the sender of a wrong
+# record learns. A `Rejection` has a *code* that never changes, because a program reads it.
 #
 # `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` does what rule 2 asks for. The `ValidationError` that it raises
 # is a subclass of `ValueError`. The other helpers are imported; `help(problems_of)` shows what one does.
@@ -139,7 +139,7 @@ lab.hint("4.1")  # run again for the next hint
 # one text and show another.
 
 # %% [markdown]
-# Here are the same six records again:
+# Now the six records go through your function:
 
 # %%
 check_record = lab.use("check_record")
@@ -180,9 +180,9 @@ for tenant, repo in (("acme", "platform"), ("acmep", "latform")):
 #
 # ## Exercise 4.2: the content hash
 #
-# You decide when two records count as the same. Two helpers make the bytes: `length_prefixed(text)` puts the number of bytes and a colon
-# before a text, so different lists of texts never give the same bytes, and `canonical(value)` writes any other value as JSON. By hand, for
-# tenant `acme`, repository `docs` and `hashInputs` of `["content"]`:
+# Your function decides when two records count as the same. Two helpers make the bytes: `length_prefixed(text)` puts the number of bytes and a
+# colon before a text, so different lists of texts never give the same bytes, and `canonical(value)` writes any other value as JSON. By hand,
+# for tenant `acme`, repository `docs` and `hashInputs` of `["content"]`:
 #
 # ```
 # content "Hello."  →  SHA-256 of b"4:acme4:docs6:Hello."   →  "4b1c9e…"
@@ -205,8 +205,8 @@ lab.hint("4.2")  # run again for the next hint
 # %% [markdown]
 # ## Break it: a false claim in the right form
 #
-# What if the form of a record is right, but its claim is false? Here a customer sends a record in the name of another. The server checks
-# it, then calls `stamp`.
+# The form of a record can be right although it names the wrong owner. Here a customer sends a record in the name of another. The server
+# checks it, then calls `stamp`.
 #
 # > **Predict.** Does `check_record` notice? Whose is the record that is stored?
 
@@ -231,7 +231,7 @@ assert stamped.tenant_id == "acme" and content_hash(claimed) != content_hash(sta
 # ## Measure: which fields to hash
 #
 # Which fields should a parser name in `hashInputs`? Suppose that a piece is encoded again only if its hash is new. What is embedded is its
-# header and its content. So two things can go wrong:
+# header (lab 03) and its content. So two things can go wrong:
 #
 # - The hash is new, but the embedded text is not. Then the work is *wasted*.
 # - The embedded text is new, but the hash is not. Then the piece keeps a *wrong vector*.
@@ -417,9 +417,9 @@ assert all(isinstance(one, Chunk) for one in check_all([chunk.to_json() for chun
 # ## In the field
 #
 # For senders in any language, a contract is usually published as a [JSON Schema](https://json-schema.org). The course makes its schema from
-# `Chunk`. Here it judges the six records and a seventh, whose `line_end` is less than its `line_start`.
+# `Chunk`. Does it replace your function? Both judge the six records, and a seventh whose `line_end` is less than its `line_start`.
 #
-# > **Predict.** On which record does it disagree with `check_record`?
+# > **Predict.** On which record do the two disagree?
 
 # %%
 import jsonschema
@@ -452,13 +452,13 @@ assert by_you == [*by_schema[:6], False], "Only on the seventh"
 #
 # ## Three questions to test yourself
 #
-# 1. Why does a `Rejection` have a code and the names of fields, and not only a sentence?
+# 1. Why does a `Rejection` have a code, and not only a sentence?
 # 2. You increase `parser_version` and change nothing else. Do your hashes change, and is this right?
 # 3. Which is worse in `hashInputs`: a field too many, or a field too few?
 #
 # <details><summary>Answers</summary>
 #
-# 1. A program reads it and corrects a field. The sentence may change tomorrow, but the code stays the same.
+# 1. A program reads it. The sentence may change tomorrow, but the code stays the same.
 # 2. They do, because `hashInputs` names `parserVersion`. That is right only if the parser now cuts in another way.
 # 3. A field too few: a wrong vector stays, and there is no error.
 #
