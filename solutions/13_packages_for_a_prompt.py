@@ -21,7 +21,7 @@ conn = lab.connect(autocommit=True)  # each statement commits by itself
 lab.show.pipeline("search")
 
 # %% [markdown]
-# ## One prompt, with and without
+# ## The package that the prompt does not name
 #
 # Imagine that you work on *rider-app*, one of the course's two example projects. In a Python file, you write the comment
 # `# fetch top charts from Spotify`, and a language model has to write the code below it. The project has a package for this. But the model
@@ -31,8 +31,8 @@ lab.show.pipeline("search")
 # Why not name all packages? The project has more than a hundred for Python alone, and each one makes every request longer. So a simple program
 # names only the first fifty, in the order of the alphabet. A better program names the few that fit the comment.
 #
-# To see both prompts, fill the tables of [lab 12](../labs/12_a_fresh_index.ipynb) with the packages of both projects. Their descriptions come
-# from a file. At work, a language model could write them.
+# To see both prompts, first fill the tables of [lab 12](../labs/12_a_fresh_index.ipynb) with the packages of both projects. Their descriptions
+# come from a file. At work, a language model could write them.
 
 # %%
 from course_lib.settings import project_root
@@ -183,15 +183,15 @@ table = pd.DataFrame(nearest, columns=["language", "name"])
 table.assign(remains=[language == "python" and name in rider for language, name in nearest])
 
 # %% [markdown]
-# One remains: the five nearest are clients for Spotify in five languages. With a thousand projects in the catalogue, perhaps none would remain. So
-# the order has to be the other one: first the filter, then the choice.
+# One remains, because the five nearest are clients for Spotify in five languages. With a thousand projects in the catalogue, perhaps none would
+# remain. So the order has to be the other one: first the filter, then the choice.
 
 # %% [markdown]
 # ## Exercise 13.2: the nearest packages of a project
 #
 # Your query decides this order. It joins the two tables, keeps the packages of one project, and only then takes the nearest.
 #
-# It filters by the model, too, because a distance between vectors of two models means nothing. `COLUMNS` is ready for your `SELECT`, and `<=>` is
+# It also filters by the model, because a distance between vectors of two models means nothing. `COLUMNS` is ready for your `SELECT`, and `<=>` is
 # pgvector's [cosine distance](../labs/GLOSSARY.md#cosine-distance).
 
 # %% exercise="13.2"
@@ -272,7 +272,7 @@ lab.alt(axes, f"Share of the needed packages for 1 to 50 suggestions: {found.rou
 described, bare_names, alphabet = (found[way] for way in ways)
 assert described[1] > 2 * bare_names[1], "with one suggestion, descriptions find more than twice as much as names"
 assert described[1] > alphabet[50], "one suggestion by meaning finds more than fifty by name"
-assert described[5] - described[1] > 2 * (described[20] - described[10]), "After about five suggestions, it becomes flat"
+assert described[5] - described[1] > 2 * (described[20] - described[10]), "After about five, it rises only slowly"
 missed = score_suggestions(lambda asked: names["name and description"][asked][:5], instructions).missed
 assert any("metres" in each.instruction and "geoalchemy2" in each.gold_packages for each in missed), "stations within 500 metres"
 
@@ -280,8 +280,8 @@ assert any("metres" in each.instruction and "geoalchemy2" in each.gold_packages 
 # One. Compare the left end of the upper line with the right end of the lowest: one suggestion by meaning finds more than fifty by name. Then
 # compare the upper two at the left: with one suggestion, descriptions find more than twice as much as names.
 #
-# The upper line also says how many to suggest. After about five suggestions, it becomes flat. What is still missing needs a better description:
-# that of *geoalchemy2* says PostGIS, but nothing of *stations within 500 metres*.
+# The upper line also says how many to suggest. After about five, it rises only slowly. What is still missing needs a better description: that of
+# *geoalchemy2* says PostGIS, but nothing of *stations within 500 metres*.
 #
 # The course wrote these instructions and descriptions itself. So label twenty instructions of yours before you rely on such numbers.
 

@@ -22,8 +22,8 @@ lab.show.pipeline("answers")
 # %% [markdown]
 # ## Three wrong answers
 #
-# The search of lab 08 finds passages. A language model reads them, its *context*, and makes an answer of them alone. So if the right passage is
-# not in the context, the answer cannot be right.
+# The search of lab 08 finds passages. Now a language model makes an answer of them. It knows only what it reads, the *context*. So if the right
+# passage is not in the context, the answer cannot be right.
 #
 # In this lab you search code: `kfp.dsl`, the language of lab 11's pipelines. The next cell copies it from the package `kfp` and indexes it.
 
@@ -205,8 +205,8 @@ assert {*pairs.nlargest(2).index} == {(0, 1), (7, 9)}, "1 with 2, and 8 with 10"
 # %% [markdown]
 # ## Exercise 14.2: the passage that adds most
 #
-# All vectors have length 1, so an inner product is a similarity. `taken` has the vectors of the named files' passages, because these are in the
-# context before MMR begins.
+# Your function makes this choice. Passages of named files are in the context before it begins, so it gets their vectors as `taken`. All vectors
+# have length 1, so an inner product is a similarity.
 
 # %% exercise="14.2"
 from course_lib.answers.selection import maximal_marginal_relevance
@@ -276,7 +276,7 @@ assert (ratio >= 1).sum() == 2 and chinese["MiniLM's tokens"] - chinese["estimat
 assert lab.embedder.count_tokens(texts["Chinese"][:11]) == 11 + 2, "MiniLM adds two tokens to each text"
 
 # %% [markdown]
-# Only for Chinese, by 2 tokens: MiniLM adds two tokens to each text. So a *margin* of the window stays free. For
+# Only for Chinese, by 2 tokens: MiniLM adds two tokens to each text. Because an estimate can be too low, a *margin* of the window stays free. For
 # English and code it is much too high, which is safe, but wastes a part of the window.
 #
 # By hand: the window has 1,000 tokens, the margin 100, and the answer may take 200. Instructions and question take 250. So
@@ -346,17 +346,18 @@ lab.interact(fill, window=(1500, 5000, 100))
 # %% tags=["claim"]
 short, long = (quote(asked, kept_in(window)) for window in (2300, 5000))
 assert [one.origin for one in candidates[:4]] == ["hint"] * 3 + ["search"] and len(kept_in(2300)) == 3, "With the three passages of the named file"
+assert {one.origin for one in kept_in(5000)[3:]} == {"search"}, "a larger window adds only passages of the search"
 assert short[1] == ["component_decorator.py"] and "pip_index_urls" in short[0], "it quotes what each argument means"
 assert "component_factory.py" in long[1] and "component_decorator.py" not in long[1], "With all ten, it is wrong again"
 assert len(kept_in(5000)) == 10 and "defined under component_decorator.py" in long[0], "it quotes the sentence defined under component_decorator.py"
 
 # %% [markdown]
-# No. With the three passages of the named file, the answer is right: it quotes what each argument means. With all ten, it is wrong again: it
-# quotes the sentence *defined under component_decorator.py*, because this is more like the question.
+# No. With the three passages of the named file, the answer is right: it quotes what each argument means. In the bar, a larger window adds only
+# passages of the search. With all ten, it is wrong again: it quotes the sentence *defined under component_decorator.py*, because this is more like
+# the question.
 #
-# Language models are misled in the same way. For example,
-# [one irrelevant sentence in a maths problem](https://arxiv.org/abs/2302.00093) made their answers clearly worse. So do not fill a window only
-# because it is large.
+# Language models are misled, too: [one irrelevant sentence in a maths problem](https://arxiv.org/abs/2302.00093) made their answers clearly worse.
+# So do not fill a window only because it is large.
 
 # %% [markdown]
 # ## Measure

@@ -21,11 +21,11 @@ lab.show.pipeline("answers")
 # %% [markdown]
 # ## Two sentences, two sources
 #
-# Lab 14 chose passages, and an answer was made of them. It sounds right, and it names its sources. But do these sources exist? And do they say
-# what the answer says?
+# Lab 14 chose passages for an answer. Now the answer is there. It sounds right, and it names its sources. But do these sources exist? And do they
+# say what the answer says?
 #
-# Here is such an answer, with the passages that it was made from. Each sentence ends with a [citation](../labs/GLOSSARY.md#citation):
-# `[3: what-is-mlops.md]` means passage 3, which is from `what-is-mlops.md`.
+# Here is such an answer, with its passages. Each sentence ends with a [citation](../labs/GLOSSARY.md#citation): `[3: what-is-mlops.md]` means
+# passage 3, which is from `what-is-mlops.md`.
 
 # %% tags=["nbval-check-output"]
 import json
@@ -127,7 +127,7 @@ pd.DataFrame(rows).groupby("citation").flagged.agg(sentences="count", flagged="s
 # - *Similarity*: is a line of the passage similar to the sentence? Vectors show it.
 # - *Words*: does the passage contain the words of the sentence? `stems` returns the important words of a text, without their endings.
 #
-# There is one strict rule: a number in the sentence must be in the passage, too. "40 rows" and "400 rows" have nearly the same vector.
+# A number in the sentence must be in the passage, too, because "40 rows" and "400 rows" have nearly the same vector.
 #
 # ## Exercise 15.2: how well a sentence is supported
 #
@@ -149,8 +149,8 @@ lab.hint("15.2")  # run again for the next hint
 # mean over all lines would be low for every long passage.
 
 # %% [markdown]
-# Does your number say what a person says? Each sentence of the data has a label, `supported`: does its section support it? The next cell makes
-# all vectors once, and `encode` looks them up.
+# Does your number agree with a person? Each sentence of the data has a label, `supported`: does its section support it? The next cell makes all
+# vectors once, and `encode` looks them up.
 
 # %%
 support = lab.use("support")
@@ -235,9 +235,10 @@ assert accepted.mean() == 1 and len(accepted) == 45, "All 45 supported sentences
 assert 0 < len(rejected) - rejected.sum() < 6, "A few of the others are accepted, too"
 
 # %% [markdown]
-# All 45 supported sentences are accepted. But 45 are few: by the *rule of three*, the true share may be as low as 1 − 3/45, about 0.93.
+# All 45 supported sentences are accepted. But 45 are few: by the *rule of three*, you know with 95 % confidence only that the true share is at least
+# 1 − 3/45, about 0.93.
 #
-# A few of the others are accepted, too. These are the dangerous mistakes, so let us read them.
+# A few of the others are accepted, too. These are the dangerous mistakes.
 #
 # > **Predict.** Are they from half right answers, or from invented ones?
 
@@ -251,8 +252,8 @@ assert {*missed.kind} == {"half right", "invented"}, "They are from both kinds o
 assert missed.sentence.str.startswith("Leakage makes a model look worse").any(), "Leakage makes a model look worse"
 
 # %% [markdown]
-# They are from both kinds of answers. Look at *Leakage makes a model look worse*. The passage says the opposite, with nearly the same words. The
-# support sees which words are there, but not what they say together.
+# They are from both kinds of answers. Look at *Leakage makes a model look worse*. The passage says the opposite, with nearly the same words. Your
+# function sees which words are there, but not what they say together.
 #
 # ## Exercise 15.3: the sentences to name
 #
@@ -276,7 +277,7 @@ lab.hint("15.3")  # run again for the next hint
 # all passages of the answer for each sentence. Then a true sentence with a wrong source passes.
 
 # %% [markdown]
-# All answers once more. `holds` says whether a sentence is true *and* its section is among the passages that 15.1 gives it.
+# `holds` says whether a sentence is true *and* its section is among the passages that 15.1 gives it.
 #
 # > **Predict.** Your first function found none of the 23 citations of another passage. How many are found now?
 
@@ -293,12 +294,12 @@ verdicts.groupby(["citation", "holds"]).named.agg(sentences="count", named="sum"
 # %% tags=["claim"]
 counts = verdicts.groupby(["citation", "holds"]).named.agg(sentences="count", named="sum")
 for made in ("no passage", "wrong path", "other passage"):
-    assert counts.loc[(made, False), "named"] == counts.loc[(made, False), "sentences"], "All of them, as all other wrong citations"
+    assert counts.loc[(made, False), "named"] == counts.loc[(made, False), "sentences"], "All of them, and all other wrong citations, too"
 assert counts.loc[("right", True), "named"] == counts.loc[("none", True), "named"] == 0, "No sentence that holds is named"
 assert 0 < counts.loc[("right", False), "sentences"] - counts.loc[("right", False), "named"] < 10, "a few inventions whose words are in the passage"
 
 # %% [markdown]
-# All of them, as all other wrong citations. No sentence that holds is named, so there is no false warning. What is missing are a few inventions
+# All of them, and all other wrong citations, too. No sentence that holds is named, so there is no false warning. What is missing are a few inventions
 # whose words are in the passage. The numbers flatter a little, because half of these answers chose the threshold.
 #
 # ## In the field

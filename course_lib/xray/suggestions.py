@@ -202,9 +202,9 @@ def nearest_packages_query(
 ) -> tuple[str, dict[str, object]]:
     """Return the query for the packages of a project that are nearest to a vector, and its values.
 
-    - `xray_report_packages`, in the query `mine`, has the packages of each project: `tenant_id`,
+    - `xray_report_packages` (call it `mine`) has the packages of each project: `tenant_id`,
       `project`, `language`, `name`, `version`.
-    - `xray_packages`, in the query `package`, has the vectors of all packages: `language`, `name`,
+    - `xray_packages` (call it `package`) has the vectors of all packages: `language`, `name`,
       `model`, `embedding`. A package without a vector has no model.
     - Only the packages count that this project of this tenant uses in this language, and of these
       only those whose vectors this model made.
