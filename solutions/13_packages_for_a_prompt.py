@@ -265,7 +265,8 @@ def recall(way, count):
 
 
 found = pd.DataFrame({way: [recall(way, count) for count in counts] for way in ways}, index=counts)
-axes = found.plot.line(marker="o", figsize=(6, 3.5), xlabel="suggestions", ylabel="needed packages found, share", ylim=(0, 1))
+axes = found.plot.line(marker="o", figsize=(6, 3.5), xlabel="suggestions", ylabel="needed packages found, share", ylim=(0, 1.02))
+axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
 lab.alt(axes, f"Share of the needed packages for 1 to 50 suggestions: {found.round(2).to_dict()}")
 
 # %% tags=["claim"]

@@ -173,9 +173,9 @@ def scored(function):
 
 
 # %% [markdown]
-# A *threshold* turns the support into a verdict: what is below it is not supported. It can make two kinds of mistakes: it rejects a sentence that
-# is supported, or accepts one that is not. *Balanced accuracy* is the mean of the two shares that are judged right. In the figure, the threshold
-# is the line. Move it.
+# A *threshold* turns the support into a verdict: a sentence below it is not supported. This can be wrong in two ways, so we look at two shares. How
+# many of the supported sentences are accepted? And how many of the others are rejected? The mean of both is the *balanced accuracy*. In the
+# figure, the black line is the threshold. Move it.
 #
 # > **Predict.** Is there a threshold that makes no mistake?
 
@@ -334,7 +334,7 @@ print(fence("PASSAGE 1: notes.md", evil, boundary([evil])))
 #
 # - A citation that leads nowhere is found by comparison. A citation of another passage is found by its support.
 # - Similarity and words find most sentences that a passage does not support. They do not see what the words say together.
-# - A threshold is chosen on one half of the data, and measured on the other. It trades one kind of mistake for the other.
+# - A threshold is chosen on one half of the data, and measured on the other.
 # - A model without rights can do no harm that nobody confirms.
 #
 # ## Three questions to test yourself
@@ -346,7 +346,7 @@ print(fence("PASSAGE 1: notes.md", evil, boundary([evil])))
 # <details><summary>Answers</summary>
 #
 # 1. 15.2, if the passage does not have its numbers or words. Otherwise only a reader who follows the citation.
-# 2. Down: true sentences share fewer words with their passages. Label some answers, and measure.
+# 2. Down, because true sentences share fewer words with their passages.
 # 3. It has no rights. A person looks at an edit before a file is written.
 #
 # </details>
