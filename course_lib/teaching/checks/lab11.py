@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -286,13 +287,16 @@ def _steps(call: Probe, pipeline: Any, label: str = "") -> dict[str, Step]:
     return read_wiring(*compiled_pipeline(call, pipeline, label))
 
 
-@exercise("11.4", "pipeline.pipelines:docs_pipeline", 3, waits_for=["11.3"], time_limit=30)
+@exercise("11.4", "pipeline.pipelines:docs_pipeline", 3, time_limit=30)
 def check_docs_pipeline(call: Probe) -> None:
-    """Compile it, and compare its steps with the library's: what each gets, and its settings."""
-    from course_lib.pipeline.pipelines import docs_pipeline
+    """Compile it, and compare its steps with the library's: what each gets, and its settings.
+
+    What 11.3 asks for is judged there: here the course's `with_database` is in its place.
+    """
+    from course_lib.pipeline.pipelines import docs_pipeline, with_database
 
     label = "dsl.pipeline(docs_pipeline)"
-    with explained(COMPILES):
+    with explained(COMPILES), _in_place(call.given, with_database):
         found = _steps(call, call.given)
     wanted = _steps(call, docs_pipeline)
     with call.part(1, "each step once, in the exit handler and in the loop", needed=False):
@@ -313,6 +317,19 @@ def check_docs_pipeline(call: Probe) -> None:
         _same_steps(call, label, found, wanted, {"gets"})
     with call.part(1, "what each step was set to"):
         _same_steps(call, label, found, wanted, READ.keys() - {AT_THE_END, "is in", "gets"})
+
+
+@contextmanager
+def _in_place(given: object, ours: Callable[..., Any]) -> Iterator[None]:
+    """Let a learner's function meet one of the course's by its name, for a while."""
+    names, name = getattr(function_of(given), "__globals__", {}), ours.__name__
+    before = {name: names[name]} if name in names else {}
+    names[name] = ours
+    try:
+        yield
+    finally:
+        del names[name]
+        names.update(before)
 
 
 def _same_steps(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +12,9 @@ from course_lib.errors import InputError
 from course_lib.teaching import CheckFailed, NotAttempted
 from course_lib.teaching.checks import Exercise, load
 from course_lib.teaching.checks.probe import Probe
+from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.reference import reference
+from course_lib.teaching.taught import function_of
 from tests.unit.teaching.test_exercises import EXERCISES, session, wrong_versions
 
 WITHOUT = {"00", "12", "13", "14", "15"}
@@ -137,3 +140,24 @@ def guesses(lab: str, exercise: Exercise) -> Iterator[Any]:
 @pytest.mark.parametrize(("lab", "exercise"), EXERCISES)
 def test_an_answer_that_knows_nothing_has_no_points(lab: str, exercise: Exercise) -> None:
     assert not any(earned(exercise, guess) for guess in guesses(lab, exercise))
+
+
+@pytest.mark.parametrize("returned", [None, "task"])
+def test_a_pipeline_is_judged_without_what_an_earlier_exercise_gets_wrong(returned) -> None:
+    """In lab 11, `with_database` is judged in 11.3, and its answer is used in 11.4."""
+    exercises = load("11")
+    right = function_of(reference("11", exercises["11.4"]))
+    names = {**right.__globals__, "with_database": lambda task: task if returned else None}
+    learners = types.FunctionType(right.__code__, names, right.__name__, right.__defaults__)
+    learners.__annotations__ = right.__annotations__
+    before = dict(names)
+    run_check(exercises["11.4"], learners, exercises=exercises)
+    assert names == before
+
+
+@pytest.mark.parametrize("exercise_id", ["6.1", "6.2", "7.1"])
+def test_a_mark_that_was_left_above_a_whole_answer_in_sql_does_not_count(exercise_id) -> None:
+    lab = lab_of(exercise_id)
+    right = reference(lab, load(lab)[exercise_id])
+    place = right.index("\n", len(right) // 2)
+    session(lab).check(exercise_id, f"{right[:place]}\n-- YOUR SQL HERE{right[place:]}")
