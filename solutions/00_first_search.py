@@ -13,7 +13,7 @@
 #
 # | You will be able to | Time | Needs | Builds |
 # |---|---|---|---|
-# | search a folder of your own, and judge what is found · say what each part of the system does · say why a search by meaning always finds something | about {minutes} min | nothing but this notebook | the finished system, seen from outside |
+# | search a folder of your own, and judge what is found · say what each part of the system does · say what a search by meaning does if no text has the answer | about {minutes} min | nothing but this notebook | the finished system, seen from outside |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -31,7 +31,9 @@ lab = start("00", data_dir=data_dir, database_url=database_url, embedding_model=
 # %% [markdown]
 # ## Search a folder of your own
 #
-# Write the path of a folder with texts of yours between the quotes, such as `r"~/notes"` or `r"d:\notes"`. These may be notes (`.md`, `.txt`), notebooks, YAML, Python, Go or shell. If you leave it empty, the lab takes five pages of the course. Nothing leaves the machine that runs this notebook. When its kernel ends, the index is deleted; only vectors, without their texts, stay in the course's cache.
+# A search is easiest to judge if you know the texts. So begin with texts of your own: notes (`.md`, `.txt`), notebooks, YAML, Python, Go or shell. Write the path of their folder between the quotes, for example `r"~/notes"` or `r"d:\notes"`. If you leave the quotes empty, the lab takes five pages of the course.
+#
+# Your texts stay on the machine that runs this notebook.
 
 # %%
 my_folder = r""  # the path goes between the quotes
@@ -39,24 +41,22 @@ my_folder = r""  # the path goes between the quotes
 ask = lab.search_folder(my_folder)
 
 # %% [markdown]
-# Now ask. Think of something that is in one of the texts, and ask for it in *other* words. Type the question into the box and press **Enter**.
+# Now ask. Think of something that is in one of the texts, and ask for it in *other* words than the text uses. Type the question into the box and press **Enter**.
 
 # %%
 import pandas as pd
 
 pd.set_option("display.max_colwidth", 200)
-lab.interact(ask, question="How do I undo a release?")
+lab.interact(ask, question="How can I tell that the data has changed since training?")
 
 # %% [markdown]
-# Each row is a piece of a text, with its document and its lines. The number says how similar its meaning is to that of the question. Is the right piece the first one? Ask some more questions before you go on.
+# Each row is a piece of a text. You see its document, the heading above it, and its lines. The number says how similar its meaning is to the meaning of the question.
 #
-# ## What has happened?
-
-# %%
-lab.show.pipeline()
-
-# %% [markdown]
-# This strip shows the whole course. Text comes in on the left; answers come out on the right. From lab 01 on, each lab is about one of the boxes, and marks it. Your folder went from the documents to the search. Now look inside, with the course's documents: five pages about running machine learning in production. Which of them have the word *undo*?
+# Is the right piece among them? Is it the first one? Ask some more questions before you go on.
+#
+# ## Why not search for the words?
+#
+# To see what the system has done, look at texts that all readers of this lab have: the course's five pages about running machine learning in production. Suppose that a release went wrong and you want the old one back. The first idea is to search the pages for the word that you would use.
 
 # %% tags=["nbval-check-output"]
 question = "How do I undo a release?"
@@ -67,20 +67,28 @@ pages["has 'undo'"] = ["undo" in text.lower() for text in documents.values()]
 pages
 
 # %% [markdown]
-# > **Predict.** One of these pages has a whole section on the subject. Is it the page with the word?
+# Only one page has the word.
+#
+# > **Predict.** One of the five pages has a whole section on this subject. Which page is it, going by the names? The next cell looks for the section.
 
 # %% tags=["nbval-check-output"]
 pages["has a section on it"] = ["## Rollback" in text for text in documents.values()]
 pages
 
 # %% [markdown]
-# It is not: the right page uses another word, *rollback*. A search for the word *undo* cannot find it. What you need is a search for *meaning*.
+# It is `ci-cd-for-ml.md`, and not the page with the word. The section uses another word: it is called *Rollback*. A search for the word *undo* cannot find it, because it compares letters. What you need is a search that compares *meanings*.
 #
 # ## The system, in four steps
 #
-# First a database: a real PostgreSQL with the extension [pgvector](../labs/GLOSSARY.md#pgvector), which can store and compare lists of numbers. The lab gets an empty one of its own.
+# The strip below shows the whole course. Text comes in on the left, and answers come out on the right. From lab 01 on, each lab is about one of the boxes, and marks it. In this lab you go through the first five boxes, from *documents* to *search*.
+
+# %%
+lab.show.pipeline()
+
+# %% [markdown]
+# **Step 1: an empty database.** The system needs a place for its texts. It uses a real PostgreSQL. With the extension [pgvector](../labs/GLOSSARY.md#pgvector), this database can also store long lists of numbers, and find the lists that are most similar to a given one. The next step shows what such a list is for.
 #
-# Then the [model](../labs/GLOSSARY.md#embedding). It reads a text and gives back 384 numbers, a [vector](../labs/GLOSSARY.md#vector). Texts with similar meaning get similar numbers. One vector alone tells you nothing: you have to compare two.
+# **Step 2: a model.** A program cannot compare meanings, but it can compare numbers. So a [model](../labs/GLOSSARY.md#embedding) reads a text and gives back 384 numbers. Such a list is called a [vector](../labs/GLOSSARY.md#vector). The next cell makes the vector of the question, and shows its length and its first five numbers.
 
 # %% tags=["nbval-check-output"]
 conn = lab.connect(autocommit=True)
@@ -89,7 +97,9 @@ vector = lab.encode(question)
 print(vector.shape, vector[:5].round(2))
 
 # %% [markdown]
-# The third step does the main work. It reads the documents, cuts them into pieces of at most 512 characters ([chunks](../labs/GLOSSARY.md#chunk)), turns every piece into a vector, and writes pieces and vectors into a table.
+# Nobody can read anything from these numbers alone. A vector becomes useful when you compare it with another one: the model was trained so that texts with similar meanings get similar vectors.
+#
+# **Step 3: fill the table.** This step does the main work. It reads the documents and cuts them into pieces of at most 512 characters, which are called [chunks](../labs/GLOSSARY.md#chunk). Then it turns each chunk into a vector, and writes chunks and vectors into a table of the database.
 
 # %% tags=["nbval-check-output"]
 from course_lib.indexing import IngestOptions, ingest
@@ -98,7 +108,7 @@ report = ingest(lab.data_dir, options=IngestOptions(progress=True), conn=conn, e
 print(report.documents, "documents became", report.chunks, "chunks")
 
 # %% [markdown]
-# The fourth step is the search. The question becomes a vector, too, and the database looks for the chunks with the nearest vectors.
+# **Step 4: search.** The question becomes a vector, too. Then the database looks for the chunks with the nearest vectors, here for the nearest three.
 
 # %%
 from course_lib.retriever import Query, search
@@ -117,14 +127,20 @@ assert {result.name for result in results} == {"Rollback"}, "All three chunks ar
 assert not any("undo" in result.content.lower() for result in results), "the word undo is in none of them"
 
 similarities = [result.similarity_score for result in results]
-assert len(results) == 3 and similarities == sorted(similarities, reverse=True), "What matters is the order"
+assert len(results) == 3 and similarities == sorted(similarities, reverse=True), "the most similar chunk is the first"
 
 # %% [markdown]
-# All three chunks are from the section on rollback, and the word *undo* is in none of them. The number is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) to the question: 1 means the same direction, and 0 means nothing in common. What matters is the order. Lab 05 shows what these numbers mean and what they do not mean.
+# All three chunks are from the section on rollback, although the word *undo* is in none of them. The search has found them by their meaning.
 #
-# Every chunk is stored with its source: the document, the heading above it and its lines. Without these, you could not check an answer.
+# The number in the first column is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) of the two vectors. It can be 1 at most, which means that they point in the same direction. It gives the order: the most similar chunk is the first. Lab 05 shows what this number tells you and what it does not.
 #
-# > **Predict.** What will the system answer to a question that has nothing to do with its documents? Nothing? An error?
+# Each chunk is stored with its document, the heading above it and its lines. Without these, you could not check an answer.
+#
+# ## A question without an answer
+#
+# So far, you have asked for something that is in the pages. Users of a search do not know what is in the pages.
+#
+# > **Predict.** What will the search return for a question that has nothing to do with its documents?
 
 # %%
 nonsense = "How long does one boil an egg?"
@@ -132,10 +148,14 @@ off_topic = search(conn, lab.encode(nonsense), Query(top_k=3))
 as_table(off_topic)
 
 # %% tags=["claim"]
-assert len(off_topic) == 3 and off_topic[0].similarity_score < 0.25, "The search returns three chunks, although no chunk is about eggs"
+assert len(off_topic) == 3 and off_topic[0].similarity_score < similarities[-1], (
+    "It returns three chunks again, with lower similarities, although no chunk is about eggs"
+)
 
 # %% [markdown]
-# The search returns three chunks, although no chunk is about eggs. A search by meaning always finds the *nearest* ones, even if they are far away. So the search can have a [threshold](../labs/GLOSSARY.md#threshold): it leaves out chunks whose similarity to the question is lower.
+# It returns three chunks again, with lower similarities, although no chunk is about eggs. The reason is how it works: it looks for the *nearest* vectors, and some vectors are always the nearest, even if they are far away.
+#
+# One way out is a [threshold](../labs/GLOSSARY.md#threshold). The search then leaves out each chunk whose similarity to the question is below it. The next cell counts what is left of three chunks for three thresholds.
 
 # %% tags=["nbval-check-output"]
 def count(asked, threshold):
@@ -145,11 +165,11 @@ def count(asked, threshold):
 pd.DataFrame({asked: {at: count(asked, at) for at in (0.0, 0.2, 0.4)} for asked in (question, nonsense)}).rename_axis("threshold")
 
 # %% [markdown]
-# With 0.2 the search finds chunks for the release and none for the egg. These are two questions about five pages. A larger collection has a chunk that is a little similar to nearly anything, so a threshold has to be measured on your own texts.
+# With a threshold of 0.2, the search still finds its chunks for the release, and none for the egg. But do not take this number to work. It fits two questions about five pages. The more texts you have, the more often one of them is a little similar to a question by chance. So you have to measure which threshold fits your own texts.
 #
 # ## Where the chunks are stored
 #
-# They are rows of a table, and SQL can read them.
+# The chunks are rows of a table, and you can read them with SQL. Look at the column *longest*: no chunk is longer than 512 characters.
 
 # %% tags=["nbval-check-output"]
 statement = """
@@ -160,7 +180,9 @@ cursor = conn.execute(statement)
 pd.DataFrame(cursor.fetchall(), columns=[column.name for column in cursor.description])
 
 # %% [markdown]
-# The chunks can also be drawn. Each point below is one chunk. Its 384 numbers were reduced to two, so that similar chunks are roughly near each other. The star is the question about the release, and 1, 2 and 3 are the chunks that the search found for it.
+# You can also draw the chunks. A point in a picture has two numbers, but a vector has 384. So they are reduced to two, in such a way that similar chunks are still roughly near each other.
+#
+# Each point below is one chunk, and each colour and shape is one page. The star is the question about the release. The points 1, 2 and 3 are the chunks that the search found for it.
 #
 # > **Predict.** Are these three the points nearest to the star?
 
@@ -179,17 +201,25 @@ lab.show.map_2d(vectors, groups, lab.encode(question), labels=labels)
 from course_lib.teaching.lab.figures.vectors import plane
 
 points, star, share = plane(vectors, lab.encode(question))
-assert share < 0.25, "The two axes show less than a quarter of the variance"
+assert share < 0.25, "The picture keeps less than a quarter of the differences (the variance) between the vectors"
 
 nearest = np.linalg.norm(points - star, axis=1).argmin()
-assert sorted(filter(None, labels)) == ["1", "2", "3"] and not labels[nearest], "other points look nearer to the star than those that the search found"
+assert sorted(filter(None, labels)) == ["1", "2", "3"] and not labels[nearest], "other points look nearer"
+
+apart = np.linalg.norm(points[:, None] - points[None], axis=2) + 9 * np.eye(len(points))
+same_page = np.array(groups)[apart.argmin(axis=1)] == np.array(groups)
+assert same_page.mean() > 0.8, "the points of one colour are near each other"
 
 # %% [markdown]
-# They are not. The two axes show less than a quarter of the variance, so other points look nearer to the star than those that the search found. The search compares all 384 numbers. Still, the chunks of one page are near each other, although the model was not told which page a chunk is from: it has only read the text.
+# They are not: other points look nearer. The picture keeps less than a quarter of the differences (the variance) between the vectors, and the search compares all 384 numbers. So never judge a search by such a picture.
+#
+# The picture is good for something else. Look at the colours: the points of one colour are near each other. So chunks on one subject have similar vectors. They also share some words, because the model reads each chunk together with its page's title and headings.
 #
 # ## Break it
 #
-# > **Predict.** What if the documents are ingested a second time: how many chunks are in the table then?
+# In practice, the same documents are read in (*ingested*) again and again, for example each night.
+#
+# > **Predict.** If you ingest the five pages a second time, how many chunks are in the table then?
 
 # %% tags=["nbval-check-output"]
 again = ingest(lab.data_dir, conn=conn, embedder=lab.embedder)
@@ -198,13 +228,15 @@ print(f"{again.inserted} inserted, {again.unchanged} unchanged, {again.chunks} i
 print("anything encoded:", again.chunks_per_second > 0)
 
 # %% [markdown]
-# As many as before. In a badly made system, every chunk would be there twice, and every search would find it twice. Nothing was encoded either: a document that has not changed needs no encoding. You will build that in lab 06.
+# As many as before. If the system simply wrote everything again, each search would find each chunk twice. This one notices that the documents have not changed. So it does not encode them either. You will build that in lab 06.
 #
 # ## Measure
 #
-# One good answer proves little. The course has labelled questions, each with the page and the words that answer it. They give two numbers: [recall@5](../labs/GLOSSARY.md#recallk), the share of questions whose answer is among the first five chunks, and [MRR](../labs/GLOSSARY.md#mrr), which is higher the nearer to the top the answer is.
+# One good answer proves little, because it may be luck. So the course has labelled questions: for each of them, it is known which page and which words answer it. They give two numbers. [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions whose answer is among the first five chunks. [MRR](../labs/GLOSSARY.md#mrr) also counts the place: it is higher if the answer is nearer to the top.
 #
-# A lab that measures ends with a scorecard. Its first line is what the lab itself has measured. The table below it is about the whole system: how often it finds the right files among the documents, the manifests and the code. A number below 1.00 has an interval, which lab 16 explains. When a check has passed in your own copy of a lab, the table also shows the system with your functions, beside the course's. Later labs show only the first line, and the lines of the table that your functions changed.
+# > **Predict.** Of ten such questions about the five pages, how many have their answer among the first five chunks?
+#
+# The next cell shows a scorecard. Its first line is what this lab has measured. The table below it is about the whole system, which searches the documents, the manifests of lab 02 and the code of lab 03 together. The columns *yours* are empty until you have written a part of the system.
 
 # %%
 measured = lab.measure_retrieval(lambda asked: search(conn, lab.encode(asked), Query(top_k=10)))
@@ -212,35 +244,39 @@ measured = lab.measure_retrieval(lambda asked: search(conn, lab.encode(asked), Q
 lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=f"by meaning, {measured.questions} questions")
 
 # %% tags=["claim"]
+assert 8 <= 10 * measured.recall <= 9, "Eight or nine"
 assert 5 < 1 / (1 - measured.recall) < 7, "about one question in six goes without its answer"
 
 # %% [markdown]
-# With five chunks of five pages, about one question in six goes without its answer. The labs to come make this better, and find out where they do not.
+# Eight or nine: about one question in six goes without its answer, although there are only five pages. The labs to come make this better, and show where they do not.
 #
 # ## Recap
 #
-# A document is cut into [chunks](../labs/GLOSSARY.md#chunk). Each chunk becomes a [vector](../labs/GLOSSARY.md#vector), and both are stored in a table. A question finds the chunks with the nearest vectors. Such a search compares meanings, so the words may differ. It always finds something. Its quality can be measured.
+# - A document is cut into [chunks](../labs/GLOSSARY.md#chunk). Each chunk becomes a [vector](../labs/GLOSSARY.md#vector), and both are stored in a table.
+# - A question becomes a vector, too, and finds the chunks with the nearest vectors. So the words of question and answer may differ.
+# - Such a search always finds something, even if no text has the answer.
+# - One good answer proves little. The quality of a search has to be measured.
 #
 # ## Three questions to test yourself
 #
 # 1. Why did the search find the section on rollback although the question does not contain that word?
-# 2. What does the search return for a question that the documents cannot answer, and what can be done about it?
+# 2. What does the search return for a question that the documents cannot answer, and what can you do about it?
 # 3. Why is it not enough to store only the vector of each chunk?
 #
 # <details><summary>Answers</summary>
 #
-# 1. The question and the section got vectors that are near each other, because the model learned from many texts that *undo a release* and *roll back* are used in similar sentences.
-# 2. The nearest chunks, even if they are far away. A threshold leaves out what is not similar enough; its value has to be found by measuring.
-# 3. A reader wants to check an answer. This needs the text, the document and the place in the document.
+# 1. The question and the section have vectors that are near each other, because the model was trained to give similar vectors to texts with similar meanings.
+# 2. It returns the nearest chunks, even if they are far away. A threshold leaves out what is not similar enough, but you have to measure which threshold fits your texts.
+# 3. A reader wants to read the answer and to check it. This needs the text, the document and the place in the document.
 #
 # </details>
 #
 # ## If you want to go on
 #
-# Keep the index of your folder. In a terminal, `course ingest ~/notes --repo notes` makes it, and `course search "your question" --repo notes` asks it. Its order also counts the words of the question (lab 08): which of your questions does this help?
+# Keep the index of your folder. In a terminal, `course ingest ~/notes --repo notes` makes it, and `course search "your question" --repo notes` asks it. This search also counts the words of the question (lab 08). Which of your questions does this help?
 #
 # ## Next
 #
-# The first step was to cut the documents into pieces. The places of the cuts decide what a search can find. This is the subject of [lab 01](../labs/01_recursive_splitter.ipynb).
+# The third step began with cutting the documents into pieces. The places of the cuts decide what a search can find. This is the subject of [lab 01](../labs/01_recursive_splitter.ipynb).
 #
 # From there on you write the system yourself. Each of your functions that passes its check is kept in `my/system/`. `course mine` runs the whole system with your functions in place of the course's, and shows which are yours.

@@ -6,7 +6,7 @@
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | write a recursive splitter, and say what it cannot promise · write one on offsets that keeps these promises · test that nothing is lost | about {minutes} min | only this notebook |
+# | write a recursive splitter, and say what it cannot promise · write one on offsets that can · test that nothing is lost | about {minutes} min | only this notebook |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -22,7 +22,7 @@ lab.show.pipeline("chunks")
 # ## A cut in the wrong place
 #
 # The pieces that a document is cut into are its [chunks](../labs/GLOSSARY.md#chunk). The shortest splitter is one line of code: it
-# cuts a page every 300 characters.
+# cuts a page every 300 characters, whatever is there.
 #
 # > **Predict.** How many of its cuts go through a word: few, half, or most?
 
@@ -42,23 +42,25 @@ assert 0.4 < sum(inside) / len(inside) < 0.6, "About half of the cuts go through
 assert "real traffic" in page and not any("real traffic" in chunk for chunk in fixed), "a search for it finds nothing"
 
 # %% [markdown]
-# About half of the cuts go through a word. One of these words is in *real traffic*, so a search for it finds nothing.
+# About half of the cuts go through a word; orange scissors mark them. One of these words is in *real traffic*, so a search for it finds
+# nothing.
 
 # %% [markdown]
 # ## The recursive splitter, by hand
 #
-# A text is cut at [separators](../labs/GLOSSARY.md#separator), from the strongest to the weakest: a blank line, a line end, a sentence
-# end, a space, and last `""`, which is everywhere. A [recursive splitter](../labs/GLOSSARY.md#recursive-splitter) splits at the
-# strongest, and each piece that is still too long at weaker ones. Then it joins small neighbours.
+# A better splitter cuts where a reader would pause. It has a list of [separators](../labs/GLOSSARY.md#separator), from the strongest to
+# the weakest: a blank line, a line end, a sentence end, a space, and last `""`, which is between all characters.
 #
-# > **Predict.** The [chunk size](../labs/GLOSSARY.md#chunk-size) is 16 characters. Into which chunks would you cut this text?
+# A [recursive splitter](../labs/GLOSSARY.md#recursive-splitter) splits the text at the strongest of them. If a piece is still too long, it
+# does the same to this piece with the weaker ones: this is the recursion. It joins small neighbours, because a chunk of one word says
+# little. For example, with a [chunk size](../labs/GLOSSARY.md#chunk-size) of 16 characters:
 #
 # ```
 # "One.\n\nTwo three four. Five."
 # ├── "One.\n\n"                     fits
 # └── "Two three four. Five."        has 21 characters: split it at ". "
 #     ├── "Two three four. "         fits
-#     └── "Five."                    fits, but not together with the one before
+#     └── "Five."                    fits, but does not join: 16 + 5 characters
 # ```
 #
 # Each separator stays with the piece that it ends, so the chunks together are the text.
@@ -67,7 +69,7 @@ assert "real traffic" in page and not any("real traffic" in chunk for chunk in f
 # ## Exercise 1.1: the recursive version
 #
 # In an [exercise](../labs/GLOSSARY.md#exercise) you complete a [stub](../labs/GLOSSARY.md#stub). Its docstring says what it must do.
-# A [check](../labs/GLOSSARY.md#check) and [hints](../labs/GLOSSARY.md#hint) follow. What is given explains itself: `help(name)`.
+# A [check](../labs/GLOSSARY.md#check) and [hints](../labs/GLOSSARY.md#hint) follow. Here the loop is given, and you decide what happens to each piece.
 #
 # ```
 # split_recursively("ab cd. ef gh", 8)  →  ["ab cd. ", "ef gh"]
@@ -80,7 +82,7 @@ from course_lib.loader.recursive import SEPARATORS  # ("\n\n", "\n", ". ", " ", 
 
 
 def split_after(text, separator):
-    """Split a text after each separator: "a. b" at ". " gives ["a. ", "b"], at "" each character."""
+    """Split after each separator: "a. b" at ". " gives ["a. ", "b"]."""
     *ended, last = text.split(separator) if separator else [*text, ""]
     return [piece + separator for piece in ended] + [last] * bool(last)
 
@@ -88,25 +90,24 @@ def split_after(text, separator):
 def split_recursively(text, size, separators=SEPARATORS):
     """Split a text into a list of chunks of at most `size` characters.
 
-    1. Take the first separator that occurs in the text. The last one, "", always does.
-    2. Split the text after each place at which it occurs.
-    3. If a piece is too long, split it with weaker separators, and append its chunks.
-    4. If it is not, and fits into the last chunk, add it there. Otherwise it is a new chunk.
+    For each piece, the first rule that applies decides:
 
-    No chunk is empty.
+    1. It is longer than `size`: split it with weaker separators, and append its chunks as they are.
+    2. It fits into the last chunk: add it there.
+    3. Otherwise it begins a new chunk.
     """
-    ### BEGIN SOLUTION
-    separator = next(one for one in separators if one in text)
+    separator = next(one for one in separators if one in text)  # the strongest that occurs; "" always does
     chunks = [""]
     for piece in split_after(text, separator):
+        ### BEGIN SOLUTION
         if len(piece) > size:
             chunks += split_recursively(piece, size, separators[1:])
         elif len(chunks[-1]) + len(piece) <= size:
             chunks[-1] += piece
         else:
             chunks.append(piece)
+        ### END SOLUTION
     return [chunk for chunk in chunks if chunk]
-    ### END SOLUTION
 
 
 # %%
@@ -117,8 +118,7 @@ lab.hint("1.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: to pass on all separators. A piece that is too long ends with its separator. If it is split there again, it
-# stays as it is, and this never ends. `separators[1:]` has one separator less at every step. It may still hold the one that the piece
-# ends with. Then the piece stays as it is once more, and a later step splits it at a weaker one.
+# stays as it is, and this never ends. `separators[1:]` has one separator less at every step, so the recursion comes to an end.
 
 # %%
 import pandas as pd
@@ -143,42 +143,16 @@ assert cut["nothing lost"].all() and cut["longest"].max() <= 512, "Nothing is lo
 #
 # ## What it cannot promise
 #
-# **Overlap.** Sometimes a phrase is cut in two. So neighbours share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap): what
-# one chunk cuts off, the next has whole. A splitter that works on pieces can only repeat whole pieces: as many sentences and lines from
-# the end of a chunk as fit.
+# A search needs two more things, and this version cannot promise them.
 #
-# > **Predict.** We ask for 64 characters. How many do chunks repeat?
-
-# %%
-import re
-
-
-def can_repeat(chunk, overlap=64):
-    repeated = 0
-    for piece in reversed(re.split(r"(?<=\n)|(?<=\. )", chunk)):
-        if repeated + len(piece) > overlap:
-            break
-        repeated += len(piece)
-    return repeated
-
-
-# %%
-repeated = pd.Series([can_repeat(chunk) for parts in chunks.values() for chunk in parts])
-axes = repeated.plot.hist(bins=range(0, 70, 2), title="What a chunk can repeat, if 64 are asked for")
-axes.set(xlabel="characters", ylabel="chunks")
-lab.alt(axes, f"Of {len(repeated)} chunks, {sum(repeated <= 1)} repeat at most one character, and none repeats 64.")
-
-# %% tags=["claim"]
-assert (repeated <= 1).mean() > 0.4, "Nearly half of them repeat nothing or one line end"
-assert repeated.max() < 64, "no chunk repeats the 64"
-
-# %% [markdown]
-# Nearly half of them repeat nothing or one line end, and no chunk repeats the 64: a last sentence is often longer.
+# **Overlap.** Sometimes a phrase is cut in two. So neighbours share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap): what one
+# chunk cuts off, the next has whole. A splitter that works on pieces can only repeat whole pieces. For example, ask for an overlap of 3
+# between `"ab cd. "` and `"ef gh"`. The piece that could be repeated has 7 characters, so nothing is repeated.
 #
-# **Offsets.** A citation needs a chunk's [offset](../labs/GLOSSARY.md#offset), its position counted from 0. Without overlap, the lengths
-# of the chunks add up to it. With such an overlap they do not, and many programs search the text for the chunk.
+# **Offsets.** A citation needs a chunk's [offset](../labs/GLOSSARY.md#offset), its position in the document, counted from 0. Your chunks do not
+# have it, so many programs search the text for the chunk.
 #
-# > **Predict.** At which offsets does `find` find these four chunks?
+# > **Predict.** Here are four chunks of a log. At which offsets does `find` find them?
 
 # %% tags=["nbval-check-output"]
 log = "Retry in 5 s.\n" * 8
@@ -190,27 +164,22 @@ log = "Retry in 5 s.\n" * 8
 # %% [markdown]
 # ## Cut on offsets
 #
-# One change solves both: work with offsets, and copy characters only at the end. A chunk is then a
-# [span](../labs/GLOSSARY.md#span): its start, its end, and the text between them. The overlap is a subtraction.
-# (Offsets count [code points](../labs/GLOSSARY.md#code-point), not bytes of [UTF-8](../labs/GLOSSARY.md#utf-8).)
+# One change solves both problems: work with offsets, and copy characters only at the end. A chunk is then a
+# [span](../labs/GLOSSARY.md#span): its start, its end, and the text between them. The overlap is a subtraction, because the next
+# chunk begins that many characters before this one ends.
 #
-# There are no pieces to join. Look at as much text as one chunk can hold, and cut it after the last of its strongest separators.
-# `"ab cd. ef gh".rfind(". ", 0, 8)` is 5: between 0 and 8, the last `". "` begins there. It is -1 if there is none.
-#
-# ```
-#  a  b  ␣  c  d  .  ␣  e  f  ␣  g  h
-#  0  1  2  3  4  5  6  7  8  9 10 11        the first chunk ends at 5 + 2 = 7
-# ```
+# There are no pieces to join, either. You look at as much text as one chunk can hold, and cut it after its strongest separator. If this
+# occurs several times, you take the last, because then the chunk holds most. Python's `rfind` finds it. For example,
+# `"ab cd. ef gh".rfind(". ", 0, 8)` is 5. The separator has two characters, so the first chunk ends at 7. (If there is none, `rfind`
+# returns -1.)
 #
 # ## Exercise 1.2: find the cut
 #
-# Exercise 1.3 shows why you need a `floor`.
+# Write `find_cut`, which returns where a chunk ends. Exercise 1.3 shows why it needs a `floor`.
 #
 # ```
-# find_cut("abcdefghij", 0, 8)      →  8    only "" counts: cut at the limit
 # find_cut("ab cdefghij", 0, 8, 2)  →  3    the space ends at 3, after the floor
 # find_cut("ab cdefghij", 0, 8, 3)  →  8    3 is not after 3
-# find_cut("ab", 0, 8)              →  2    the last "" is at the end of the text
 # find_cut("ab", 0, 8, 0, (";",))   →  8    no separator counts: the limit
 # ```
 
@@ -224,40 +193,27 @@ lab.check("1.2", find_cut)
 lab.hint("1.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to give up at a separator that is found before the floor. It does not count, so the next one has its turn. A
-# search from `floor + 1 - len(separator)` finds only what counts: a separator may begin before the floor if it ends after it. The order of the
-# separators is the first rule, `rfind` is the second, and nothing is copied.
+# The mistake to remember: to give up at a separator that is found before the floor. It does not count, so the next separator has its turn. A
+# search from `floor + 1 - len(separator)` finds only what counts, because a separator may begin before the floor if it ends after it.
 
 # %% [markdown]
 # ## Exercise 1.3: the whole splitter
 #
-# The splitter finds the end of a chunk, notes the span, finds the next start, and repeats this. The call
-# `next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)` is given. It returns `end - chunk_overlap`, or with
+# The splitter finds the end of a chunk, notes the span, finds the next start, and repeats this. The next start is given:
+# `next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)` returns `end - chunk_overlap`, or with
 # [`snap_to_words`](../labs/GLOSSARY.md#snap-to-words) the first word that begins in the overlap.
 #
-# > **Predict.** Take `"ab cdefghij"`, chunks of 8 and an overlap of 3. Without a floor, the first chunk ends at 3. Where does the second
-# > one begin, and where does it end?
-
-# %% tags=["nbval-check-output"]
-from course_lib.loader.recursive import next_start
-
-find_cut = lab.use("find_cut")
-for floor in (0, 3):
-    end = find_cut("ab cdefghij", 0, 8, floor)
-    print(f"floor {floor}: the first ends at {end}, the second begins at {next_start('ab cdefghij', end, 3)}")
-
-# %% [markdown]
-# Without a floor the second chunk is the first one again, and this never ends. So a chunk that begins at `start` must end *after*
-# `start + chunk_overlap`.
+# One thing can go wrong. Take `"ab cdefghij"`, chunks of 8 and an overlap of 3. The first chunk ends after the space, at 3. The second begins
+# three characters earlier, at 0. So it is the first chunk again, and this never ends. Therefore a chunk that begins at `start` must end
+# *after* `start + chunk_overlap`: this is the floor.
 #
 # ![A text as a bar: the next chunk begins one overlap before the cut. Cuts count only after the floor.](../labs/figures/overlap_and_floor.svg)
 #
-# - First call `check_arguments(text, chunk_size, chunk_overlap, separators)`.
 # - If the rest of the text fits into one chunk, it is the last one and needs no cut.
-# - Use a loop: Python allows about 1,000 nested calls, and a book has more chunks.
-# - Copy only the chunks, never the rest of the text.
+# - A book has thousands of chunks. So use a loop, and copy only the chunks, never the rest of the text.
 
 # %% exercise="1.3"
+# Given up to: spans, start = [], 0
 from course_lib.loader.recursive import split_text
 
 # %%
@@ -267,12 +223,13 @@ lab.check("1.3", split_text)
 lab.hint("1.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a loop that runs while `start` is before the end of the text makes one more chunk of what the last one already
-# holds, and may never end. The loop ends as soon as the rest fits. It keeps one number, the start of the current chunk, and copies characters
-# only when a `Span` is made.
+# The mistake to remember: a loop that runs while `start` is before the end of the text. It makes one more chunk of what the last one already
+# holds, and may never end. The right loop ends as soon as the rest fits.
 
 # %% [markdown]
-# > **Predict.** A longer overlap is safer. What is its price? Move the controls to a size of 100 and an overlap of 96.
+# Now look at your chunks. Violet text is in two of them.
+#
+# > **Predict.** A longer overlap is safer. What is its price? Then try a size of 100 and an overlap of 96.
 
 # %%
 split_text = lab.use("split_text")
@@ -287,22 +244,22 @@ lab.interact(look, size=(100, 1000, 50), overlap=(0, 96, 16))
 # %% tags=["claim"]
 spans = split_text(page, 300, 64)
 shared = {left.end - right.start for left, right in zip(spans, spans[1:], strict=False)}
-assert shared == {64}, "Violet text is in two chunks, at every cut as much as we asked for"
+assert shared == {64}, "At every cut, neighbours share as much as we asked for"
 dense, plain = split_text(page, 100, 96), split_text(page, 100, 0)
-assert (len(dense), len(plain)) == (2398, 122), "More chunks: 2,398 instead of 122"
+assert (len(dense), len(plain)) == (2398, 122), "The price is more chunks: 2,398 instead of 122"
 
 # %% [markdown]
-# More chunks: 2,398 instead of 122, all to be encoded and stored. Violet text is in two chunks, at every
-# cut as much as we asked for. But a chunk can begin inside a word, unless it snaps to words.
+# The price is more chunks: 2,398 instead of 122 without overlap, and all of them are encoded and stored. At every cut, neighbours share
+# as much as we asked for. But a chunk can begin inside a word, unless it snaps to words.
 
 # %% [markdown]
 # ## Break it
 #
-# A splitter that loses a sentence raises no error. So we write down what must be true of *every* text, and let the computer search for
-# one for which it is false: a [property-based test](../labs/GLOSSARY.md#property-based-test).
+# A splitter that loses a sentence raises no error. So we write down what must be true of *every* text, and let the computer search for one
+# for which it is false: a [property-based test](../labs/GLOSSARY.md#property-based-test).
 #
-# > **Predict.** A colleague strips the white space at both ends of each chunk. For how many of 5,000 random texts is
-# > something lost?
+# > **Predict.** A colleague strips the white space at both ends of each chunk, and keeps the offsets. For how many of 5,000 random texts does
+# > something no longer match?
 
 # %%
 from random import Random
@@ -335,8 +292,7 @@ for name, texts in failures.items():
     print(f"{name}: {len(texts)} of 5,000 texts are not whole; the shortest is {min(texts, key=len, default=None)!r}")
 
 # %% [markdown]
-# Your splitter loses nothing. With stripped chunks, nine of ten texts are not whole: offsets and text no longer match, and a citation
-# shows other words than the chunk.
+# Your splitter loses nothing. With stripped chunks, nine of ten texts do not match: a citation would show other characters than the chunk.
 #
 # ## In the field
 #
@@ -344,7 +300,7 @@ for name, texts in failures.items():
 # [`RecursiveCharacterTextSplitter`](https://docs.langchain.com/oss/python/integrations/splitters). It works on pieces, as your first
 # version does.
 #
-# > **Predict.** Is it lossless? How many neighbours overlap?
+# > **Predict.** We ask it for an overlap of 64. How many of its neighbours overlap: few, half, or most?
 
 # %%
 from course_lib.records import Span
@@ -368,139 +324,114 @@ field
 # %% tags=["claim"]
 assert field.loc["split_text", "lost characters"] == 0
 if "LangChain" in found:
-    assert field.loc["LangChain", "lost characters"] > 0, "removes white space at both ends of each chunk"
-    assert field.loc["LangChain", "overlaps"] < field.loc["LangChain", "chunks"] / 2, "most of its neighbours share nothing"
+    assert field.loc["LangChain", "lost characters"] > 0, "it removes white space at both ends of each chunk"
+    assert field.loc["LangChain", "overlaps"] < field.loc["LangChain", "chunks"] / 2, "Few overlap, because it can repeat only whole pieces"
 
 # %% [markdown]
-# LangChain removes white space at both ends of each chunk (`strip_whitespace=False` keeps it), and most of its neighbours share
-# nothing. Take it if your program uses LangChain already: it knows many languages, and can count
-# [tokens](../labs/GLOSSARY.md#token). If you need exact offsets or overlaps, check them.
-
-# %% [markdown]
-# ## Measure: which splitter tears sentences?
+# Few overlap, because it can repeat only whole pieces. Some characters are lost, because it removes white space at both ends of each chunk
+# (`strip_whitespace=False` keeps it). Take it if your program uses LangChain already, and you need no exact offsets or overlaps.
 #
-# We call a sentence *torn* if it is whole in no chunk: then no chunk can show it.
+# With any splitter, look at the line ends: files from Windows have `"\r\n"` ([CRLF](../labs/GLOSSARY.md#crlf)), so `"\n\n"` is never found
+# in them.
+
+# %% [markdown]
+# ## Measure: torn sentences, and what a search finds
+#
+# You can protect a sentence by good cuts, by overlap, or by both. We call it *torn* if it is whole in no chunk, because then no chunk can
+# show it. [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions for which one of the first five chunks has an answer.
 #
 # > **Predict.** What helps more, good cuts or overlap?
 
 # %%
-ends = r"(?<=[.!?:])\s+|\s*\n\s*"
-sentences = {(name, one) for name, text in documents.items() for one in re.split(ends, text) if 0 < len(one) <= 128}
-
-
-# %%
-def every(text, size, overlap):
-    return [text[at : at + size] for at in range(0, len(text) - overlap, size - overlap)]
-
-
-def torn(split, *settings):
-    whole = {name: [getattr(one, "text", one) for one in split(text, *settings)] for name, text in documents.items()}
-    return sum(not any(one in chunk for chunk in whole[name]) for name, one in sentences)
-
-
-# %%
-table = pd.DataFrame(index=pd.Index([128, 256, 512, 1024], name="size"))
-for name, split, *overlap in (
-    ("fixed", every, 0), ("fixed, overlap 64", every, 64), ("recursive", split_recursively),
-    ("on offsets", split_text, 0), ("on offsets, overlap 64", split_text, 64),
-):  # fmt: skip
-    table[name] = [torn(split, size, *overlap) for size in table.index]
-axes = table.plot.line(xlabel="chunk size, characters", ylabel="torn sentences", title=f"Of {len(sentences)} sentences of up to 128 characters")
-told = "; ".join(f"{name}: {', '.join(map(str, table[name]))}" for name in table)
-lab.alt(axes, f"Torn sentences at sizes of 128, 256, 512 and 1,024 characters. {told}.")
-table
-
-# %% tags=["claim"]
-assert (table["fixed, overlap 64"] < table["fixed"]).all(), "Overlap repairs many bad cuts"
-assert (2 * table["recursive"] < table["fixed, overlap 64"]).all(), "good cuts repair more"
-assert (table["recursive"] == table["on offsets"]).all(), "Both of your versions tear the same number"
-assert table.loc[256, "on offsets"] < table.loc[256, "on offsets, overlap 64"], "overlap also moves the cuts: at 256 it tears sentences that were whole"
-
-# %% [markdown]
-# Overlap repairs many bad cuts, and good cuts repair more: chunks end where a reader would pause. Both of your versions tear the same
-# number. But overlap also moves the cuts: at 256 it tears sentences that were whole.
-#
-# Why then overlap? With 64, a phrase of up to 65 characters is whole in some chunk *wherever* the cuts are, even without full
-# stops.
-#
-# > **Predict.** Does a search find more with good cuts? And with overlap? [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions
-# > with an answer among the first five chunks; *gain* is what `on offsets, 512` adds.
-
-# %%
+import re
 from types import SimpleNamespace
 
 from course_lib.evaluation.statistics import paired_interval
 
+ends = r"(?<=[.!?:])\s+|\s*\n\s*"
+sentences = {(name, one) for name, text in documents.items() for one in re.split(ends, text) if 0 < len(one) <= 128}
 
-def passages_of(split, *settings):
-    found = [(name, one) for name, text in documents.items() for one in split(text, *settings)]
-    return [SimpleNamespace(document_name=name, content=getattr(one, "text", one)) for name, one in found]
+
+def every(text, size, overlap):
+    return [Span(at, at + size, text[at : at + size]) for at in range(0, len(text) - overlap, size - overlap)]
+
+
+def passages_of(split, size, overlap):
+    return [SimpleNamespace(document_name=name, content=one.text) for name in documents for one in split(documents[name], size, overlap)]
 
 
 # %%
-def measure(passages):
+def torn(passages):
+    return sum(not any(one in p.content for p in passages if p.document_name == name) for name, one in sentences)
+
+
+def answered(passages):
     vectors = lab.encode([one.content for one in passages])  # numbers for what each is about: lab 05
-    return lab.measure_retrieval(lambda asked: [passages[at] for at in (-vectors @ lab.encode(asked)).argsort(kind="stable")])
+    result = lab.measure_retrieval(lambda asked: [passages[at] for at in (-vectors @ lab.encode(asked)).argsort(kind="stable")])
+    return [float(one not in result.missed) for one in lab.questions()]
 
 
 # %%
-ways = {f"fixed, {size}": (every, size, 0) for size in (380, 400, 512)}
-ways |= {"on offsets, 512": (split_text, 512, 0), "on offsets, 512, overlap 64": (split_text, 512, 64)}
-passages = {way: passages_of(*how) for way, how in ways.items()}
-
-# %%
-results = {way: measure(found) for way, found in passages.items()}
-hits = pd.DataFrame({way: [float(one not in result.missed) for one in lab.questions()] for way, result in results.items()})
-hits["fixed, mean of the three"] = hits.filter(like="fixed").mean(axis=1)
-gains = {way: paired_interval(hits[way], hits["on offsets, 512"]) for way in hits if way != "on offsets, 512"}
-
-# %%
-searched = pd.DataFrame({"recall@5": hits.mean().map("{:.2f}".format)})
-searched["gain"] = pd.Series({way: str(gain) for way, gain in gains.items()})
-searched["chunks"] = pd.Series({way: str(len(found)) for way, found in passages.items()})
-searched.fillna("")
+hits, table = pd.DataFrame(), pd.DataFrame()
+for name, split, sizes in (("fixed", every, (380, 400, 512)), ("on offsets", split_text, (512,))):
+    for overlap in (0, 64):
+        way, found = f"{name}, overlap {overlap}", [passages_of(split, size, overlap) for size in sizes]
+        hits[way] = pd.DataFrame([answered(one) for one in found]).mean()
+        table.loc[way, "torn sentences"] = sum(map(torn, found)) / len(found)
+table["recall@5"] = hits.mean()
+gains = {way: paired_interval(hits["fixed, overlap 0"], hits[way]) for way in list(hits)[1:]}
+table["gain"] = pd.Series({way: str(gain) for way, gain in gains.items()})
+table.round({"torn sentences": 0, "recall@5": 2}).fillna("")
 
 # %% tags=["claim"]
-assert gains["fixed, mean of the three"].low > 0, "Good cuts find more than the three fixed ones in the mean: the whole interval is above 0"
-assert max(gains[way].mean for way in list(ways)[:3]) - min(gains[way].mean for way in list(ways)[:3]) > 0.03, "How much more than one of them is luck"
-overlap = gains["on offsets, 512, overlap 64"]
-assert overlap.low < 0 < overlap.high, "contains 0: these questions do not decide"
+lost = table["torn sentences"]
+assert 0 < 4 * lost["fixed, overlap 64"] < lost["fixed, overlap 0"], "Overlap repairs most of the torn sentences"
+assert lost["on offsets, overlap 0"] == lost["on offsets, overlap 64"] == 0, "good cuts repair all of them"
+assert gains["fixed, overlap 64"].low < 0 < gains["fixed, overlap 64"].high, "With overlap alone, it contains 0: these questions do not decide"
+assert gains["on offsets, overlap 0"].low > 0 and gains["on offsets, overlap 64"].low > 0, "With good cuts, all of it is above 0"
+both = paired_interval(hits["on offsets, overlap 64"], hits["on offsets, overlap 0"])
+assert both.low < 0 < both.high, "Nor do they decide whether good cuts need an overlap"
+luck = [sum(hit) / len(hit) for hit in (answered(passages_of(every, size, 0)) for size in (380, 400, 512))]
+assert max(luck) - min(luck) > 0.03, "what fixed cuts find depends on luck"
+assert max(lab.embedder.count_tokens(one.content) for one in passages_of(split_text, 512, 64)) <= 256, "which the model reads to the end"
 
 # %% [markdown]
-# Good cuts find more than the three fixed ones in the mean: the whole interval is above 0. How much more than one of them is luck. For
-# overlap the [interval](../labs/GLOSSARY.md#confidence-interval) contains 0: these questions do not decide. Begin with 512, and
-# measure with questions of your own ([lab 16](../labs/16_measuring_retrieval.ipynb)).
+# Overlap repairs most of the torn sentences, and good cuts repair all of them. *Gain* is what a way adds to the recall of the first one. The
+# brackets hold its [interval](../labs/GLOSSARY.md#confidence-interval), in which the true gain probably is. With good cuts, all of it is above 0.
+# With overlap alone, it contains 0: these questions do not decide. Nor do they decide whether good cuts need an overlap. (*Fixed* cuts every 380, 400
+# or 512 characters. The row is the mean of the three, because what fixed cuts find depends on luck.)
+#
+# How much overlap should you take, then? It protects a phrase *wherever* the cuts are: with 64, up to 65 characters stay whole. So take the
+# length of the longest phrase that must stay whole. Logs and transcripts, which have few good places for a cut, need it most. Text with
+# clear paragraphs may need none.
 
 # %% [markdown]
 # ## Recap
 #
 # - A recursive splitter splits what is too long at weaker separators. It promises neither overlap nor offsets.
-# - On offsets, the overlap is exact, and every chunk has its true place. A floor lets each chunk start later than the one before.
-# - Write down what is true for every text, and let the computer search for a counterexample.
-# - `course mine split FILE` cuts a file with your functions.
+# - On offsets, both are exact. A floor lets each chunk start later than the one before.
+# - **At work**, cut prose like this; manifests and code have better boundaries. Begin with chunks of 512 characters, which the model reads to the
+#   end, and an overlap of 64. To see whether this is wrong for your documents, count torn sentences, and measure recall with your own
+#   questions ([lab 16](../labs/16_measuring_retrieval.ipynb)).
 #
 # ## Three questions
 #
-# 1. You split with `chunk_overlap=64`. How long is the longest phrase that is always whole in some chunk, wherever the cuts are?
-# 2. Why does the separator stay with the chunk that it ends? What goes wrong if the splitter drops it?
+# 1. With an overlap of 64, why is a phrase of 65 characters always whole in some chunk?
+# 2. What goes wrong if a splitter drops the separators?
 # 3. A program needs the offset of the third chunk of your recursive version. How does it get it?
 #
 # <details><summary>Answers</summary>
 #
-# 1. 65 characters. A chunk that cuts it off ends before its last character, so the next one starts at its first, or before.
-# 2. Blank lines and full stops would be in no chunk, and a reader could not read on without a gap.
-# 3. It adds up the lengths of the first two. With overlap or stripped chunks this is wrong, and `find` may return another place.
+# 1. A chunk that cuts it off ends before its last character. The next chunk starts 64 characters earlier, so at its first character or before.
+# 2. Blank lines and full stops are in no chunk, and a reader cannot read on without a gap.
+# 3. It adds up the lengths of the first two. With overlap this is wrong, and `find` may return another place.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch
 #
-# 1. Write `lossless` yourself, without looking.
-# 2. Windows ends a line with `"\r\n"` ([CRLF](../labs/GLOSSARY.md#crlf)). Count the chunks of `page.replace("\n", "\r\n")` that end at a
-#    blank line: what went wrong? Then write `keep_crlf(text, spans)`, so that no span starts or ends between `\r` and `\n`.
-# 3. Time `split_text` on up to a megabyte: does it work in [linear time](../labs/GLOSSARY.md#linear-time)? And if you keep the rest of the text
-#    after each cut?
+# Write `keep_crlf(text, spans)`, so that no span starts or ends between `\r` and `\n`.
 #
 # **Next.** In a manifest, each line belongs to another line above it, and a cut can separate the two: [lab 02](../labs/02_resource_splitter.ipynb).
 # If you only want to search documents, continue with [lab 05](../labs/05_embeddings.ipynb).

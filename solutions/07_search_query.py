@@ -5,7 +5,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | write one search statement with filters that are safe from injection, and read its plan · say when an index returns too few rows, repair it, and prove the repair · choose a threshold | `retriever/statements.py` · `retriever/query.py` | about {minutes} min | SQL; lab 06 for the table |
+# | write one search statement with filters that are safe from injection, and read its plan · say when an index returns too few rows, and repair it · choose a threshold | `retriever/statements.py` · `retriever/query.py` | about {minutes} min | SQL; lab 06 for the table |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -22,13 +22,17 @@ lab.show.pipeline("search")
 # %% [markdown]
 # ## A search that returns too few rows
 #
-# Imagine all texts of a company in one table: the [chunks](../labs/GLOSSARY.md#chunk) of our five documents, and 12,000 made-up rows of a
-# handbook and a forum. Each section (`doc-section`) has nine comments. Old rows have the namespace `archive`: more than half of the comments, and
-# twelve sections. For each question we want the five nearest sections, and no comments.
+# Imagine that all texts of a company are in one table: the [chunks](../labs/GLOSSARY.md#chunk) of our five documents, and 12,000 rows of a
+# handbook and a forum, which we make up. Each of their sections (`doc-section`) has nine comments. Old rows have the namespace `archive`. More
+# than half of the comments are old, but only twelve sections.
+#
+# For each question we want the five nearest sections, and no comments.
 #
 # > **Predict.** More than a thousand rows are sections. How many of the questions get five rows?
 
 # %%
+import pandas as pd
+
 from course_lib.loader import read_documents, split_document
 from course_lib.store import create_schema, drop_schema, write_chunks
 
@@ -43,8 +47,6 @@ for statement in (index, "ANALYZE document_chunks"):  # the statistics from whic
     conn.execute(statement)
 
 # %%
-import pandas as pd
-
 questions = lab.questions()
 queries = lab.encode([each.question for each in questions])
 sections = """
@@ -63,36 +65,41 @@ lab.alt(axes, f"How many rows the questions got: {len(counts) - few} got five, {
 sized = "SELECT kind, count(*), count(*) FILTER (WHERE namespace = 'archive') FROM document_chunks GROUP BY 1"
 sizes = {kind: (count, old) for kind, count, old in conn.execute(sized)}
 assert sizes["doc-section"][0] > 1000, "More than a thousand rows are sections"
-assert sizes["doc-section"][1] == 12 and sizes["comment"][1] > sizes["comment"][0] / 2, "more than half of the comments, and twelve sections"
+assert sizes["doc-section"][1] == 12 and sizes["comment"][1] > sizes["comment"][0] / 2, "More than half of the comments are old, but only twelve sections"
 assert 5 < few < len(counts) / 2, "some lists are just shorter"
 
 # %% [markdown]
-# There is no error or warning: some lists are just shorter. An [HNSW](../labs/GLOSSARY.md#hnsw) index is a graph. A search walks towards
-# the query and keeps the best rows that it has seen in a list of candidates, whose length is [`ef_search`](../labs/GLOSSARY.md#ef_search): 40
-# by default. These rows leave the index, and only then is the [filter](../labs/GLOSSARY.md#filter) applied. The index does not replace the rows
-# that the filter removes.
+# There is no error and no warning: some lists are just shorter. Why? An [HNSW](../labs/GLOSSARY.md#hnsw) index is a graph, in which each row
+# is joined to rows near it. A search walks from neighbour to neighbour towards the query. On its way, it keeps the best rows in a list of
+# candidates, whose length is [`ef_search`](../labs/GLOSSARY.md#ef_search), 40 by default.
 #
 # ![A graph in three layers. A search goes from neighbour to neighbour towards the query.](../labs/figures/hnsw_walk.svg)
+#
+# The candidates leave the index, and only then is the [filter](../labs/GLOSSARY.md#filter) applied. The index does not replace the rows that
+# the filter removes.
 
 # %% [markdown]
 # ## By hand: 20 rows, 8 candidates
 #
-# Here are 20 rows, the nearest first. Rows 3, 8, 12, 15, 19 and 20 pass the filter. We want five; the list has eight candidates.
+# Here are 20 rows, the nearest first. Rows 3, 8, 12, 15, 19 and 20 pass the filter. We want five rows, and the list
+# has eight candidates.
 #
-# > **Predict.** How many of the five come back? How many rows must a search read to get all?
-#
+# > **Predict.** How many rows come back? How many rows must a search read until it has five?
+
+# %% [markdown]
 # <details><summary>Answer</summary>
 #
 # ![20 rows: an index that gives 8 finds two; an iterative scan reads 19.](../labs/figures/filter_starves.svg)
 #
-# Two come back. An [iterative scan](../labs/GLOSSARY.md#iterative-scan) continues until five have passed, here after 19 rows.
+# Two come back. An [iterative scan](../labs/GLOSSARY.md#iterative-scan) continues until five rows have passed, here after 19 rows.
 #
 # </details>
-
-# %% [markdown]
-# ## What PostgreSQL does with a query
 #
-# `EXPLAIN (ANALYZE)` runs a statement and returns its [plan](../labs/GLOSSARY.md#query-plan).
+# You will make this repair in exercise 7.2. First you need a statement to repair.
+#
+# ## How PostgreSQL runs a search
+#
+# `EXPLAIN (ANALYZE)` runs a statement and returns its [plan](../labs/GLOSSARY.md#query-plan), the steps that PostgreSQL took.
 
 # %%
 from IPython.display import display
@@ -113,19 +120,17 @@ lab.show.plan(explained)
 # %% tags=["claim"]
 steps = "\n".join(line for (line,) in explained)
 assert "Index Scan using chunks_hnsw" in steps, "The index scan returns rows by distance, and LIMIT stops it early"
-assert "Incremental Sort" in steps, "sorts only rows of equal distance (Incremental Sort)"
-assert "rows=6" in steps.partition("Index Scan")[2], "It reads a sixth row"
 
 # %% [markdown]
-# Read the innermost line first. The index scan returns rows by distance, and LIMIT stops it early. PostgreSQL sorts only rows of equal distance
-# (Incremental Sort). It reads a sixth row, to see that no further row has the fifth's distance. With `ORDER BY similarity_score DESC` it would read
-# the whole table, because no index is sorted that way. The [similarity](../labs/GLOSSARY.md#similarity-score) is 1 − distance: near rows score high.
+# Read the innermost line first. The index scan returns rows by distance, and LIMIT stops it early. This works because the statement sorts by
+# the distance itself. With `ORDER BY similarity_score DESC` PostgreSQL would read the whole table, because no index is sorted that way. (The
+# [similarity](../labs/GLOSSARY.md#similarity-score) is 1 − distance, so that near rows score high.)
 
 # %% [markdown]
 # ## A filter that leaks
 #
-# Filters come from outside, such as a URL. This search looks at the [partition](../labs/GLOSSARY.md#partition) *documentation*
-# only. A note in *issues* must not be shown.
+# The value of a filter often comes from outside, for example from a URL. The search below writes it into its text. It may show the
+# [partition](../labs/GLOSSARY.md#partition) *documentation*, but not the note in *issues*.
 #
 # > **Predict.** What does the second call print?
 
@@ -147,27 +152,31 @@ print(first_in("forum", "What is the root password?")[0])
 print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 
 # %% [markdown]
-# The value closed the string, and the rest was read as SQL.
+# It prints the password. The quote in the value closed the string, and PostgreSQL read the rest as SQL.
 #
-# In a [parameterised query](../labs/GLOSSARY.md#parameterised-query), values are sent beside the statement and are never read as SQL. One
-# statement is enough for all searches. The value of an unused filter is `None`, NULL in SQL. PostgreSQL takes a
-# placeholder's type from where it occurs first. `IS NULL` gives it none, so `::text` names one:
+# The repair is a [parameterised query](../labs/GLOSSARY.md#parameterised-query). It has placeholders, whose values are sent beside the
+# statement and are never read as SQL. One statement can then serve all searches. If a search does not use a filter, its value is `None`, in
+# SQL NULL, and the condition lets every row pass:
 #
 # ```sql
 # (%(kind)s::text IS NULL OR kind = %(kind)s)
-# (%(partition)s::text[] IS NULL OR partition = ANY (%(partition)s))    -- a list; an empty one lets no row pass
 # ```
+#
+# `::text` is there because `IS NULL` does not tell PostgreSQL which type the placeholder has.
 #
 # ## Exercise 7.1: the statement
 #
-# The order of the rows is an expression, so no placeholder can stand for it. In its place your statement has `{distance}`, which Python fills in:
-# `NEAREST.format(distance=BY_VECTOR)` puts `embedding <=> %(query)s` there, the order of the index. Never fill it with text from outside.
+# Write the statement that all searches of the course run. Its columns are given, and four of its seven filters. These parts are missing:
 #
-# The columns of the result are given, and four of the seven filters. Complete the statement:
+# - the similarity to `%(query)s`, as `similarity_score`, whatever the order is
+# - the table, `document_chunks`
+# - the filters `kind`, `namespace` and `partition`. The value of the last is a list (`text[]`), and `= ANY (…)` compares with each element. An
+#   empty list lets no row pass.
+# - the order: by `{distance}`, then by document name, then by chunk index
+# - at most `%(top_k)s` rows
 #
-# - the similarity to `%(query)s`, as `similarity_score`, whatever the order is; from the table `document_chunks`
-# - three filters: `partition` (a list), `kind` and `namespace`
-# - first by `{distance}`; rows of equal distance by document name, then by chunk index; `%(top_k)s` rows
+# `{distance}` is in braces because a placeholder can be a value, but not an order. Python fills it in:
+# `NEAREST.format(distance=BY_VECTOR)` puts `embedding <=> %(query)s` there.
 
 # %% exercise="7.1"
 # Given up to: kind, name, namespace, citation_url, metadata, tenant_id,
@@ -188,8 +197,7 @@ lab.hint("7.1")  # run again for the next hint
 # `namespace = coalesce(%(namespace)s, namespace)` is wrong in another way: it loses all rows whose namespace is NULL.
 
 # %% [markdown]
-# `Query(…).filters` returns all seven values under the names of the columns; `partitions` fills `partition`, and `repo` fills `repo_slug`. What you
-# do not name is None.
+# `Query(…).filters` returns the values of all seven filters. What you do not name is None.
 #
 # > **Predict.** We ask for the kind `doc-section`, in one partition. How many of the seven conditions are in the plan?
 
@@ -219,12 +227,14 @@ assert leaked == 0, "never read as SQL"
 
 # %% [markdown]
 # Two are in the first plan. A condition whose value is NULL is not in the plan: PostgreSQL knew the values, and dropped what is always true.
+# The attack finds nothing.
 
 # %% [markdown]
-# ## Planned for which values?
+# ## A plan for other values
 #
-# PostgreSQL can keep a statement [prepared](../labs/GLOSSARY.md#prepared-statement), with a plan. psycopg prepares a statement after five uses;
-# `prepare=True` does so at once.
+# But a plan need not be made for the values of one search. PostgreSQL can keep a statement
+# [prepared](../labs/GLOSSARY.md#prepared-statement), together with a plan. psycopg prepares a statement after five uses, and with
+# `prepare=True` at once. (On this new connection the iterative scan is off.)
 #
 # > **Predict.** We ask for five chunks of our documents, ten times for five of the handbook, and for our documents again. How many come each time?
 
@@ -241,19 +251,21 @@ with lab.connect(autocommit=True) as fresh:
 print("rows: {} · planned for its values: {}, for any value: {}".format(rows, *plans))
 
 # %% tags=["claim"]
-assert rows[0] == 5 and rows[-1] < 5, "the last search did not get its five"
-assert plans == (6, 6), "Here it was the seventh run"
+assert rows[0] == 5 and rows[-1] < 5, "The last search did not get its five"
+assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their values"
 
 # %% [markdown]
-# PostgreSQL plans the first five runs for their values. After that, it takes a generic plan, one plan for all values, if this costs less than the
-# average of these plans. Here it was the seventh run: our documents are cheap to search, so they kept the average low for one run more. The generic
-# plan assumes an average repository and walks the graph. But only one row in a hundred is from our documents, so the last search did not get its
-# five. With `prepare=False`, PostgreSQL plans each search for its own values.
+# The last search did not get its five, although the first one did. Here PostgreSQL planned the first six runs for their values. Then it
+# changed to a generic plan, one plan for all values. It assumes a repository of average size, and walks the graph. But only one row in a
+# hundred is from our documents. With `prepare=False`, each search is planned for its own values.
 #
 # ## Exercise 7.2: a walk that continues
 #
-# pgvector continues a walk if `hnsw.iterative_scan` allows it. `strict_order` returns rows by distance; `relaxed_order` may swap some. A setting
-# must not stay for the next user of a connection: `SET LOCAL …` inside `with conn.transaction():` ends with the transaction.
+# pgvector continues a walk if `hnsw.iterative_scan` is not `off`. It can be `strict_order`, which returns the rows by
+# distance, or `relaxed_order`, which may swap some of them and costs a little less.
+#
+# `SET …` changes a setting of the connection, also for whoever uses it next. `SET LOCAL …` changes it until the transaction ends, such as the
+# block of `with conn.transaction():`. Which do you need? The docstring decides.
 
 # %% exercise="7.2"
 from course_lib.retriever.query import find_nearest
@@ -269,10 +281,13 @@ lab.hint("7.2")  # run again for the next hint
 # plain `SET` works, and stays: with a pool, the next search on this connection has your setting.
 
 # %% [markdown]
-# Are these the *nearest* five that pass? The truth is an [exact scan](../labs/GLOSSARY.md#exact-scan) of the rows that pass: B-trees may find these
-# rows, but none is left out. `EXACT` is the distance plus zero, and no index is sorted by that. [Recall](../labs/GLOSSARY.md#recall) is the share
-# of the true rows that a search finds. Times differ, so we count the pages of 8 kB that a search visits. *rows expected* is PostgreSQL's estimate
-# of how many rows pass; *walks* is the share of searches that walk.
+# Does the repair work? A full list is not enough: its rows should be the *nearest* five that pass. An
+# [exact scan](../labs/GLOSSARY.md#exact-scan) finds these, because it compares all rows that pass. `EXACT` has PostgreSQL do this. It is the
+# distance plus zero, and no index is sorted by that. We measure each way to search:
+#
+# - *[recall](../labs/GLOSSARY.md#recall)*: which share of the true rows it finds
+# - *pages*: how many pages of 8 kB it visits, which is its cost
+# - *rows expected*: how many rows will pass, by PostgreSQL's estimate
 
 # %%
 from course_lib.evaluation.metrics import recall_at
@@ -290,7 +305,7 @@ def costs(values, distance=BY_VECTOR, iterative="off"):
     with conn.transaction():
         conn.execute(f"SET LOCAL hnsw.iterative_scan = {iterative}")
         plan = conn.execute(statement, values, prepare=False).fetchone()[0][0]["Plan"]
-    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], plan["Plans"][0]["Plan Rows"], "chunks_hnsw" in str(plan)
+    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], plan["Plans"][0]["Plan Rows"]
 
 
 # %%
@@ -301,11 +316,12 @@ def measure(way, filters, top_k=5, some=queries[:20], **how):
         found = [row.chunk_id for row in way(values)]
         truth = [row.chunk_id for row in find_nearest(conn, values, EXACT)]
         measured.append((len(found), recall_at(found, truth, k=top_k), *costs(values, **how)))
-    return pd.DataFrame(measured, columns=["rows", "recall", "pages", "rows expected", "walks"]).mean()
+    return pd.DataFrame(measured, columns=["rows", "recall", "pages", "rows expected"]).mean()
 
 
 # %% [markdown]
-# > **Predict.** Twelve of 12,000 rows are archived sections. How many pages does the walk visit for them, compared with all sections?
+# > **Predict.** Twelve of 12,000 rows are archived sections. How many pages does a walk visit to find five of them, compared with five of all
+# > sections?
 
 # %%
 # This cell takes a while: 140 searches, some of which walk through the whole graph.
@@ -316,12 +332,11 @@ for name, filters in FILTERS.items():
     ways[name, "iterative scan off"] = measure(walk, filters)
     ways[name, "iterative scan on"] = measure(lambda values: find_nearest(conn, values), filters, iterative="strict_order")
     ways[name, "exact scan"] = measure(lambda values: find_nearest(conn, values, EXACT), filters, distance=EXACT)
-archived = FILTERS["archived sections"]
-conn.execute("CREATE STATISTICS kind_and_namespace (mcv) ON kind, namespace FROM document_chunks_documentation")
-conn.execute("ANALYZE document_chunks_documentation")
-ways["archived sections", "on, with statistics"] = measure(lambda values: find_nearest(conn, values), archived, iterative="strict_order")
-conn.execute("DROP STATISTICS kind_and_namespace")
-conn.execute("ANALYZE document_chunks_documentation")
+conn.execute("SET hnsw.max_scan_tuples = 2000")
+ways["archived sections", "on, at most 2,000 rows"] = measure(
+    lambda values: find_nearest(conn, values), FILTERS["archived sections"], iterative="strict_order"
+)
+conn.execute("RESET hnsw.max_scan_tuples")
 ways = pd.DataFrame(ways).T
 pages = ways.pages.unstack(0)
 axes = pages.plot.barh(logx=True, xlim=(1, 1e5), figsize=(6, 3.8), xlabel="pages a search visits", title="Cost of a search; beside it, its recall")
@@ -335,33 +350,29 @@ ways.round(2)
 # %% tags=["claim"]
 both = ways.xs("iterative scan on", level=1)
 old = ways.loc["archived sections"]
-assert old.rows["iterative scan off"] < 1, "it found almost none of the archived sections"
-assert (both.rows == 5).all(), "Now there are five rows for each filter"
-assert ways.recall["sections", "iterative scan off"] + 0.01 < both.recall["sections"] < 1, "For all sections, a few of the five are not the true ones"
-assert 500 < old.pages["iterative scan on"] / old.pages["exact scan"] < 2000, "about a thousand times as many pages"
-assert 1.1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.4, "the exact scan visits a quarter to a third more pages"
+assert old.rows["iterative scan off"] < 1, "a search found almost none of the archived sections"
+assert (both.rows == 5).all(), "each search gets five rows"
+assert ways.recall["sections", "iterative scan off"] + 0.01 < both.recall["sections"] < 1, "a walk misses a few of the true rows"
+assert 500 < old.pages["iterative scan on"] / old.pages["exact scan"] < 2000, "about a thousand times as many pages as the exact scan"
 assert 300 < old["rows expected"]["iterative scan on"] < 1500, "It expected hundreds of archived sections to pass"
-assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with statistics"] < 100, "it fetches the twelve rows by the B-trees"
+assert old.rows["on, at most 2,000 rows"] < 4, "Rows are missing again"
 
 # %% [markdown]
-# Now there are five rows for each filter. Without the iterative scan a search is cheap because it gives up: it found almost none of the archived
-# sections. For all sections, a few of the five are not the true ones, because an index is approximate, and the exact scan visits a quarter to a third more
-# pages: so small a table hardly needs an index.
+# With the iterative scan, each search gets five rows. Without it, a search found almost none of the archived sections. For all sections, a walk
+# misses a few of the true rows, because an index is approximate.
 #
-# For the archived sections the walk visits about a thousand times as many pages as the exact scan of twelve rows. PostgreSQL chooses by its
-# [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass: it multiplied the shares of the two columns. But
-# sections are rarely old, and comments often. `CREATE STATISTICS … (mcv)` has it count the most common combinations of values. With them, it
-# fetches the twelve rows by the B-trees. This is the best repair, if you know the columns.
+# For the archived sections, the walk visits about a thousand times as many pages as the exact scan. Why does PostgreSQL walk at all? It decides
+# by its [estimate](../labs/GLOSSARY.md#row-estimate), and the estimate is wrong. It expected hundreds of archived sections to pass, because it
+# multiplied the shares of sections and of archived rows. But most archived rows are comments.
 #
-# Every walk has a limit: 20,000 rows by default (`hnsw.max_scan_tuples`), more than this table has, or its memory (`hnsw.scan_mem_multiplier`). In
-# a larger table rows are missing again when it is reached, and there is no message. But your program can count: if too few rows come, it can look
-# at all that pass. If they are many, this is slow: `statement_timeout` ends it after a time that you set.
+# The last bar is a walk that may read 2,000 rows. Usually 20,000 are allowed (`hnsw.max_scan_tuples`), more than our table has. In a larger
+# table, a search for rare rows ends there. Rows are missing again, and there is no message. But your program can count them.
 
 # %% [markdown]
 # ## A threshold, inside or outside
 #
-# Some rows are always the nearest, even if no text answers. A [threshold](../labs/GLOSSARY.md#threshold) on the similarity should
-# remove them.
+# One part is still missing. Some rows are always the nearest, even if no text answers the question. A
+# [threshold](../labs/GLOSSARY.md#threshold) on the similarity should remove them.
 #
 # > **Predict.** No row has a similarity of 0.8. What does the walk do when this threshold is in the statement?
 
@@ -377,12 +388,14 @@ with conn.transaction():
 pd.Series(visited, name="pages")
 
 # %% tags=["claim"]
-assert visited["inside"] > 10 * visited["after it"], "the walk goes on to its limit"
+assert visited["inside"] > 10 * visited["after it"], "the walk goes on"
 assert read["inside"] > 11_000, "through nearly the whole table"
 
 # %% [markdown]
-# Inside the statement, a threshold is one more filter. The index does not know that all later rows fail, too: the walk goes on to its limit, or, as
-# here, through nearly the whole table. So the threshold comes after the statement, in Python. Which value? We ask eight questions that no document answers, and our own.
+# Inside the statement, a threshold is one more filter. We know that all later rows fail, too, but the index does not. So the walk goes on,
+# here through nearly the whole table. This is why the threshold comes after the statement, in Python.
+#
+# > **Predict.** Some people advise 0.7. We ask our own questions, and eight that no document answers. How many of ours keep their answer?
 
 # %%
 import numpy as np
@@ -414,18 +427,19 @@ lab.alt(axes, f"Kept falls from {kept[0]:.2f} to {kept[-1]:.2f}, no result rises
 # %% tags=["claim"]
 assert shares.iloc[-1, 1] == 1 and kept[14] < 0.05, "Here 0.7 removes nearly every answer"
 best = shares.min(axis=1).idxmax()
-assert shares.loc[best, "own, answer kept"] < kept[0] and shares.loc[best, "unrelated, no result"] < 1, "No value separates the two"
+assert shares.loc[best, "own, answer kept"] < kept[0] and shares.loc[best, "unrelated, no result"] < 1, "No value separates the two kinds of question"
 assert kept[5] > 0.95 * kept[0] and 0.5 < shares.iloc[5, 1] < 1, "0.25 keeps nearly every answer and refuses most of the eight"
-assert kept[7] < 0.95 * kept[0] and shares.iloc[7, 1] == 1, "0.35 refuses all eight, and loses more answers"
+assert kept[7] < 0.95 * kept[0] and shares.iloc[7, 1] == 1, "0.35 refuses all eight, but loses more answers"
 
 # %% [markdown]
-# Some advise 0.7. Here 0.7 removes nearly every answer: each model has its own scale. No value separates the two: 0.25 keeps nearly every
-# answer and refuses most of the eight; 0.35 refuses all eight, and loses more answers. Choose a low value, with your own questions.
+# Here 0.7 removes nearly every answer: each model has its own scale. No value separates the two kinds of question. 0.25 keeps nearly every
+# answer and refuses most of the eight. 0.35 refuses all eight, but loses more answers. So choose a low value, with your own questions.
 
 # %% [markdown]
 # ## Exercise 7.3: the nearest rows, whatever the filter removes
 #
-# Put it together: walk; where too few came, look at all rows that pass; apply the threshold last.
+# You have three parts now. A walk may end too early. An exact scan misses nothing, but may be slow. A threshold removes rows. Which comes
+# first, which only if it is needed, and which last?
 
 # %% exercise="7.3"
 from course_lib.retriever.query import search_filtered
@@ -442,7 +456,9 @@ lab.hint("7.3")  # run again for the next hint
 # larger than every number.
 
 # %% [markdown]
-# Our table is small, so we end the walk after 2,000 rows.
+# Is the failure repaired? We end each walk after 2,000 rows again.
+#
+# > **Predict.** For which of the two filters is there a second search?
 
 # %%
 # This cell takes a while.
@@ -463,40 +479,15 @@ proof.round(2)
 
 # %% tags=["claim"]
 assert proof.recall["archived sections", "on, then exact"] == 1, "For the archived sections recall is 1 now"
-assert proof.rows["archived sections", "iterative scan on"] < 4, "rows are missing again"
+assert proof.rows["archived sections", "iterative scan on"] < 4, "Rows are missing again"
 assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "iterative scan on"], "For all sections it is still that of the walk"
 
 # %% [markdown]
-# For the archived sections recall is 1 now. For all sections it is still that of the walk: it found five rows, so there was no second search. In
-# JupyterLab, move the controls: which setting helps which filter, and what does it cost?
-
-# %%
-def look(filter="sections", top_k=5, ef_search=40, iterative="off"):
-    conn.execute(f"SET hnsw.ef_search = {ef_search}")
-    way = walk if iterative == "off" else lambda values: find_nearest(conn, values)
-    return measure(way, FILTERS[filter], top_k, queries[:8], iterative=iterative).round(2).to_frame("mean")
-
-
-lab.interact(look, filter=list(FILTERS), top_k=(1, 20, 1), ef_search=(10, 200, 10), iterative=["off", "strict_order"])
-
-# %% tags=["claim"]
-lists = {(filter, size): look(filter, 5, size, "strict_order")["mean"] for filter in FILTERS for size in (10, 100, 200)}
-conn.execute("RESET hnsw.ef_search")
-few, wide = lists["sections", 10], lists["sections", 100]
-assert wide.walks == 1 and wide.pages > few.pages and wide.recall > few.recall, "a longer list improves recall, and costs pages"
-assert lists["archived sections", 100].pages > 10_000 and lists["archived sections", 100].walks == 1, "only the iterative scan helps"
-assert all(lists[filter, 200].walks == 0 and lists[filter, 200].recall == 1 for filter in FILTERS), "PostgreSQL no longer walks"
-assert lists["archived sections", 200].pages < 100, "the pages are those of the exact scan, and recall is 1"
-
-# %% [markdown]
-# For all sections, a longer list improves recall, and costs pages. For the archived sections only the iterative scan helps, and it visits thousands
-# of pages. A longer list raises the estimated cost of the walk. From some length on PostgreSQL no longer walks (`walks` is 0): the pages are those
-# of the exact scan, and recall is 1.
+# For the archived sections recall is 1 now. For all sections it is still that of the walk: it found five rows, so there was no second search.
 #
 # ## Measure
 #
-# The library's `search` calls `search_filtered`, and sets `ef_search` to the square root of the largest partition's rows, at
-# least 100: `SET_EF_SEARCH` in `statements.py`. We ask both about our own documents.
+# Last, both searches answer the questions about our own documents.
 
 # %%
 from course_lib.retriever import search
@@ -510,38 +501,36 @@ lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, as in lab 00,
 
 # %% tags=["claim"]
 assert abs(mine.recall - in_memory) < 0.01, "The filter costs no quality here"
-plan = conn.execute(f"EXPLAIN {nearest}", asked(queries[0], repo="documents"), prepare=False).fetchall()
-assert "chunks_hnsw" not in str(plan), "PostgreSQL did not walk: it compared all of them"
 
 # %% [markdown]
-# The filter costs no quality here. Our chunks are so few that PostgreSQL did not walk: it compared all of them.
+# The filter costs no quality here: yours finds what a search in memory finds.
 #
 # ## Recap
 #
 # - Sort by the distance itself, or PostgreSQL cannot use the index.
-# - Values are parameters, and a filter that is NULL disappears from a plan for its values.
-# - A filter starves a walk: continue it, correct the estimate by statistics, and where too few rows came, look at all.
-# - A row count proves nothing; recall against an exact scan does.
-# - A threshold comes after the statement.
+# - Values are parameters. A filter that is NULL costs nothing.
+# - A filter starves a walk. Let the walk continue, and where too few rows came, compare all that pass.
+# - A full list proves nothing; recall against an exact scan does.
 
 # %% [markdown]
 # ## Three questions to test yourself
 #
 # 1. A filter keeps half of ten million rows. Which way does `search_filtered` take, and why?
 # 2. A search finds nothing, and a threshold of 0.8 inside the statement makes it slow. Why?
-# 3. A colleague replaces `prepare=False` by `prepare=True`, and all tests pass. What can still go wrong, and when?
+# 3. A colleague replaces `prepare=False` by `prepare=True`, and all tests pass. What can still go wrong?
 #
 # <details><summary>Answers</summary>
 #
-# 1. The walk: PostgreSQL knows from its statistics that every second row passes.
-# 2. To the index, the threshold is a filter that no row passes.
-# 3. After five runs, PostgreSQL may take a generic plan, which walks for rare values, too.
+# 1. The walk. PostgreSQL knows from its statistics that every second row passes.
+# 2. To the index, the threshold is a filter that no row passes, so the walk goes on to its limit.
+# 3. After some searches on one connection, PostgreSQL may take a generic plan. It walks for rare values, too, and this is slow.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# Try a partial index (`… WHERE kind = 'doc-section'`).
+# `CREATE STATISTICS pairs (mcv) ON kind, namespace FROM document_chunks_documentation` has `ANALYZE` count which combinations are common. Run
+# both, and measure the archived sections again.
 #
 # Next is [lab 08](../labs/08_words_and_meaning.ipynb): a search for words finds what vectors miss.

@@ -21,12 +21,18 @@ conn = lab.connect(autocommit=True)  # each statement commits by itself
 lab.show.pipeline("search")
 
 # %% [markdown]
-# ## One prompt, with and without
+# ## The package that the prompt does not name
 #
-# A comment in a Python file says `# fetch top charts from Spotify`, and a language model has to write the code below it. It can use the
-# project's packages only if its [prompt](../labs/GLOSSARY.md#prompt) names them. To name all packages of
-# *rider-app* would make each request several times as long. A simple program takes the first fifty by name. The course's `generation_prompt` makes the prompt both ways. First
-# the tables of [lab 12](../labs/12_a_fresh_index.ipynb) are filled. The descriptions come from a file; a language model could write them.
+# Imagine that you work on *rider-app*, one of the course's two example projects. In a Python file, you write the comment
+# `# fetch top charts from Spotify`, and a language model has to write the code below it. The project has a package for this. But the model
+# knows your project only from its [prompt](../labs/GLOSSARY.md#prompt). If the prompt does not name the package, the model may use one that
+# you do not have.
+#
+# Why not name all packages? The project has more than a hundred for Python alone, and each one makes every request longer. So a simple program
+# names only the first fifty, in the order of the alphabet. A better program names the few that fit the comment.
+#
+# To see both prompts, first fill the tables of [lab 12](../labs/12_a_fresh_index.ipynb) with the packages of both projects. Their descriptions
+# come from a file. At work, a language model could write them.
 
 # %%
 from course_lib.settings import project_root
@@ -37,6 +43,9 @@ drop_tables(conn)
 create_tables(conn)
 for project, files in lock_files.items():
     sync_project(conn, project, files, embedder=lab.embedder, describer=TableDescriber())
+
+# %% [markdown]
+# Now the course's `generation_prompt` makes the prompt in both ways:
 
 # %%
 from pathlib import Path
@@ -58,15 +67,16 @@ pd.DataFrame({way: {"characters": len(one.text), "names spotipy": "spotipy" in o
 print(by_meaning.text)
 
 # %% tags=["claim"]
-assert "spotipy" in by_meaning.text and "spotipy" not in by_name.text, "The client for Spotify is called spotipy, and comes after the fifty"
-assert len(by_name.text) > 3 * len(by_meaning.text), "The short prompt is also the right one"
+assert len(lock_files["rider-app"].packages("python")) > 100, "The project has more than a hundred for Python alone"
+assert "spotipy" in by_meaning.text and "spotipy" not in by_name.text, "The alphabet puts it after the first fifty"
+assert len(by_name.text) > 6 * len(by_meaning.text), "although it is six times as long"
 
 # %% [markdown]
-# The client for Spotify is called spotipy, and comes after the fifty. The short prompt is also the right one.
-
-# %% [markdown]
-# Is this an exception? The course has labelled instructions for two projects and five languages. The label of an instruction is the packages
-# that it needs (its [gold](../labs/GLOSSARY.md#gold)).
+# The code needs *spotipy*. The alphabet puts it after the first fifty, so the prompt by name does not contain it, although it is six times as
+# long. The short prompt names it first, and its description tells the model what it is for.
+#
+# Was this only bad luck? The course has more such comments, for two projects and five languages. We call them *instructions*. Each is labelled
+# with the packages that it needs, its [gold](../labs/GLOSSARY.md#gold).
 #
 # > **Predict.** What share of the needed packages is among the first fifty of its project and language?
 
@@ -91,17 +101,16 @@ lab.alt(axes, f"Found in per cent: {shares.round().astype(int).to_dict()}")
 # %% tags=["claim"]
 small = [shares[f"{name}: {packages}"] for name, packages in groups if packages < 50]
 large = [shares[f"{name}: {packages}"] for name, packages in groups if packages > 50]
-assert small and min(small) == 100, "If a project has fewer than fifty packages in a language, all are found"
-assert len(large) > 5 and max(large) < 60, "Otherwise the alphabet decides"
+assert len(small) == 1 and min(small) == 100, "Only one bar is full: this project has fewer than fifty packages in this language"
+assert len(large) > 5 and max(large) <= 50, "In each of the other bars, at least half of the needed packages are missing"
 assert round(10 * score_suggestions(first_names, instructions).recall) == 4, "Over all instructions, four of ten needed packages are found"
 
 # %% [markdown]
-# If a project has fewer than fifty packages in a language, all are found. Otherwise the alphabet decides. Over all instructions, four of ten
-# needed packages are found.
-
-# %% [markdown]
-# You will build what the second prompt needs: the packages of a project from a lock file, a search among them, and a fallback for the case
-# that there is no model.
+# Over all instructions, four of ten needed packages are found. Only one bar is full: this project has fewer than fifty packages in this
+# language. In each of the other bars, at least half of the needed packages are missing.
+#
+# So you will build a better choice, in three steps. You read a project's packages from its lock file. You find those that are nearest to the
+# instruction. And you decide what a prompt names if nothing can be compared.
 #
 # ```
 # lock file → 13.1: names and versions → tables → 13.2: the nearest of this project ─┐
@@ -111,8 +120,11 @@ assert round(10 * score_suggestions(first_names, instructions).recall) == 4, "Ov
 # %% [markdown]
 # ## Exercise 13.1: the packages of a lock file
 #
-# A [lock file](../labs/GLOSSARY.md#lock-file) lists what a project has installed. Each tool has its own format. You will read the one of Poetry, which is [TOML](https://toml.io). A file that ends too early looks like a project that removed
-# packages, and the catalogue would forget them. So refuse it.
+# Which packages does a project have? Its [lock file](../labs/GLOSSARY.md#lock-file) says it: there, a tool such as Poetry writes down all
+# packages that it installs, with their versions. You will read `poetry.lock`, which is [TOML](https://toml.io).
+#
+# Your function decides three things. Which entries may a prompt suggest, and which are folders of your own? Are `Flask_Login` and `flask-login`
+# one package? And what happens if the end of the file is missing, for example after a broken download?
 
 # %% exercise="13.1"
 from course_lib.xray.lock_python import parse_poetry_lock
@@ -124,25 +136,39 @@ lab.check("13.1", parse_poetry_lock)
 lab.hint("13.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# For Python's tools, Flask_Login, flask.login and flask-login are one package. A list with three names finds a vector for one of them. And a
-# reader that accepts half a file is worse than none: it deletes without an error.
+# For Python's tools, Flask_Login, flask.login and flask-login are one package. If you keep three names, the catalogue has three packages, and
+# describes and encodes each of them.
+
+# %% [markdown]
+# Why refuse a file without an end? The next cell reads half of a real file without this rule, and makes lab 12's plan for it.
+#
+# > **Predict.** The forecasting jobs have 36 packages. What does the plan do with them?
 
 # %% tags=["nbval-check-output"]
+from course_lib.files import read_toml
+from course_lib.indexing.plan import make_plan
+
 parse_poetry_lock = lab.use("parse_poetry_lock")  # your function if its check passed, otherwise the course's
 text = (project_root() / "data/lockfiles/forecasting/jobs/poetry.lock").read_text(encoding="utf-8")
 jobs = parse_poetry_lock(text)
-print(len(jobs), "packages of the forecasting jobs, among them", *list(jobs.items())[:3])
+half = text[: text.index("[[package]]", len(text) // 2)]
+plan = make_plan({one["name"]: one["version"] for one in read_toml(half)["package"]}, jobs)
+print(f"of {len(jobs)} packages, it keeps {len(plan.skip)} and removes {len(plan.remove)}")
 try:
-    parse_poetry_lock(text.partition("[metadata]")[0])
+    parse_poetry_lock(half)
 except ValueError as error:
-    print("without the last lines:", error)
+    print("your function:", error)
+
+# %% [markdown]
+# It removes half of them without an error, although the project still uses them. Your function stops before that, and nothing is changed.
 
 # %% [markdown]
 # ## Filter first
 #
-# The table `xray_report_packages` has a row for each package of each project. The table `xray_packages` is the catalogue, which all projects
-# share: for each package one description, and one vector, made of name and description. The naive way takes the five nearest packages of the catalogue, and then keeps those
-# of the project.
+# Now the packages are in two tables. `xray_report_packages` says which project uses which package. `xray_packages` is the catalogue that all
+# projects share: for each package a description, and one vector made of name and description.
+#
+# The vectors are in the catalogue, so the naive way begins there. It takes the five nearest packages, and then keeps those that the project uses.
 #
 # > **Predict.** How many of the five remain?
 
@@ -157,16 +183,16 @@ table = pd.DataFrame(nearest, columns=["language", "name"])
 table.assign(remains=[language == "python" and name in rider for language, name in nearest])
 
 # %% [markdown]
-# One. These are five clients for Spotify in five languages. With a thousand projects in the catalogue, none might remain. So the filter has to
-# come before the choice.
+# One remains, because the five nearest are clients for Spotify in five languages. With a thousand projects in the catalogue, perhaps none would
+# remain. So the order has to be the other one: first the filter, then the choice.
 
 # %% [markdown]
 # ## Exercise 13.2: the nearest packages of a project
 #
-# Write a query that chooses only among the packages of the project. `<=>` is pgvector's
-# [cosine distance](../labs/GLOSSARY.md#cosine-distance), and `COLUMNS` is a text with the columns name, version and description, ready for `SELECT`. Vectors of
-# two models cannot be compared, so filter by the model, too; a package without a vector has no model. The nearest packages count even if they
-# are far away.
+# Your query decides this order. It joins the two tables, keeps the packages of one project, and only then takes the nearest.
+#
+# It also filters by the model, because a distance between vectors of two models means nothing. `COLUMNS` is ready for your `SELECT`, and `<=>` is
+# pgvector's [cosine distance](../labs/GLOSSARY.md#cosine-distance).
 
 # %% exercise="13.2"
 from course_lib.xray.suggestions import nearest_packages_query
@@ -182,7 +208,7 @@ lab.hint("13.2")  # run again for the next hint
 # an HNSW index over the whole catalogue, the filter could leave too few results, as in lab 07.
 
 # %% [markdown]
-# Look for something of your own, in another project or language (rider-app has no Rust, forecasting no Ruby):
+# Now use it. Try *charge the rider's card* and *retry the request*, then a search of your own. (rider-app has no Rust, forecasting no Ruby.)
 
 # %%
 nearest_packages_query = lab.use("nearest_packages_query")
@@ -201,12 +227,17 @@ lab.interact(look, instruction=instruction, project=["rider-app", "forecasting"]
 
 # %% tags=["claim"]
 for asked, wanted in {instruction: "spotipy", "charge the rider's card": "stripe", "retry the request": "tenacity"}.items():
-    assert find_packages(asked, "rider-app", "python", 1)[0][0] == wanted, "the nearest package is the one that it needs"
-    assert wanted not in asked, "although the instruction has no word of its name"
+    assert find_packages(asked, "rider-app", "python", 1)[0][0] == wanted, "Each time, the nearest package is the one that the code needs"
+    assert wanted not in asked, "although the instruction does not contain its name"
+(*_, first), (*_, second) = find_packages(instruction, "rider-app", "python", 2)
+assert first > 1.4 * second, "After spotipy, the similarity falls clearly"
 
 # %% [markdown]
-# Try *charge the rider's card* and *retry the request*: the nearest package is the one that it needs, although the instruction has no word of
-# its name. The descriptions make this possible. How much do they do?
+# Each time, the nearest package is the one that the code needs, although the instruction does not contain its name. Look at the last column,
+# too. After *spotipy*, the similarity falls clearly: the others only fill the list.
+#
+# How much do the descriptions do? The next figure compares three ways on all instructions: vectors of name and description, vectors of the name
+# alone, and the alphabet.
 #
 # > **Predict.** How many suggestions does your search need to find as much as the first fifty by name?
 
@@ -234,27 +265,36 @@ def recall(way, count):
 
 
 found = pd.DataFrame({way: [recall(way, count) for count in counts] for way in ways}, index=counts)
-axes = found.plot.line(marker="o", figsize=(6, 3.5), xlabel="suggestions", ylabel="needed packages found, share", ylim=(0, 1))
+axes = found.plot.line(marker="o", figsize=(6, 3.5), xlabel="suggestions", ylabel="needed packages found, share", ylim=(0, 1.02))
+axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
 lab.alt(axes, f"Share of the needed packages for 1 to 50 suggestions: {found.round(2).to_dict()}")
 
 # %% tags=["claim"]
 described, bare_names, alphabet = (found[way] for way in ways)
-assert described[1] > 2 * bare_names[1], "With one suggestion, descriptions find more than twice as much as names"
-assert described[1] > alphabet[50], "One suggestion by meaning finds more than fifty by name"
+assert described[1] > 2 * bare_names[1], "with one suggestion, descriptions find more than twice as much as names"
+assert described[1] > alphabet[50], "one suggestion by meaning finds more than fifty by name"
+assert described[5] - described[1] > 2 * (described[20] - described[10]), "After about five, it rises only slowly"
 missed = score_suggestions(lambda asked: names["name and description"][asked][:5], instructions).missed
 assert any("metres" in each.instruction and "geoalchemy2" in each.gold_packages for each in missed), "stations within 500 metres"
 
 # %% [markdown]
-# One suggestion by meaning finds more than fifty by name. With one suggestion, descriptions find more than twice as much as names. These are
-# instructions and descriptions that the course wrote for two projects; label twenty of yours before you rely on it. And some come late: the
-# description of geoalchemy2 says PostGIS, but not what an instruction about stations within 500 metres says. A better description costs one new vector.
+# One. Compare the left end of the upper line with the right end of the lowest: one suggestion by meaning finds more than fifty by name. Then
+# compare the upper two at the left: with one suggestion, descriptions find more than twice as much as names.
+#
+# The upper line also says how many to suggest. After about five, it rises only slowly. What is still missing needs a better description: that of
+# *geoalchemy2* says PostGIS, but nothing of *stations within 500 metres*.
+#
+# The course wrote these instructions and descriptions itself. So label twenty instructions of yours before you rely on such numbers.
 
 # %% [markdown]
 # ## Exercise 13.3: when nothing can be compared
 #
-# Without a model there is no vector of the instruction, and after a change of the model no package has a vector of the new one yet. Then the first
-# fifty by name are better than nothing, if the answer says that they are a *fallback*. A list that only looks chosen is worse than an
-# error, because nobody notices.
+# Sometimes there are no nearest packages. Perhaps there is no model, so the instruction has no vector. Or the model is a new one, and all vectors
+# are still from the old one.
+#
+# What should the prompt name then? The first fifty by name are better than nothing. But the list must say that it is only a *fallback*. A list that
+# only looks chosen is worse than an error, because nobody notices it. So your function decides two things: what is suggested, and whether it is a
+# fallback.
 
 # %% exercise="13.3"
 from course_lib.xray.suggestions import choose
@@ -266,8 +306,11 @@ lab.check("13.3", choose)
 lab.hint("13.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Three cases look alike in code, and are different for a person: nothing is near because there is no model, because the vectors are still
-# missing, or because the project has no packages. Only in the first two does the list replace something.
+# It is tempting to say *fallback* whenever nothing is near. But in a project without packages, a warning about a missing model would send a person
+# to look for a fault that is not there.
+
+# %% [markdown]
+# Your function in three situations: there are nearest packages; the model is new; the project has no packages.
 
 # %% tags=["nbval-check-output"]
 choose = lab.use("choose")
@@ -278,39 +321,41 @@ for near_rows, by_name_rows in ((find_packages(instruction, "rider-app", "python
     print(len(chosen.packages), "packages, fallback:", repr(chosen.fallback))
 
 # %% [markdown]
+# Only the second list is a fallback, and it says why.
+#
 # ## In the field
 #
-# Assistants in editors choose files, symbols and documentation for a prompt in the same way: filter by the project, then take the nearest. A
-# description is text that others wrote. The prompt says that it is information and no instruction, but a model may obey it all the same
-# ([lab 15](../labs/15_checking_an_answer.ipynb)).
+# GitLab's [Repository X-Ray](https://docs.gitlab.com/user/project/repository/code_suggestions/repository_xray/) reads such files, too, and
+# adds at most 300 libraries to the prompts of its code assistant. Your search adds five, with what they are for.
+#
+# But a description is a text that others wrote, and it goes into your prompt. It may hold an instruction, which a model may obey.
+# [Lab 15](../labs/15_checking_an_answer.ipynb) comes back to this.
 
 # %% [markdown]
 # ## Recap
 #
-# - A lock file lists what a project has installed. Compare names in one form, and refuse a file that is not complete.
-# - Filter before you choose. Five packages by meaning are better than fifty by name.
-# - The descriptions make the search possible: the instruction and the name of its package often have no word in common.
+# - A lock file says which packages a project has. Compare names in one form, and refuse a file without its end.
+# - Filter before you choose: first the packages of the project, then the nearest of them.
+# - The descriptions make the search possible, because instructions seldom contain the name of a package.
 # - If nothing can be compared, the first fifty are a fallback, and the answer says so.
 #
 # ## Three questions to test yourself
 #
 # 1. What happens to a package whose vector is of another model?
 # 2. A catalogue has ten million packages, and each project has 300 of them. Which index does the query need?
-# 3. Half of a `poetry.lock` is read without an error, and the next scan keeps the catalogue fresh. What is lost?
+# 3. Why does 13.1 refuse a format that it does not know, instead of reading what it can?
 #
 # <details><summary>Answers</summary>
 #
-# 1. It is missing from the answer until the next `course xray scan` makes its vector. A similarity of two models is a number without a
-#    meaning.
-# 2. Two that exist: the list's key finds the 300 rows, and the catalogue's key finds their vectors. Then all 300 are compared, exactly.
-# 3. The packages of the second half leave the project's list. Those that no other project uses leave the catalogue, with description and
-#    vector.
+# 1. It is missing from the answer until the next `course xray scan` makes its vector.
+# 2. Only the primary keys of both tables: they find the 300 rows and their vectors, and then all are compared.
+# 3. A new format may write packages in another way. What is not found would look removed, as in the half file.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# `course xray scan DIR --project P` reads the lock files of your own project, and `course xray suggest` suggests its packages for an
-# instruction. Write three instructions of your own. Which packages need a better description?
+# `course xray scan DIR --project P` reads the lock files of your own project, and `course xray suggest` suggests its packages. Which of them need a
+# better description?
 #
-# Next is [lab 14](../labs/14_choosing_passages.ipynb). It makes a prompt of passages, and an answer with its sources.
+# Next is [lab 14](../labs/14_choosing_passages.ipynb). It chooses passages for a prompt in a similar way, and makes them fit.

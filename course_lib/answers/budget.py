@@ -83,11 +83,13 @@ class Fitted:
 def fit_passages(fixed: int, costs: Sequence[int], scores: Sequence[float], room: int) -> list[int]:
     """Return the places of the passages that stay, in their order, so that the prompt fits `room`.
 
-    `fixed` is the number of tokens of instructions and question, `costs[i]` that of passage i, and
-    `scores[i]` says how good passage i is. While the sum of tokens is larger than `room`, drop the
-    passage with the lowest score; of equal scores, the last one. A dropped passage does not come
-    back. If the question does not fit even without passages, raise a ValueError whose
-    message contains the word "question".
+    - `fixed` is the number of tokens of instructions and question.
+    - `costs[i]` is the number of tokens of passage i, and `scores[i]` says how good it is.
+    - While the sum of all tokens is larger than `room`, drop the passage with the lowest score.
+    - Of equal scores, drop the last one.
+    - A dropped passage does not come back.
+    - If the question does not fit even without passages, raise a ValueError whose message contains
+      the word "question".
 
     Examples
     --------

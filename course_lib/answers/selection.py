@@ -55,9 +55,11 @@ def maximal_marginal_relevance(
 ) -> list[int]:
     """Return the places of `count` candidates, taken one by one: each time the one that adds most.
 
-    A candidate adds ``(1 - diversity) * relevance - diversity * similarity``. The similarity is the
-    one to the most similar candidate already taken; below 0 it counts as 0. Of equal values, the
-    first candidate is taken.
+    - A candidate adds ``(1 - diversity) * relevance - diversity * similarity``.
+    - The similarity is the one to the most similar passage already taken; those of `taken` count.
+    - Below 0, and if nothing is taken yet, it counts as 0.
+    - Of equal values, the first candidate is taken.
+    - If there are fewer than `count` candidates, all of them are taken.
 
     Parameters
     ----------
@@ -66,17 +68,11 @@ def maximal_marginal_relevance(
     vectors
         Of each candidate, of length 1: float32 of shape (n, dimension).
     count
-        How many to take; all, if there are fewer.
+        How many to take.
     diversity
         From 0 (only relevance counts) to 1 (only similarity counts).
     taken
-        Vectors of passages that the context has already, of shape (m, dimension); m may be 0. They
-        count as taken, too.
-
-    Returns
-    -------
-    list of int
-        Places in `relevance`, in the order in which they were taken.
+        Vectors of what the context has already, of shape (m, dimension); m may be 0.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from course_lib.retriever.excerpts import COMMON
+from course_lib.answers.excerpts import COMMON
 
 _ENDINGS = (("ing", ""), ("ies", "y"), ("ed", ""), ("es", ""), ("s", ""))
 

@@ -140,8 +140,8 @@ def _banner(known: Answer, chosen: Generator, embedder: EmbeddingClient) -> None
 
 def _sources(done: Answer, show_passages: bool) -> None:
     """Print what the answer cites; all passages where it cites none of them."""
+    from course_lib.answers.excerpts import excerpt
     from course_lib.records import embedded_text
-    from course_lib.retriever.excerpts import excerpt
     from course_lib.retriever.versions import named
 
     cited = [one for one in done.passages if one.index in done.citations]

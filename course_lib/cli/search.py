@@ -119,7 +119,7 @@ def _check_repo(conn: psycopg.Connection, repo: str) -> None:
 
 
 def _print_results(found: list[Found], question: str, legend: str) -> None:
-    from course_lib.retriever.excerpts import excerpt
+    from course_lib.answers.excerpts import excerpt
     from course_lib.retriever.versions import named
 
     if not found:

@@ -76,12 +76,11 @@ def recall_at(found: Iterable[str], gold: Collection[str], k: int = DEPTH) -> fl
 
 
 def reciprocal_rank(found: Iterable[str], gold: Collection[str], k: int = DEPTH) -> float:
-    """Return 1 / place of the first gold item among the first `k` different items found.
+    """Return 1 / place of the first gold item that a reader meets who goes down a ranking.
 
-    - Only the first `k` different items of `found` count. A repeated item counts once.
-    - Return 0.0 if none of them is gold.
-
-    The mean over all questions is the MRR.
+    - `found` names the item, such as a file, of each passage. An item that came before is nothing
+      new to this reader and takes up no place.
+    - The reader stops after `k` places. If no gold item came, return 0.0.
 
     Examples
     --------
@@ -95,16 +94,16 @@ def reciprocal_rank(found: Iterable[str], gold: Collection[str], k: int = DEPTH)
 
 
 def ndcg_at(found: Iterable[str], gains: Mapping[str, float], k: int = DEPTH) -> float:
-    """Return how close the order found comes to the best possible order: nDCG.
+    """Return how close a ranking comes to the best ranking for this question: nDCG.
 
-    - An item at place p adds its gain, divided by log2(p + 1).
-    - Only the first `k` different items of `found` count. What `gains` does not name adds 0.
-    - Divide by the same sum for the best order: the `k` largest gains, the largest first.
+    - An item at place p adds its gain, divided by log2(p + 1). What `gains` does not name adds 0.
+    - As for `reciprocal_rank`, a repeated item takes up no place, and only `k` places count.
+    - Divide by the largest such sum that any ranking could reach, of items found or not.
     - Return 0.0 if no gain is above 0.
 
     Examples
     --------
-    A single item is found at place 2. Place 1 would be best, so the result is 1 / log2(3):
+    An item is at place 2 instead of 1:
 
     >>> round(ndcg_at(["x", "a"], {"a": 1}), 4)
     0.6309

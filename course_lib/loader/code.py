@@ -149,24 +149,26 @@ def split_code(
 def choose_header(signatures: Sequence[str], room: int) -> str:
     r"""Return the header for a part of a definition: it says where the part is from.
 
-    1. Take all signatures, if they fit into `room`.
-    2. Otherwise take the innermost one alone, which says most about the part.
-    3. Otherwise take the first line of that one, which has the name.
-    4. Otherwise, or without signatures, return "".
+    1. It is one of these: all signatures joined, the innermost one alone, its first line, "".
+    2. Take the longest of these that has at most `room` characters.
+    3. A line end belongs to its line, and counts.
+    4. Without signatures, it is "".
 
     Parameters
     ----------
     signatures
-        What introduces the class and the method that the part is from, the outermost first. Each
-        has one or more lines with their line ends.
+        Of the class and the method around the part, the outermost first. Each has one or more
+        lines with their line ends.
     room
-        The largest number of characters in the header, line ends included.
+        Most characters of the header.
 
     Examples
     --------
     >>> signatures = ["class Mill:\n", "    def grind(\n        self, corn\n    ):\n"]
-    >>> [choose_header(signatures, room).count("\n") for room in (80, 50, 20, 10)]
-    [4, 3, 1, 0]
+    >>> choose_header(signatures, 50)
+    '    def grind(\n        self, corn\n    ):\n'
+    >>> choose_header(signatures, 20), choose_header(signatures, 10)
+    ('    def grind(\n', '')
     """
     innermost = signatures[-1] if signatures else ""
     first_line = innermost[: innermost.find("\n") + 1]

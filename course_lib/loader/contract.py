@@ -130,15 +130,16 @@ def check_record(
 ) -> Chunk | Rejection:
     """Return a record as a `Chunk`, or a `Rejection` that says what is wrong with it.
 
-    1. Raise no error. Reject with the code `INVALID` and all problems, but for rule 3.
-    2. Read the values with `read_object`, and convert no types: ``"3"`` is not a line number.
+    1. Raise no error. A record that is wrong gives a `Rejection` with the code `INVALID` and all
+       its problems. Only rule 3 has another code.
+    2. Read the values with `read_object`. Convert no types: ``"3"`` is not a line number.
        Accept only the names in JSON: `sourcePath`, not `source_path`.
-    3. If there is a field `embedding`, even an empty one, reject with the code `EMBEDDING_REJECTED`
-       and the one problem `NO_VECTORS`, whatever else is wrong.
-    4. Put the problems of `missing_version(values)` first. After them, put those of
-       `problems_of(error)` if there is a `ValidationError`, otherwise those of `unstorable(chunk)`.
-    5. Make one problem of any other `ValueError` and of a `RecursionError`: the field ``"record"``
-       with the message `reason_of(error)`.
+    3. If there is a field `embedding`, even an empty one, the code is `EMBEDDING_REJECTED`, and
+       `NO_VECTORS` is the only problem, whatever else is wrong.
+    4. List the problems in this order: first those of `missing_version(values)`. Then those of
+       `problems_of(error)` if there is a `ValidationError`, or of `unstorable(chunk)` if not.
+    5. Any other `ValueError` is one problem: the field ``"record"`` with the message
+       `reason_of(error)`. So is a `RecursionError`, of JSON that is nested too deep.
 
     Parameters
     ----------

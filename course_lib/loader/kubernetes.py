@@ -50,9 +50,9 @@ class _Found(NamedTuple):
 def split_stream(text: str) -> list[Span]:
     r"""Return the documents of a YAML stream, without those for which `is_empty` is true.
 
-    A separator is ``---`` at the beginning of a line, before white space or the end of the text.
-    A document begins directly after the dashes, the first one at 0. It ends directly before the
-    next dashes, the last one at the end of the text.
+    - A separator is ``---`` at the beginning of a line, before white space or the end of the text.
+    - A document begins directly after the dashes, the first one at 0.
+    - It ends directly before the next dashes, the last one at the end of the text.
 
     Examples
     --------

@@ -152,13 +152,13 @@ def _parser(grammar: str) -> tree_sitter.Parser | None:
 
 
 def split_definitions(text: str, starts: str) -> list[tuple[str, Span]]:
-    r"""Split a source file into one piece for each definition, and one for the text before them.
+    r"""Split a source file into spans: one for each definition, one for the text before them.
 
     1. Each line that `starts` matches begins a definition. Use `re.MULTILINE`.
-    2. Go up from there: if the line above begins with one of `ABOVE`, the piece begins with it.
-    3. Stop at the first line that does not, or at the start of the text.
+    2. The line directly above belongs to the definition if it begins with one of `ABOVE`.
+    3. So does the line above that one, and so on, until a line does not begin with one of them.
     4. A piece ends where the next one begins, and the last one where the text ends.
-    5. The text before the first definition has the name "". If there is none, that is all of it.
+    5. The piece before the first definition has the name "". Without any, it is the whole text.
     6. Leave out an empty piece.
 
     Parameters
@@ -167,11 +167,6 @@ def split_definitions(text: str, starts: str) -> list[tuple[str, Span]]:
         A source file.
     starts
         A regular expression. Its group ``name`` is the name of the definition; it may be empty.
-
-    Returns
-    -------
-    list of (str, Span)
-        Name and place of each piece, in order.
 
     Examples
     --------
@@ -198,10 +193,10 @@ def find_definitions(node: tree_sitter.Node, types: Mapping[str, str]) -> list[t
     r"""Return the outermost definitions below a node, in the order of the text.
 
     1. A node is a definition if its `type` is one of `types`.
-    2. Look below every node that is not a definition.
-    3. Do not look inside a definition.
-    4. Leave out `node` itself, even if it is a definition.
-    5. Use a loop with a list of waiting nodes: a tree may be deeper than Python's recursion limit.
+    2. Find definitions at any depth, for example inside an ``if``.
+    3. Leave out a definition that is inside another one.
+    4. `node` itself does not count, even if it is a definition: return what is inside it.
+    5. A tree may be deeper than Python's recursion limit.
 
     Parameters
     ----------
@@ -215,7 +210,7 @@ def find_definitions(node: tree_sitter.Node, types: Mapping[str, str]) -> list[t
     >>> source = "if x:\n    def turn(): pass\nclass Mill:\n    def grind(self): pass\n"
     >>> root = parse_source(source, "python")
     >>> found = find_definitions(root, LANGUAGES["python"].definitions)
-    >>> [one.text[:10] for one in found]  # without grind, which is inside Mill
+    >>> [one.text[:10] for one in found]
     [b'def turn()', b'class Mill']
     """
     found, waiting = [], node.named_children[::-1]

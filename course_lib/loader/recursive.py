@@ -33,8 +33,9 @@ def find_cut(
     - it ends after `floor`, and
     - it ends at `limit` or before.
 
-    Cut after the strongest one that counts. If it occurs several times, take the last. If none
-    counts, cut at `limit`.
+    1. Cut after the strongest separator that counts.
+    2. If it occurs several times, take the last.
+    3. If none counts, cut at `limit`.
 
     Parameters
     ----------

@@ -111,8 +111,12 @@ def cut_document(
 ) -> Iterator[ResourcePiece]:
     """Yield the pieces of a resource, each under its header.
 
-    End a piece at the best cut. If it does not fit, take the best cut before that one. A line that
-    does not fit alone is a piece of its own.
+    A piece fits if it has at most `most` characters with its header, and `fits` is true for its
+    text.
+
+    1. If it fits, yield it. The next one begins where it ends.
+    2. If not, try the best cut before its end.
+    3. A single line is a piece, even if it does not fit.
 
     Parameters
     ----------
@@ -121,9 +125,9 @@ def cut_document(
     resource, lines
         Whose pieces they are, and what is cut.
     most
-        Most characters of header and content together. A header may have half of them.
+        Most characters of a piece. Its header may have half of them.
     fits
-        Tells whether the model reads a text whole.
+        Tells whether the model reads a text to its end.
     """
     at, limit = 0, lines[0].start + most
     while at < len(lines) - 1:

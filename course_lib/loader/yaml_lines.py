@@ -154,6 +154,13 @@ def shared_path(lines: Iterable[Line]) -> str:
 def next_cut(lines: Sequence[Line], at: int, limit: int) -> int:
     """Return the number of the line before which a piece of a resource ends.
 
+    A line is in reach if it comes after `at`, starts at `limit` or before, and is not a `first`.
+    Of the lines in reach, take
+
+    1. the first one whose depth is smaller than that of `lines[at]`, where the block ends,
+    2. if there is none, the one with the smallest depth, and of several the last,
+    3. and if no line is in reach, `at + 1`.
+
     Parameters
     ----------
     lines

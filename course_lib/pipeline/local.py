@@ -399,6 +399,7 @@ class _Ear(io.TextIOBase):
         self.attempts: list[Attempt] = []
         self._log, self._begin, self._on_event = log, begin, on_event
         self._open: dict[int, Attempt] = {}
+        self._killed: dict[int, list[Attempt]] = {}
 
     def write(self, text: str) -> int:
         plain = COLOURS.sub("", text)
@@ -430,5 +431,10 @@ class _Ear(io.TextIOBase):
         elif what in ("succeeded", "failed") and thread in self._open:
             attempt = self._open.pop(thread)
             attempt.outcome, attempt.seconds = what, at - attempt.at
+            tries = [*self._killed.pop(thread, []), attempt]
             if items := _ITERATION.findall(attempt.log):
-                attempt.task += f"[{items[-1]}]"
+                for one in tries:  # what was killed at once never said which item it had
+                    if one.task == task:
+                        one.task += f"[{items[-1]}]"
+            elif what == "failed":
+                self._killed[thread] = tries

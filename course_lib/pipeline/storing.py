@@ -145,11 +145,11 @@ def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]])
 def add_up(stored: Sequence[Mapping[str, float]]) -> dict[str, int]:
     """Compare the counts of each shard, and return the sums of all shards.
 
-    A shard has a number for each name in `COUNTS`. Its `chunks` are those in the file that was
-    stored. It has one number more, `split`: the chunks that `split_documents` counted.
-    If `chunks` and `split` differ in any shard, raise an `InputError`.
-    Otherwise return the sum for each name in `COUNTS`. Numbers may come as floats. Sums are whole
-    numbers.
+    - A shard has a number for each name in `COUNTS`, such as `chunks`, those in its file. It also
+      has `split`, the chunks that the splitter counted.
+    - If `chunks` and `split` differ in any shard, raise an `InputError`.
+    - Otherwise return the sum for each name in `COUNTS`.
+    - Numbers may come as floats. Sums are whole numbers.
 
     Examples
     --------

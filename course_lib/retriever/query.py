@@ -45,16 +45,18 @@ def find_nearest(
 ) -> list[Any]:
     """Return the rows that `NEAREST` finds, with `distance` filled in for `{distance}`.
 
-    A walk continues after a filter has removed rows (`hnsw.iterative_scan = strict_order`), in this
-    search only. The statement is never prepared. A cursor with `row_factory=namedtuple_row` gives
-    the rows names (`row.similarity_score`).
+    - A walk continues after a filter has removed rows, and the rows are in the order of `distance`.
+    - The statement is planned for its values, however often it runs.
+    - After the search, also one that fails, the settings of `conn` are as before.
+    - Rows have names (`row.similarity_score`), as by a cursor with `row_factory=namedtuple_row`.
 
     Examples
     --------
-    >>> values = Query(kind="doc-section").filters | {"query": vector, "top_k": 2}
-    ... # doctest: +SKIP
-    >>> [row.document_name for row in find_nearest(conn, values)]  # doctest: +SKIP
-    ['ci-cd-for-ml.md', 'ci-cd-for-ml.md']
+    ::
+
+        values = Query(kind="doc-section").filters | {"query": vector, "top_k": 2}
+        [row.document_name for row in find_nearest(conn, values)]
+        # ['ci-cd-for-ml.md', 'ci-cd-for-ml.md']
     """
     with conn.transaction(), conn.cursor(row_factory=namedtuple_row) as cursor:
         cursor.execute("SET LOCAL hnsw.iterative_scan = strict_order")
@@ -67,19 +69,23 @@ def search_filtered(
     threshold: float = 0.0,
     distance: str = BY_VECTOR,
 ) -> list[Any]:
-    """Return the `top_k` nearest rows that pass the filters, as far as they are similar enough.
+    """Return the `top_k` nearest rows that pass the filters, without those not similar enough.
 
-    The rows are those of `find_nearest`. If these are fewer than `top_k`, the walk may have ended
-    too early: they are looked for once more, with `EXACT`, unless that was `distance` already.
-    Only then rows that are less similar than `threshold` are dropped, and with them any row whose
-    similarity is not a number.
+    - The first search is `find_nearest` with `distance`.
+    - If it returns fewer than `top_k` rows, a walk may have ended too early. An exact scan
+      (`EXACT`) returns all that were missed.
+    - A search that cannot find a missing row is not made.
+    - Rows less similar than `threshold` are not returned. They were found, so they are not
+      missing. A similarity of NaN is below any threshold.
 
     Examples
     --------
-    >>> values = Query(kind="doc-section", namespace="archive").filters  # doctest: +SKIP
-    >>> rows = search_filtered(conn, values | {"query": vector, "top_k": 3})  # doctest: +SKIP
-    >>> [(row.document_name, round(row.similarity_score, 2)) for row in rows]  # doctest: +SKIP
-    [('1000.md', 0.13), ('1100.md', 0.03), ('0700.md', 0.03)]
+    ::
+
+        values = Query(kind="doc-section", namespace="archive").filters
+        rows = search_filtered(conn, values | {"query": vector, "top_k": 3})
+        [(row.document_name, round(row.similarity_score, 2)) for row in rows]
+        # [('1000.md', 0.13), ('1100.md', 0.03), ('0700.md', 0.03)]
     """
     rows = find_nearest(conn, values, distance)
     if len(rows) < values["top_k"] and distance != EXACT:
@@ -90,9 +96,10 @@ def search_filtered(
 def fuse(*rankings: Iterable[Item]) -> list[tuple[Item, float]]:
     """Fuse rankings into one: reciprocal rank fusion.
 
-    An item gets `1 / (RRF_K + place)` from each ranking that it is in; places count from 1. Its
-    score is the sum. Returns pairs of an item and its score, the highest score first. Items with
-    the same score come in the order of the first ranking, then of the next one.
+    - An item gets `1 / (RRF_K + place)` from each ranking that it is in; places count from 1.
+    - Its score is the sum of these.
+    - Returns pairs of an item and its score, the highest score first.
+    - Items with the same score come in the order of the first ranking, then of the next one.
 
     Examples
     --------

@@ -13,8 +13,8 @@ from markupsafe import Markup, escape
 from pydantic import BaseModel, StringConstraints, ValidationError
 
 from course_lib import __version__
+from course_lib.answers.excerpts import excerpt, words_in
 from course_lib.records import PARTITIONS
-from course_lib.retriever.excerpts import excerpt, words_in
 from course_lib.retriever.versions import named
 from course_lib.service.access import CurrentContext, reading_tenant
 from course_lib.service.models import SearchRequest

@@ -1,15 +1,17 @@
 -- The ranking by words (lab 08): the chunks that hold words of a question, the best first.
--- It reads two tables: `visible` (part, address, search_text) holds the rows that the caller may see, `word` (number,
--- query) the words of the question. A row's part and address say where PostgreSQL has stored it: in which partition
--- (tableoid), and where in it (ctid). Such an address is valid only within one statement.
--- MATERIALIZED: computed once, before the next ones read it.
--- hit (number, part, address): a row for each word and visible chunk that holds it, at most 2,000 chunks a word. With
--- LATERAL, its subquery runs once for each word.
--- weighed (number, weight): for a word that is in n chunks, 1 + ln(2000 / n), in millionths, as an integer: a sum of
--- integers is the same in whatever order they are added, a sum of fractions is not, and equal scores must be equal.
--- found (part, address, score): for each chunk the sum of its words' weights. Words that are in 2,000 chunks or
--- more add none, which bounds the work; they only change the order, below. `%(most)s` is how many chunks are asked for.
--- We keep twice as many, and all that tie with the last, because the common words can still change the order.
+--
+-- It reads two tables:
+--   visible (part, address, search_text): the rows that the caller may see. Part and address say where PostgreSQL has
+--     stored a row: in which partition (tableoid), and where in it (ctid). They are valid only within one statement.
+--   word (number, query): the words of the question.
+-- It has these parts. MATERIALIZED: computed once, before the next ones read it.
+--   hit (number, part, address): a row for each word and visible chunk that holds it, at most 2,000 chunks a word. With
+--     LATERAL, its subquery runs once for each word.
+--   weighed (number, weight): for a word that is in n chunks, 1 + ln(2000 / n), in millionths, as an integer. A sum of
+--     integers is the same in whatever order they are added, a sum of fractions is not, and equal scores must be equal.
+--   found (part, address, score): for each chunk the sum of its words' weights. Words that are in 2,000 chunks or more
+--     do not count here; they only change the order, below. `%(most)s` is how many chunks are asked for. We keep twice
+--     as many, and all that tie with the last, because the common words can still change the order.
 WITH hit AS MATERIALIZED (
     SELECT word.number, one.part, one.address
     FROM word CROSS JOIN LATERAL (

@@ -1,7 +1,7 @@
 """The tables: `documents` holds each source once, `document_chunks` its pieces with their vectors.
 
-They are written in `schema.sql` and `words_and_tenants.sql`, into which the ranking of
-`rank_by_words.sql` is put; here they are run. Tables of an earlier version are refused and not
+They are written in `schema.sql`, and what later labs add in `words_and_tenants.sql`, into which the
+ranking of `rank_by_words.sql` is put; here they are run. Tables of an earlier version are refused and not
 changed: an index is made again by an ingest.
 """
 
@@ -23,10 +23,10 @@ from course_lib.store.collection import check_collection, open_collection, ways_
 from course_lib.store.roles import grant_to_service_roles
 
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
-"""The tables, their partitions, keys and B-trees, and the view of the code."""
+"""The tables, with their partitions and keys."""
 
 WORDS_AND_TENANTS = Path(__file__).with_name("words_and_tenants.sql").read_text(encoding="utf-8")
-"""What comes after it: the search for words, and row-level security."""
+"""What later labs add: B-trees, a view of the code, the search for words, row-level security."""
 
 RANK_BY_WORDS = Path(__file__).with_name("rank_by_words.sql").read_text(encoding="utf-8")
 """The ranking inside of the function for words. Its placeholder is how many rows are wanted."""

@@ -1,37 +1,29 @@
--- The tables of the course, in the order in which one understands them (lab 06). `create_schema`, in schema.py,
--- fills in {dimension} and {storage} and runs this file, and after it words_and_tenants.sql.
--- To add a column, add one line to its table, nullable or with a DEFAULT, because INSERTs do not name it. PostgreSQL
--- can also compute it from other columns whenever a row is written (GENERATED), and keep it in the row (STORED):
---     audience text GENERATED ALWAYS AS (metadata ->> 'audience') STORED,
+-- The tables of the course (lab 06). `create_schema`, in schema.py, fills in what is in braces and runs this file.
+-- After it comes words_and_tenants.sql, with what later labs add.
 
--- The extension pgvector: the type vector, its operators and its kinds of index. Not every user may create it: where
--- it is not there yet, a superuser does, or in the cloud the administrator that the service gives you.
+-- The extension pgvector has the type vector, its operators and its kinds of index.
 CREATE EXTENSION IF NOT EXISTS vector;
 
--- One row for each source document. The ingest (lab 12) reads here what is indexed already; lab 06 writes no row to
--- it.
--- The first five columns are the key; a column of a key is never NULL, so a document without a branch has ''.
--- `id`: one short name for the row. It is chosen at random when the row is inserted, and stays when the text changes.
--- `parser`, `settings`, `model`: what made its chunks and vectors. Before it indexes a document, the ingest compares
--- the hash of its content, and the parser, settings and model in use now, with this row (indexing/update.py). If one
--- differs, it indexes the document again.
--- `metadata` takes any field. `visibility`: a row is for its tenant only (private), or for all (public); the rules
--- are in words_and_tenants.sql. A timestamptz is a moment, in whatever time zone it is shown.
+-- One row for each source document. The ingest (lab 12) reads here what is indexed already; lab 06 writes no row.
 CREATE TABLE documents (
+    -- Which document it is. A column of a key is never NULL, so a document without a branch has ''.
     partition     text NOT NULL,
     tenant_id     text NOT NULL,
     repo_slug     text NOT NULL,
     branch        text NOT NULL DEFAULT '',
     document_name text NOT NULL,
+    -- A short name for the row. It stays when the text changes.
     id            uuid NOT NULL DEFAULT gen_random_uuid(),
     commit_sha    text,
     citation_url  text,
     content       text NOT NULL,
+    -- What its chunks and vectors were made from, and by what. If one of these differs, it is indexed again.
     content_hash  text NOT NULL,
     parser        text NOT NULL,
     settings      text NOT NULL,
     model         text NOT NULL,
     metadata      jsonb NOT NULL DEFAULT '{}',
+    -- Who may read it: its tenant only (private), or all.
     visibility    text NOT NULL DEFAULT 'private' CHECK (visibility IN ('private', 'public')),
     created_at    timestamptz NOT NULL DEFAULT now(),
     updated_at    timestamptz NOT NULL DEFAULT now(),
@@ -47,36 +39,34 @@ CREATE TABLE documents_code_pipelines PARTITION OF documents FOR VALUES IN ('cod
 CREATE TABLE documents_code_notebooks PARTITION OF documents FOR VALUES IN ('code_notebooks');
 CREATE TABLE documents_default        PARTITION OF documents DEFAULT;
 
--- The pieces of the documents, with their vectors. What is filtered on is a column: PostgreSQL keeps statistics about
--- columns, and about the insides of a JSON value only where it is told to. There is no foreign key to `documents`: a
--- chunk may be stored without its document, as in lab 06.
--- `id`: search results name a chunk by it, as one value is shorter than the six of the key.
--- `kind` and `name`: what the piece is, such as a section of a document or a function, and how it is called.
--- `namespace`: the part of a Kubernetes cluster that a resource of a manifest belongs to (lab 02).
--- `embedding`: the dimension of the model's vectors is a part of the type. A vector of up to 7,000 bytes stays in its
--- row (STORAGE PLAIN). A longer one is moved to a side table (EXTERNAL; TOAST), and each comparison needs a look-up
--- there.
--- The CHECK on `visibility` allows only its two words. The last CHECK refuses a vector of zeros: it has no direction,
--- so its cosine distance is NaN, and it would pass every threshold.
+-- The pieces of the documents, with their vectors. A chunk may be stored without its document, so there is no foreign
+-- key to `documents`.
 CREATE TABLE document_chunks (
+    -- Which document it belongs to, and at which place in it.
     partition     text NOT NULL,
     tenant_id     text NOT NULL,
     repo_slug     text NOT NULL,
     branch        text NOT NULL DEFAULT '',
     document_name text NOT NULL,
     chunk_index   integer NOT NULL,
+    -- By this, search results name a chunk.
     id            uuid NOT NULL DEFAULT gen_random_uuid(),
     commit_sha    text,
+    -- What it is, such as a section or a function, what it is called, and the Kubernetes namespace it belongs to.
+    -- Searches filter by these. They are columns because PostgreSQL keeps statistics about columns.
     kind          text NOT NULL,
     name          text NOT NULL,
     namespace     text,
     citation_url  text,
     content       text NOT NULL,
     content_hash  text NOT NULL,
+    -- All other fields. PostgreSQL has statistics about the insides of JSON only where it is told to.
     metadata      jsonb NOT NULL DEFAULT '{}',
     visibility    text NOT NULL DEFAULT 'private' CHECK (visibility IN ('private', 'public')),
     created_at    timestamptz NOT NULL DEFAULT now(),
     updated_at    timestamptz NOT NULL DEFAULT now(),
+    -- The dimension of the model's vectors is part of the type. A vector of up to 7,000 bytes stays in its row (PLAIN).
+    -- A longer one goes to a side table (EXTERNAL; TOAST), and each comparison has to look it up there.
     embedding     vector({dimension}) STORAGE {storage} NOT NULL,
     CHECK (vector_norm(embedding) > 0),
     PRIMARY KEY (partition, tenant_id, repo_slug, branch, document_name, chunk_index)
@@ -88,29 +78,3 @@ CREATE TABLE document_chunks_code_manifests PARTITION OF document_chunks FOR VAL
 CREATE TABLE document_chunks_code_pipelines PARTITION OF document_chunks FOR VALUES IN ('code_pipelines');
 CREATE TABLE document_chunks_code_notebooks PARTITION OF document_chunks FOR VALUES IN ('code_notebooks');
 CREATE TABLE document_chunks_default        PARTITION OF document_chunks DEFAULT;
-
--- B-trees for the filters of a search (lab 07). An index on the whole table makes one index in each partition. The
--- vector index comes after the rows: see vector_indexes.py.
-CREATE INDEX document_chunks_document_name ON document_chunks (document_name);
-CREATE INDEX document_chunks_kind ON document_chunks (kind);
-CREATE INDEX document_chunks_namespace ON document_chunks (namespace);
--- The next index is for searches of one repository and branch. Its third column is a protection: for a statement
--- about one document, two indexes fit, the primary key and this one. Before the first ANALYZE, PostgreSQL has no
--- statistics and takes the smaller. If that is this one, without `document_name` it would read every row of the
--- repository.
-CREATE INDEX document_chunks_repo_branch ON document_chunks (repo_slug, branch, document_name);
-
--- The pieces of code (lab 10), by the names that tools for code expect.
--- security_invoker: the view has the rights of whoever reads it. Without it, the view reads with the rights of its
--- owner, who sees the rows of every tenant.
--- If a document did not change, the ingest (lab 12) leaves its chunks as they are: their `commit_sha` and
--- `citation_url` name an old commit. The row in `documents` has the newest one. The view puts it into the address, so
--- that an address is of the version that was indexed last. If a commit is NULL, replace gives NULL, and coalesce
--- takes the address as it is. LEFT JOIN: a chunk without its document is shown, too.
-CREATE VIEW code_chunks WITH (security_invoker = true) AS
-SELECT chunk.content AS content_text, document_name AS file_path, kind AS resource_kind,
-       name AS resource_name, repo_slug AS repo_name, branch,
-       coalesce(replace(chunk.citation_url, chunk.commit_sha, document.commit_sha), chunk.citation_url) AS citation_url
-FROM document_chunks AS chunk LEFT JOIN documents AS document
-    USING (partition, tenant_id, repo_slug, branch, document_name)
-WHERE partition IN ('code_manifests', 'code_pipelines', 'code_notebooks');

@@ -1,6 +1,36 @@
--- Runs after schema.sql: the search for words (lab 08), and whose rows a connection sees (lab 08's stretch).
+-- Runs after schema.sql, and adds what later labs need to its tables: B-trees for the filters of a search (lab 07), the
+-- search for words (lab 08), a view of the code (lab 10), and whose rows a connection sees (lab 08's stretch).
 -- schema.py fills in what is in braces, the schema of the tables and the ranking by words, in which the function's
 -- parameter takes the place of the placeholder for how many rows are asked for.
+-- To add a column, add one line to its table in schema.sql, nullable or with a DEFAULT, because INSERTs do not name it.
+-- PostgreSQL can also compute it from other columns whenever a row is written (GENERATED), and keep it (STORED):
+--     audience text GENERATED ALWAYS AS (metadata ->> 'audience') STORED,
+
+-- B-trees. An index on the whole table makes one index in each partition. The
+-- vector index comes after the rows: see vector_indexes.py.
+CREATE INDEX document_chunks_document_name ON document_chunks (document_name);
+CREATE INDEX document_chunks_kind ON document_chunks (kind);
+CREATE INDEX document_chunks_namespace ON document_chunks (namespace);
+-- The next index is for searches of one repository and branch. Its third column is a protection: for a statement
+-- about one document, two indexes fit, the primary key and this one. Before the first ANALYZE, PostgreSQL has no
+-- statistics and takes the smaller. If that is this one, without `document_name` it would read every row of the
+-- repository.
+CREATE INDEX document_chunks_repo_branch ON document_chunks (repo_slug, branch, document_name);
+
+-- The pieces of code (lab 10), by the names that tools for code expect.
+-- security_invoker: the view has the rights of whoever reads it. Without it, the view reads with the rights of its
+-- owner, who sees the rows of every tenant.
+-- If a document did not change, the ingest (lab 12) leaves its chunks as they are: their `commit_sha` and
+-- `citation_url` name an old commit. The row in `documents` has the newest one. The view puts it into the address, so
+-- that an address is of the version that was indexed last. If a commit is NULL, replace gives NULL, and coalesce
+-- takes the address as it is. LEFT JOIN: a chunk without its document is shown, too.
+CREATE VIEW code_chunks WITH (security_invoker = true) AS
+SELECT chunk.content AS content_text, document_name AS file_path, kind AS resource_kind,
+       name AS resource_name, repo_slug AS repo_name, branch,
+       coalesce(replace(chunk.citation_url, chunk.commit_sha, document.commit_sha), chunk.citation_url) AS citation_url
+FROM document_chunks AS chunk LEFT JOIN documents AS document
+    USING (partition, tenant_id, repo_slug, branch, document_name)
+WHERE partition IN ('code_manifests', 'code_pipelines', 'code_notebooks');
 
 -- Words. PostgreSQL's own full-text search does not split NetworkPolicy, and splits paths in its own way. Here an
 -- identifier is indexed by its parts and as a whole, without what joins the parts, so that kubeflow-pipelines,

@@ -97,13 +97,12 @@ def replace_document(
 ) -> tuple[int, int]:
     """Make `document_chunks` hold exactly these rows of a document, or change nothing.
 
-    `document` holds the five columns that say which document it is: partition, tenant_id,
-    repo_slug, branch and document_name. Each of `rows` has a value for every placeholder of
-    `UPSERT_CHUNK`, which writes it. The document's rows with any other `chunk_index` are deleted.
-    If anything fails, the caller gets the exception, and the table is as it was before. `conn` is
-    in autocommit mode or inside a transaction of the caller.
-
-    Returns how many rows were written (new or changed) and how many were deleted.
+    - Each of `rows` has a value for every placeholder of `UPSERT_CHUNK`, which writes it.
+    - `document` holds the five columns that say which document it is: partition, tenant_id,
+      repo_slug, branch and document_name. Its rows with any other `chunk_index` are deleted.
+    - If anything fails, the caller gets the exception, and the table is as it was before.
+    - `conn` is in autocommit mode or inside a transaction of the caller.
+    - Returns how many rows were written (new or changed) and how many were deleted.
 
     Examples
     --------

@@ -202,21 +202,22 @@ def nearest_packages_query(
 ) -> tuple[str, dict[str, object]]:
     """Return the query for the packages of a project that are nearest to a vector, and its values.
 
-    `xray_report_packages` has the packages of each project (`tenant_id`, `project`, `language`,
-    `name`, `version`); call it `mine` in the query. `xray_packages` has the vectors (`language`,
-    `name`, `model`, `embedding`, …), for all projects; call it `package`. The columns of the result
-    are `COLUMNS` and `similarity`: the cosine similarity, 1 minus the cosine distance.
+    - `xray_report_packages` (call it `mine`) has the packages of each project: `tenant_id`,
+      `project`, `language`, `name`, `version`.
+    - `xray_packages` (call it `package`) has the vectors of all packages: `language`, `name`,
+      `model`, `embedding`. A package without a vector has no model.
+    - Only the packages count that this project of this tenant uses in this language, and of these
+      only those whose vectors this model made.
+    - The nearest come first; if equally near, in the order of `mine.name`; at most `k` of them.
+    - The nearest packages count even if they are far away.
+    - The columns are `COLUMNS`, and `similarity`, which is 1 minus the cosine distance.
 
     Parameters
     ----------
     vector
         The vector of the instruction.
-    project, language, tenant
-        Only packages that this project of this tenant uses in this language.
-    model
-        Only packages whose vectors this model made.
-    k
-        The largest number of rows: the nearest first; if equally near, in the order of `mine.name`.
+    project, language, model, k, tenant
+        As above.
 
     Returns
     -------

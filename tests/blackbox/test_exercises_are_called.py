@@ -44,7 +44,10 @@ MARKED_SQL = """
 """A learner's text of SQL that leaves something behind."""
 
 LEFT_BY = {
-    "SCHEMA": ("CREATE VIEW", "CREATE VIEW learners AS SELECT 1 AS own;\nCREATE VIEW"),
+    "SCHEMA": (
+        "CREATE TABLE documents (",
+        "CREATE VIEW learners AS SELECT 1 AS own;\nCREATE TABLE documents (",
+    ),
     "UPSERT_CHUNK": ("%(metadata)s", """%(metadata)s || '{"own": true}'"""),
     "NEAREST": ("kind, name,", "kind, 'own' AS name,"),
     "DELETE_ORPHANS": (

@@ -405,6 +405,22 @@ def test_what_a_person_has_decided_stays_when_the_same_is_collected_again(room: 
     assert contents(room)["ada"] == ["c"] and seconds_late(room, "ada") > 24 * 3600
 
 
+def test_a_notebook_that_a_browser_or_an_editor_saved_otherwise_is_one(room: Classroom) -> None:
+    """Browsers add `.txt` or `.json`; editors a mark, or write UTF-16, which nbgrader refuses."""
+    text = '{"cells": [], "nbformat": 4, "nbformat_minor": 5, "metadata": {"é": 1}}'
+    files = {
+        "lovelaceada_101_9001_words.ipynb.txt": text.encode("utf-8-sig"),
+        "mullerludenscheidtzoe_102_9002_words.ipynb-1.json": text.encode("utf-16"),
+        "doejane_103_9003_notes.txt": b"no notebook",
+    }
+    made = given(room, "one.zip", archive(files))
+    for _ in range(2):
+        said = collect(room, WORDS, [made])
+        assert contents(room) == {"ada": [text], "zoe": [text]}
+        assert said.placed == ["ada", "zoe"] and len(said.left_out) == 1
+    assert not [one.problem for one in submissions(room, WORDS) if one.problem]
+
+
 def test_archives_that_cannot_be_read_are_named(room: Classroom) -> None:
     bad = archive({"ada/words.ipynb": "ada", "../../evil.ipynb": "x", "bob.zip": b"PK no"})
     said = collect(room, WORDS, [given(room, "some.zip", bad)])

@@ -95,6 +95,24 @@ def test_a_long_answer_of_the_courses_is_found_in_disguise(
     assert not missed
 
 
+@pytest.mark.parametrize("lab", ["05", "06", "07", "11", "12"])
+def test_several_answers_that_are_the_courses_word_for_word_are_found_however_short(
+    lab: str,
+) -> None:
+    (path,) = lab_masters([lab])
+    master = read_master(path, lab=lab)
+    answers = {
+        name: f"# mine\n{source.replace('-- ', '-- My ')}"
+        for name, source in master.solutions.items()
+    }
+    said = copies_of_the_course(answers, master.solutions, master.stubs)
+    assert len(said) == len(answers) and all("word for word" in one for one in said)
+    two = dict(list(answers.items())[:2])
+    assert not copies_of_the_course(two, master.solutions, master.stubs)
+    other = answers | {name: f"{source}\nmore = 1" for name, source in two.items()}
+    assert len(other) > 4 or not copies_of_the_course(other, master.solutions, master.stubs)
+
+
 def in_sql(exercise: str, answer: str) -> str:
     """Return a whole answer: what is given, with the learner's lines where the stub waits."""
     _, stub = exercises()[exercise]

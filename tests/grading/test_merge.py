@@ -8,6 +8,7 @@ import pytest
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.master import Master, read_master
 from course_lib.teaching.grade.merge import Merged, merge
+from course_lib.teaching.grade.plan import make_plan
 from course_lib.teaching.grade.submissions import read_cells, slug
 from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import (
@@ -153,6 +154,14 @@ def test_what_an_answer_reads_is_there_before_it(master, sheet, tmp_path) -> Non
     }
 
 
+def test_an_added_cell_is_run_only_where_something_reads_it(master, sheet, tmp_path) -> None:
+    notebook = learners(sheet, RIGHT | {"double": "def double(x):\n    return helped(x)"})
+    notebook.cells += [cell("def helped(x):\n    return x + x"), cell("slow = [double(2)] * 2")]
+    plan = make_plan(master, merged(master, notebook, tmp_path), everything=False)
+    added = [step.source for step in plan if step.cell.role == "answer" and not step.cell.grade_id]
+    assert added == ["def helped(x):\n    return x + x"]
+
+
 def test_what_the_stub_has_besides_is_there_for_an_answer_elsewhere(tmp_path) -> None:
     notebook = master_notebook()
     by_id(notebook.cells, "double").source = f"import operator\n\n{RIGHT_IN_MARKS}"
@@ -263,6 +272,13 @@ def test_a_damaged_file_says_what_is_wrong_with_it(tmp_path) -> None:
         path.write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match=r"\w"):
             read_cells(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_notebook_is_read_in_any_encoding_of_json(sheet, tmp_path, encoding: str) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_bytes(json.dumps(sheet).encode(encoding))
+    assert [one.source for one in read_cells(path)] == [one.source for one in sheet.cells]
 
 
 def test_what_json_cannot_say_otherwise_is_read(tmp_path) -> None:

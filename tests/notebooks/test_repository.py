@@ -88,20 +88,27 @@ def test_a_released_repository_replaces_nothing(tmp_path: Path) -> None:
 
 @needs("git")
 def test_a_class_that_was_committed_is_not_published(tmp_path: Path) -> None:
-    """By its configuration, by its folders alone, and what people leave beside it."""
+    """By its configuration, by its folders alone, what people leave beside it, and answer keys."""
     root = tmp_path / "course"
     kept = ("README.md", "labs/01_words.ipynb", "data/rates.csv", "tests/grading/x/submitted/a.md")
     private = (
         "autumn/submitted/ada/01_words/01_words.ipynb", "autumn/notes.md",
         "old/b/feedback/ada/01_words/01_words.html", "my/01_words.ipynb", "own/master.ipynb",
-        "gradebook.db", "Roster.CSV",
+        "gradebook.db", "Roster.CSV", "marks/spring.xlsx", "marks/ada.html",
     )  # fmt: skip
+    answers = {
+        "labs/18_mine.ipynb": "# ### BEGIN SOLUTION", "key/02.py": "    ### BEGIN HIDDEN TESTS",
+    }  # fmt: skip
+    private = (*private, *answers)
     for name in (*kept, *private, "autumn/nbgrader_config.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(name, encoding="utf-8")
+        (root / name).write_text(answers.get(name, name), encoding="utf-8")
     for words in (["init", "-q"], ["add", "-f", *kept, *private]):
         subprocess.run(["git", "-C", str(root), *words], check=True)
-    said = "Roster.CSV, autumn, gradebook.db, my, old/b, own/master.ipynb"
+    said = (
+        "Roster.CSV, autumn, gradebook.db, key/02.py, labs/18_mine.ipynb, marks/ada.html, "
+        "marks/spring.xlsx, my, old/b, own/master.ipynb"
+    )
     with pytest.raises(InputError, match=f"committed: {said}\n.*git rm -r --cached Roster"):
         release_repository(tmp_path / "copy", root)
     assert not (tmp_path / "copy").exists()

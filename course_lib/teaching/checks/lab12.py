@@ -53,43 +53,56 @@ def any_states(random: Draws) -> Call:
 @exercise("12.1", "indexing.plan:make_plan", 3, draws=any_states)
 def check_make_plan(call: Probe) -> None:
     """Test one key for each list, other orders, no keys, and many kinds of states."""
-    _plans(call, {"a": 1}, {"a": 1}, Plan(skip=["a"]), "nothing has changed")
-    _plans(call, {"a": 2}, {"a": 1}, Plan(change=["a"]), "the same key has another state")
-    _plans(call, {"a": 1}, {"a": 2}, Plan(change=["a"]),
-           "a smaller state is another state, too")  # fmt: skip
-    _plans(call, {"a": 1}, {}, Plan(add=["a"]), "it was not stored")
-    _plans(call, {}, {"a": 1}, Plan(remove=["a"]), "it is not there any more")
-    _plans(call, {}, {}, Plan(), "nothing was stored, and nothing is there now")
-    _plans(call, {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4},
-           Plan(["a"], ["c"], ["b"], ["d"]),
-           "it is the exercise's example, in which b was stored, with 0 for its state")  # fmt: skip
-    _plans(call, {"a": 1, "b": 2}, {"b": 2, "a": 1}, Plan(skip=["a", "b"]),
-           "both have their stored states; only the order is different")  # fmt: skip
-    _plans(call, {"a": 1}, {"b": 1}, Plan(add=["a"], remove=["b"]),
-           "a and b are two keys, although their states are equal")  # fmt: skip
-    _plans(call, {"a": "5f2c"}, {"a": "".join(("5f", "2c"))}, Plan(skip=["a"]),
-           "the states are equal, although they are two objects")  # fmt: skip
-    _plans(call, {"a": 1}, {"a": "1"}, Plan(change=["a"]), "1 and '1' are not equal")
-    _plans(call, {"a": "A"}, {"a": "a"}, Plan(change=["a"]), "'A' and 'a' are not equal")
-    _plans(call, {"a": [1]}, {"a": [1]}, Plan(skip=["a"]),
-           "a state may be a list, which cannot be in a set")  # fmt: skip
-    _plans(call, {"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, Plan(skip=["a"]),
-           "two dictionaries are equal in any order of their keys")  # fmt: skip
-    _plans(call, {"a": 1}, {"a": 1.0}, Plan(skip=["a"]),
-           "1 and 1.0 are equal, although their types differ")  # fmt: skip
-    _plans(call, {"rich": ""}, {"rich": ""}, Plan(skip=["rich"]),
-           "an empty text is a state, too: a lock file may have no version")  # fmt: skip
-    _plans(call, {"rich": "14.1.0"}, {"rich": ""}, Plan(change=["rich"]),
-           "it was stored, and its state was an empty text")  # fmt: skip
-    _plans(call, {"rich": None}, {}, Plan(add=["rich"]),
-           "it was not stored, and its state is None now")  # fmt: skip
-    _plans(call, {"rich": None}, {"rich": None}, Plan(skip=["rich"]),
-           "it was stored, and its state was None")  # fmt: skip
-    _plans(call, {("docs", "a.md"): "5f2c"}, {("docs", "b.md"): "5f2c"},
-           Plan(add=[("docs", "a.md")], remove=[("docs", "b.md")]),
-           "a key may be a pair: all of it counts")  # fmt: skip
-    _plans(call, {"a": 1, 7: 1}, {}, Plan(add=["a", 7]),
-           "a key may be anything: 'a' and 7 are in no order")  # fmt: skip
+    for about, rows in (
+        ("a list for each key", LISTED),
+        ("states that are equal, and states that are not", STATES),
+        ("states that are empty or None, and keys of any type", EMPTY),
+    ):
+        with call.part(1, about):
+            for current, stored, wanted, because in rows:
+                _plans(call, current, stored, wanted, because)
+
+
+Planned = tuple[tuple[Mapping[Any, Any], Mapping[Any, Any], Plan[Any], str], ...]
+"""What is there, what was stored, the plan, and why."""
+
+LISTED: Planned = (
+    ({"a": 1}, {"a": 1}, Plan(skip=["a"]), "nothing has changed"),
+    ({"a": 2}, {"a": 1}, Plan(change=["a"]), "the same key has another state"),
+    ({"a": 1}, {"a": 2}, Plan(change=["a"]), "a smaller state is another state, too"),
+    ({"a": 1}, {}, Plan(add=["a"]), "it was not stored"),
+    ({}, {"a": 1}, Plan(remove=["a"]), "it is not there any more"),
+    ({}, {}, Plan(), "nothing was stored, and nothing is there now"),
+    ({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4}, Plan(["a"], ["c"], ["b"], ["d"]),
+     "it is the exercise's example, in which b was stored, with 0 for its state"),
+    ({"a": 1, "b": 2}, {"b": 2, "a": 1}, Plan(skip=["a", "b"]),
+     "both have their stored states; only the order is different"),
+    ({"a": 1}, {"b": 1}, Plan(add=["a"], remove=["b"]),
+     "a and b are two keys, although their states are equal"),
+)  # fmt: skip
+STATES: Planned = (
+    ({"a": "5f2c"}, {"a": "".join(("5f", "2c"))}, Plan(skip=["a"]),
+     "the states are equal, although they are two objects"),
+    ({"a": 1}, {"a": "1"}, Plan(change=["a"]), "1 and '1' are not equal"),
+    ({"a": "A"}, {"a": "a"}, Plan(change=["a"]), "'A' and 'a' are not equal"),
+    ({"a": [1]}, {"a": [1]}, Plan(skip=["a"]), "a state may be a list, which cannot be in a set"),
+    ({"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, Plan(skip=["a"]),
+     "two dictionaries are equal in any order of their keys"),
+    ({"a": 1}, {"a": 1.0}, Plan(skip=["a"]), "1 and 1.0 are equal, although their types differ"),
+)  # fmt: skip
+EMPTY: Planned = (
+    ({"rich": ""}, {"rich": ""}, Plan(skip=["rich"]),
+     "an empty text is a state, too: a lock file may have no version"),
+    ({"rich": "14.1.0"}, {"rich": ""}, Plan(change=["rich"]),
+     "it was stored, and its state was an empty text"),
+    ({"rich": None}, {}, Plan(add=["rich"]), "it was not stored, and its state is None now"),
+    ({"rich": None}, {"rich": None}, Plan(skip=["rich"]), "it was stored, and its state was None"),
+    ({("docs", "a.md"): "5f2c"}, {("docs", "b.md"): "5f2c"},
+     Plan(add=[("docs", "a.md")], remove=[("docs", "b.md")]),
+     "a key may be a pair: all of it counts"),
+    ({"a": 1, 7: 1}, {}, Plan(add=["a", 7]),
+     "a key may be anything: 'a' and 7 are in no order"),
+)  # fmt: skip
 
 
 def _plans(
@@ -125,36 +138,49 @@ def any_names(random: Draws) -> Call:
 @exercise("12.2", "xray.catalogue:names_to_embed", 2, draws=any_names)
 def check_names_to_embed(call: Probe) -> None:
     """Test each reason for a new vector, both together, and names that need none."""
-    texts, one = {"rich": "Colours"}, ("Colours", "mini")
-    call.cases(
-        ((texts, {"rich": one}, "mini"), [], "this text and this model made the vector"),
-        ((texts, {}, "mini"), ["rich"], "it has no vector yet"),
-        ((texts, {"typer": one}, "mini"), ["rich"],
-         "typer has a vector of the same text, but rich has none"),
-        ((texts, {"rich": ("Pictures", "mini")}, "mini"), ["rich"], "another text made the vector"),
-        ((texts, {"rich": ("colours", "mini")}, "mini"), ["rich"],
-         "a text with another capital or blank is another text"),
-        ((texts, {"rich": ("Colours ", "mini")}, "mini"), ["rich"],
-         "a text with another capital or blank is another text"),
-        ((texts, {"rich": ("Colours", "mini-2")}, "mini"), ["rich"],
-         "another model, mini-2, made the vector"),
-        ((texts, {"rich": ("Pictures", "mini-2")}, "mini"), ["rich"],
-         "text and model are both different, but each name is returned once"),
-        (({}, {"rich": one}, "mini"), [], "rich is not in `texts`"),
-        (({"typer": "Commands", **texts}, {}, "mini"), ["typer", "rich"],
-         "the names are in the order of `texts`"),
-        (({"typer": "Commands", **texts}, {"rich": ("Pictures", "mini")}, "mini"),
-         ["typer", "rich"],
-         "the order is that of `texts`, whatever has a vector already"),
-        (({"typer": "Colours", **texts}, {}, "mini"), ["typer", "rich"],
-         "both names need a vector, although their texts are equal"),
-        (({"typer": "Commands", **texts}, {"typer": ("Commands", "old"), "rich": one}, "mini"),
-         ["typer"],
-         "only typer's vector was made by another model"),
-        (({"rich": ""}, {}, "mini"), ["rich"], "an empty text is a text, too"),
-        (({**texts, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": one}, "mini"), [],
-         "both vectors can be kept; the order of `made_of` does not matter"),
-    )  # fmt: skip
+    for about, rows in (
+        ("names without a vector, and with a vector of another text or model", NEW),
+        ("other names, equal texts, and the order", OTHERS),
+    ):
+        with call.part(1, about):
+            call.cases(*rows)
+
+
+Embedding = tuple[
+    tuple[tuple[dict[str, str], dict[str, tuple[str, str]], str], list[str], str], ...
+]
+"""The texts, what made the vectors, and the model; the names, and why."""
+
+TEXTS, ONE = {"rich": "Colours"}, ("Colours", "mini")
+NEW: Embedding = (
+    ((TEXTS, {"rich": ONE}, "mini"), [], "this text and this model made the vector"),
+    ((TEXTS, {}, "mini"), ["rich"], "it has no vector yet"),
+    ((TEXTS, {"rich": ("Pictures", "mini")}, "mini"), ["rich"], "another text made the vector"),
+    ((TEXTS, {"rich": ("colours", "mini")}, "mini"), ["rich"],
+     "a text with another capital or blank is another text"),
+    ((TEXTS, {"rich": ("Colours ", "mini")}, "mini"), ["rich"],
+     "a text with another capital or blank is another text"),
+    ((TEXTS, {"rich": ("Colours", "mini-2")}, "mini"), ["rich"],
+     "another model, mini-2, made the vector"),
+    ((TEXTS, {"rich": ("Pictures", "mini-2")}, "mini"), ["rich"],
+     "text and model are both different, but each name is returned once"),
+)  # fmt: skip
+OTHERS: Embedding = (
+    ((TEXTS, {"typer": ONE}, "mini"), ["rich"],
+     "typer has a vector of the same text, but rich has none"),
+    (({}, {"rich": ONE}, "mini"), [], "rich is not in `texts`"),
+    (({"typer": "Commands", **TEXTS}, {}, "mini"), ["typer", "rich"],
+     "the names are in the order of `texts`"),
+    (({"typer": "Commands", **TEXTS}, {"rich": ("Pictures", "mini")}, "mini"), ["typer", "rich"],
+     "the order is that of `texts`, whatever has a vector already"),
+    (({"typer": "Colours", **TEXTS}, {}, "mini"), ["typer", "rich"],
+     "both names need a vector, although their texts are equal"),
+    (({"typer": "Commands", **TEXTS}, {"typer": ("Commands", "old"), "rich": ONE}, "mini"),
+     ["typer"], "only typer's vector was made by another model"),
+    (({"rich": ""}, {}, "mini"), ["rich"], "an empty text is a text, too"),
+    (({**TEXTS, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": ONE}, "mini"), [],
+     "both vectors can be kept; the order of `made_of` does not matter"),
+)  # fmt: skip
 
 
 def _rows(text: str, *_: Any) -> str:

@@ -25,45 +25,59 @@ def any_hint(random: Draws) -> Call:
 @exercise("14.1", "answers.hints:find_hinted", 3, draws=any_hint)
 def check_find_hinted(call: Probe) -> None:
     """Ask for names that one file has, or many, in other capitals, and from other folders."""
-    three = {"main.go": ["tools/cmd/main.go", "cmd/main.go", "main.go"]}
-    two = {"main.go": ["b/cmd/main.go", "a/cmd/main.go", "a/main.go"]}
-    notes = {"README.md": ["README.md"], "readme.md": ["old/readme.md"]}
-    call.cases(
-        (("app.yaml", {"app.yaml": ["k8s/app.yaml"], "b.py": ["b.py"]}), ["k8s/app.yaml"],
-         "one file has this base name"),
-        (("main.go", three), three["main.go"],
-         "a hint without folders may mean any of them; they come in the manifest's order"),
-        (("a/cmd/main.go", two), ["a/cmd/main.go"],
-         "it shares two folders, a and cmd; the first path shares one, and the third shares none: "
-         "its last folder is a, and the hint's is cmd"),
-        (("lib/main.go", {"main.go": ["cmd/main.go"]}), [],
-         "cmd is another folder than lib, so no path shares a folder with the hint"),
-        (("home/xcmd/main.go", {"main.go": ["cmd/main.go"]}), [],
-         "xcmd is another folder than cmd, although it ends with cmd"),
-        (("cmd/main.go", two), ["b/cmd/main.go", "a/cmd/main.go"],
-         "two paths share the folder cmd, in the manifest's order, and the third shares none"),
-        (("home/ada/tools/cmd/main.go", three), ["tools/cmd/main.go"],
-         "the hint begins above the indexed folder; tools/cmd/main.go shares two folders with it"),
-        (("tools/main.go", three), [],
-         "no path has tools as its last folder: folders are counted from the end"),
-        (("tools/old/cmd/main.go", three), ["tools/cmd/main.go", "cmd/main.go"],
-         "both share cmd only: before it, the hint has old, and there the count ends"),
-        (("tools/cmd/x/main.go", {"main.go": ["tools/cmd/y/main.go", "x/main.go"]}),
-         ["x/main.go"],
-         "the count begins at the last folder, x; that the paths begin alike does not count"),
-        (("MAIN.go", three), three["main.go"],
-         "no base name is written exactly like this, so case is ignored"),
-        (("README.md", notes), ["README.md"],
-         "one base name is written exactly like this, and readme.md is another name"),
-        (("Readme.md", notes), ["README.md", "old/readme.md"],
-         "no base name is written exactly like this, and both are equal without case"),
-        (("CMD/main.go", {"main.go": ["tools/cmd/main.go", "x/main.go"]}), ["tools/cmd/main.go"],
-         "case is ignored in folders"),
-        (("home/main.go", {"main.go": ["main.go"]}), [],
-         "the path has no folder, so it shares none"),
-        (("b.py", three), [], "the index has no such file"),
-        (("b.py", {}), [], "the index is empty"),
-    )  # fmt: skip
+    for about, rows in (
+        ("names without folders", BARE),
+        ("names with folders", IN_FOLDERS),
+        ("upper and lower case, and names that no file has", OF_CASE),
+    ):
+        with call.part(1, about):
+            call.cases(*rows)
+
+
+Hinted = tuple[tuple[tuple[str, dict[str, list[str]]], list[str], str], ...]
+"""A hint and a manifest, the paths that are meant, and why."""
+
+THREE = {"main.go": ["tools/cmd/main.go", "cmd/main.go", "main.go"]}
+TWO = {"main.go": ["b/cmd/main.go", "a/cmd/main.go", "a/main.go"]}
+NOTES = {"README.md": ["README.md"], "readme.md": ["old/readme.md"]}
+BARE: Hinted = (
+    (("app.yaml", {"app.yaml": ["k8s/app.yaml"], "b.py": ["b.py"]}), ["k8s/app.yaml"],
+     "one file has this base name"),
+    (("main.go", THREE), THREE["main.go"],
+     "a hint without folders may mean any of them; they come in the manifest's order"),
+)  # fmt: skip
+IN_FOLDERS: Hinted = (
+    (("a/cmd/main.go", TWO), ["a/cmd/main.go"],
+     "it shares two folders, a and cmd; the first path shares one, and the third shares none: "
+     "its last folder is a, and the hint's is cmd"),
+    (("lib/main.go", {"main.go": ["cmd/main.go"]}), [],
+     "cmd is another folder than lib, so no path shares a folder with the hint"),
+    (("home/xcmd/main.go", {"main.go": ["cmd/main.go"]}), [],
+     "xcmd is another folder than cmd, although it ends with cmd"),
+    (("cmd/main.go", TWO), ["b/cmd/main.go", "a/cmd/main.go"],
+     "two paths share the folder cmd, in the manifest's order, and the third shares none"),
+    (("home/ada/tools/cmd/main.go", THREE), ["tools/cmd/main.go"],
+     "the hint begins above the indexed folder; tools/cmd/main.go shares two folders with it"),
+    (("tools/main.go", THREE), [],
+     "no path has tools as its last folder: folders are counted from the end"),
+    (("tools/old/cmd/main.go", THREE), ["tools/cmd/main.go", "cmd/main.go"],
+     "both share cmd only: before it, the hint has old, and there the count ends"),
+    (("tools/cmd/x/main.go", {"main.go": ["tools/cmd/y/main.go", "x/main.go"]}), ["x/main.go"],
+     "the count begins at the last folder, x; that the paths begin alike does not count"),
+    (("home/main.go", {"main.go": ["main.go"]}), [], "the path has no folder, so it shares none"),
+)  # fmt: skip
+OF_CASE: Hinted = (
+    (("MAIN.go", THREE), THREE["main.go"],
+     "no base name is written exactly like this, so case is ignored"),
+    (("README.md", NOTES), ["README.md"],
+     "one base name is written exactly like this, and readme.md is another name"),
+    (("Readme.md", NOTES), ["README.md", "old/readme.md"],
+     "no base name is written exactly like this, and both are equal without case"),
+    (("CMD/main.go", {"main.go": ["tools/cmd/main.go", "x/main.go"]}), ["tools/cmd/main.go"],
+     "case is ignored in folders"),
+    (("b.py", THREE), [], "the index has no such file"),
+    (("b.py", {}), [], "the index is empty"),
+)  # fmt: skip
 
 
 @drawn()
@@ -103,56 +117,58 @@ def check_mmr(call: Probe) -> None:
     opposite = np.array([[1, 0], [-1, 0], [0, 1]], np.float32)
     echo = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]], np.float32)
     between = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0.5] * 4, [0, 0, 1, 0]], np.float32)
-    call([0.9, 0.8, 0.7], copies, 3).gives(
-        [0, 2, 1],
-        because="at the first choice nothing is taken, so there is nothing to compare with; then "
-        "the second is a copy of the first, so the third adds more",
-    )
-    call([0.9, 0.8, 0.7], copies, 2, diversity=0).gives(
-        [0, 1], because="with diversity 0, only relevance counts"
-    )
-    call.cases(
-        (([1.0, 0.9, 0.5], half, 2), [0, 1],
-         "without a diversity it is 0.3: the second adds 0.63 - 0.24, the third 0.35 - 0"),
-        (([0.1, 0.9, 0.8], copies, 1), [1], "the first one taken is the most relevant"),
-        (([0.9], copies[:1], 0), [], "none was asked for"),
-    )  # fmt: skip
-    call.cases(
-        (([1.0, 0.8, 0.4], partly, 2), [0, 2],
-         "after the first, the second adds 0.4 - 0.25 and the third 0.2 - 0"),
-        (([1.0, 0.5, 0.4], opposite, 2), [0, 1],
-         "an inner product below 0 counts as a similarity of 0"),
-        (([1.0, 0.9, 0.8, 0.2], echo, 3), [0, 1, 3],
-         "the third is a copy of the first, which was taken two rounds before: it adds 0.4 - "
-         "0.5, and the last one adds 0.1 - 0"),
-        (([1.0, 0.9, 0.8, 0.2], between, 3), [0, 1, 2],
-         "only the most similar one counts: the third adds 0.4 - 0.25, although it is similar to "
-         "both that were taken"),
-        diversity=0.5,
-    )  # fmt: skip
-    call([0.9, 0.8, 0.7], copies, 1, taken=copies[:1]).gives(
-        [2], because="the context already has a copy of the first two"
-    )
-    call([1.0, 0.9, 0.8, 0.3], echo[[1, 0, 1, 3]], 2, diversity=0.5, taken=echo[:1]).gives(
-        [0, 3],
-        because="the second is a copy of what the context had, and the third of what was just "
-        "taken",
-    )
-    call([0.9, 0.8, 0.7], copies, 2, taken=copies[:0]).gives(
-        [0, 2], because="`taken` has no rows: there is nothing in the context yet"
-    )
-    call.cases(
-        (([0.9, 0.8], copies[:2], 5), [0, 1], "there are no more than two"),
-        (([], np.empty((0, 2), np.float32), 3), [], "there is no candidate"),
-    )  # fmt: skip
-    call([1.0, 0.3, 0.45], opposite, 2, diversity=0.5).gives(
-        [0, 2],
-        because="an inner product below 0 counts as 0: the second adds 0.15, the third 0.225",
-    )
-    call([0.5, 0.5, 0.5], copies[[0, 2, 1]], 2).gives(
-        [0, 1],
-        because="of equal values, the first candidate is taken, and the third is a copy of it",
-    )
+    with call.part(2, "relevance, less what is similar to the one before"):
+        call([0.9, 0.8, 0.7], copies, 3).gives(
+            [0, 2, 1],
+            because="at the first choice nothing is taken, so there is nothing to compare with; "
+            "then the second is a copy of the first, so the third adds more",
+        )
+        call([0.9, 0.8, 0.7], copies, 2, diversity=0).gives(
+            [0, 1], because="with diversity 0, only relevance counts"
+        )
+        call.cases(
+            (([1.0, 0.9, 0.5], half, 2), [0, 1],
+             "without a diversity it is 0.3: the second adds 0.63 - 0.24, the third 0.35 - 0"),
+            (([0.1, 0.9, 0.8], copies, 1), [1], "the first one taken is the most relevant"),
+        )  # fmt: skip
+        call([1.0, 0.8, 0.4], partly, 2, diversity=0.5).gives(
+            [0, 2], because="after the first, the second adds 0.4 - 0.25 and the third 0.2 - 0"
+        )
+    with call.part(1, "the most similar of all that are taken, also in the context"):
+        call.cases(
+            (([1.0, 0.8, 0.4], opposite, 2), [0, 1],
+             "an inner product below 0 counts as a similarity of 0: the second adds 0.4 - 0"),
+            (([1.0, 0.9, 0.8, 0.2], echo, 3), [0, 1, 3],
+             "the third is a copy of the first, which was taken two rounds before: it adds 0.4 - "
+             "0.5, and the last one adds 0.1 - 0"),
+            (([1.0, 0.9, 0.8, 0.2], between, 3), [0, 1, 2],
+             "only the most similar one counts: the third adds 0.4 - 0.25, although it is similar "
+             "to both that were taken"),
+            diversity=0.5,
+        )  # fmt: skip
+        call([0.9, 0.8, 0.7], copies, 1, taken=copies[:1]).gives(
+            [2], because="the context already has a copy of the first two"
+        )
+        call([1.0, 0.9, 0.8, 0.3], echo[[1, 0, 1, 3]], 2, diversity=0.5, taken=echo[:1]).gives(
+            [0, 3],
+            because="the second is a copy of what the context had, and the third of what was just "
+            "taken",
+        )
+        call([1.0, 0.3, 0.45], opposite, 2, diversity=0.5).gives(
+            [0, 2],
+            because="an inner product below 0 counts as 0: the second adds 0.15, the third 0.225",
+        )
+    with call.part(1, "none, too few, and equal ones"):
+        call([0.9, 0.8, 0.7], copies, 2, taken=copies[:0]).gives(
+            [0, 2], because="`taken` has no rows: there is nothing in the context yet"
+        )
+        call.cases(
+            (([0.9], copies[:1], 0), [], "none was asked for"),
+            (([0.9, 0.8], copies[:2], 5), [0, 1], "there are no more than two"),
+            (([], np.empty((0, 2), np.float32), 3), [], "there is no candidate"),
+            (([0.5, 0.5, 0.5], copies[[0, 2, 1]], 2), [0, 1],
+             "of equal values, the first candidate is taken, and the third is a copy of it"),
+        )  # fmt: skip
 
 
 @drawn(150)
@@ -169,21 +185,26 @@ def any_costs(random: Draws) -> Call:
 @exercise("14.3", "answers.budget:fit_passages", 3, draws=any_costs)
 def check_fit(call: Probe) -> None:
     """Drop nothing, the weakest, several, all; and refuse what cannot fit."""
-    call.cases(
-        ((100, [50, 50, 50], [3, 2, 1], 300), [0, 1, 2], "all of it fits: 250 of 300"),
-        ((100, [50, 50, 50], [3, 2, 1], 250), [0, 1, 2], "250 of 250 tokens still fit"),
-        ((100, [50, 50, 50], [2, 1, 3], 249), [0, 2],
-         "100 and three times 50 are 250, one more than fits: the weakest goes, and the others "
-         "keep their order and their numbers"),
-        ((100, [10, 200, 10], [1, 3, 2], 300), [1],
-         "the first passage is dropped although it is short, then the third: only the score "
-         "decides"),
-        ((100, [50, 100, 10], [3, 2, 1], 200), [0],
-         "the last one is dropped first, and does not come back when there is room again"),
-        ((100, [50, 50, 50], [2, 1, 1], 220), [0, 1], "of equal scores, the last one is dropped"),
-        ((100, [500], [1], 300), [], "a passage that never fits is dropped, too"),
-        ((100, [], [], 100), [], "there is nothing to drop, and it fits"),
-    )  # fmt: skip
-    call(101, [50], [1], 100).raises(
-        ValueError, mentions="question", because="without any passage it is still too long"
-    )
+    with call.part(2, "the worst goes, until the rest fits"):
+        call.cases(
+            ((100, [50, 50, 50], [3, 2, 1], 300), [0, 1, 2], "all of it fits: 250 of 300"),
+            ((100, [50, 50, 50], [3, 2, 1], 250), [0, 1, 2], "250 of 250 tokens still fit"),
+            ((100, [50, 50, 50], [2, 1, 3], 249), [0, 2],
+             "100 and three times 50 are 250, one more than fits: the weakest goes, and the "
+             "others keep their order and their numbers"),
+            ((100, [10, 200, 10], [1, 3, 2], 300), [1],
+             "the first passage is dropped although it is short, then the third: only the score "
+             "decides"),
+            ((100, [50, 100, 10], [3, 2, 1], 200), [0],
+             "the last one is dropped first, and does not come back when there is room again"),
+        )  # fmt: skip
+    with call.part(1, "equal scores, no passage left, and a question that does not fit"):
+        call.cases(
+            ((100, [50, 50, 50], [2, 1, 1], 220), [0, 1],
+             "of equal scores, the last one is dropped"),
+            ((100, [500], [1], 300), [], "a passage that never fits is dropped, too"),
+            ((100, [], [], 100), [], "there is nothing to drop, and it fits"),
+        )  # fmt: skip
+        call(101, [50], [1], 100).raises(
+            ValueError, mentions="question", because="without any passage it is still too long"
+        )

@@ -118,42 +118,53 @@ def any_sentence(random: Draws) -> Call:
 @exercise("15.2", "answers.faithfulness:support", 3, draws=any_sentence)
 def check_support(call: Probe) -> None:
     """Compare sentences with lines: similarity, words, numbers, and no lines at all."""
-    purr = "Cats purr loudly."
-    two = ["Cats sleep.", "They purr loudly."]
-    long = "Cats purr when they are stroked, and cats eat fish."
-    limit = ["The limit is 50 rows, or 1,544 bytes.", "It was 0.5 before."]
-    alike = Encoder({limit[0]: 0.9, limit[1]: 0.4})
-    call.cases(
-        ((purr, ["A cat can purr."], Encoder({"A cat can purr.": 0.8})), (0.8 + 2 / 3) / 2,
-         "the similarity is 0.8, and the line has two of the three words"),
-        ((purr, ["It rains."], Encoder({"It rains.": 0.2})), 0.1,
-         "the similarity is 0.2, and the line has none of the words"),
-        ((purr, [], Encoder({})), 0.0, "without a line, nothing supports the sentence"),
-        ((purr, two, Encoder({two[0]: 0.9, two[1]: 0.3})), (0.9 + 1) / 2,
-         "only the most similar line gives the similarity, but all lines give the words"),
-        ((purr, two, Encoder({two[0]: 0.3, two[1]: 0.9})), (0.9 + 1) / 2,
-         "the most similar line may be any of them"),
-        ((purr, ["Dogs purr."], Encoder({"Dogs purr.": -0.4})), (0 + 1 / 3) / 2,
-         "a similarity below 0 counts as 0, and the line has one of the three words"),
-        (("Purring relaxes.", ["It purrs to relax."], Encoder({"It purrs to relax.": 0.5})),
-         (0.5 + 1) / 2,
-         "`stems` removes the endings: purring and purrs are one word"),
-        (("Cats eat.", [long], Encoder({long: 0.6})), (0.6 + 1) / 2,
-         "the share is of the words of the sentence, not of those of the line"),
-        (("It is so.", ["Cats purr."], Encoder({"Cats purr.": 0.6})), 0.3,
-         "`stems` finds no word in the sentence, so its share is 0"),
-        (("The limit is 60 rows.", limit, alike), 0.0,
-         "no line has the number 60, although the other words are equal"),
-        (("The limit is 5 rows.", limit, alike), 0.0, "5 is a part of 50, but another number"),
-        (("The limit is 50 rows, before 2.", limit, alike), 0.0,
-         "50 is there and 2 is not: each number counts"),
-        (("The limit was 0.5 before.", limit, alike), (0.9 + 1) / 2,
-         "0.5 is in one of the lines, although this is not the most similar line"),
-        (("The limit is 50 rows, before 0.5.", limit, alike), (0.9 + 1) / 2,
-         "both numbers are there, each in a line of its own"),
-        (("The limit is 1,544 bytes.", limit, alike), (0.9 + 1) / 2,
-         "1,544 is one number, with its comma"),
-    )  # fmt: skip
+    for about, rows in (
+        ("the similarity and the share of words", ONE_LINE),
+        ("several lines, and no line or word", LINES),
+        ("numbers", NUMBERS),
+    ):
+        with call.part(1, about):
+            for sentence, likeness, expected, because in rows:
+                call(sentence, [*likeness], Encoder(likeness)).gives(expected, because=because)
+
+
+Supported = tuple[tuple[str, dict[str, float], float, str], ...]
+"""A sentence, lines with their similarity to it, the support, and why."""
+
+PURR = "Cats purr loudly."
+ONE_LINE: Supported = (
+    (PURR, {"A cat can purr.": 0.8}, (0.8 + 2 / 3) / 2,
+     "the similarity is 0.8, and the line has two of the three words"),
+    (PURR, {"It rains.": 0.2}, 0.1, "the similarity is 0.2, and the line has none of the words"),
+    (PURR, {"Dogs purr.": -0.4}, (0 + 1 / 3) / 2,
+     "a similarity below 0 counts as 0, and the line has one of the three words"),
+    ("Purring relaxes.", {"It purrs to relax.": 0.5}, (0.5 + 1) / 2,
+     "`stems` removes the endings: purring and purrs are one word"),
+    ("Cats eat.", {"Cats purr when they are stroked, and cats eat fish.": 0.6}, (0.6 + 1) / 2,
+     "the share is of the words of the sentence, not of those of the line"),
+)  # fmt: skip
+LINES: Supported = (
+    (PURR, {}, 0.0, "without a line, nothing supports the sentence"),
+    (PURR, {"Cats sleep.": 0.9, "They purr loudly.": 0.3}, (0.9 + 1) / 2,
+     "only the most similar line gives the similarity, but all lines give the words"),
+    (PURR, {"Cats sleep.": 0.3, "They purr loudly.": 0.9}, (0.9 + 1) / 2,
+     "the most similar line may be any of them"),
+    ("It is so.", {"Cats purr.": 0.6}, 0.3,
+     "`stems` finds no word in the sentence, so its share is 0"),
+)  # fmt: skip
+LIMIT = {"The limit is 50 rows, or 1,544 bytes.": 0.9, "It was 0.5 before.": 0.4}
+NUMBERS: Supported = (
+    ("The limit is 60 rows.", LIMIT, 0.0,
+     "no line has the number 60, although the other words are equal"),
+    ("The limit is 5 rows.", LIMIT, 0.0, "5 is a part of 50, but another number"),
+    ("The limit is 50 rows, before 2.", LIMIT, 0.0,
+     "50 is there and 2 is not: each number counts"),
+    ("The limit was 0.5 before.", LIMIT, (0.9 + 1) / 2,
+     "0.5 is in one of the lines, although this is not the most similar line"),
+    ("The limit is 50 rows, before 0.5.", LIMIT, (0.9 + 1) / 2,
+     "both numbers are there, each in a line of its own"),
+    ("The limit is 1,544 bytes.", LIMIT, (0.9 + 1) / 2, "1,544 is one number, with its comma"),
+)  # fmt: skip
 
 
 class Encoder:

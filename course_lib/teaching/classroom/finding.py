@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from course_lib.errors import InputError
 from course_lib.teaching.classroom.given import Given
-from course_lib.teaching.classroom.naming import LMS_NAMES, is_named
+from course_lib.teaching.classroom.naming import LMS_NAMES, as_notebook, is_named
 from course_lib.teaching.classroom.roster import Roster
 from course_lib.teaching.classroom.stamps import STAMP, parse_stamp
 from course_lib.teaching.grade.submissions import LARGEST, SKIPPED, is_plain_file, shown
@@ -176,7 +176,8 @@ class Reader:
     def _file(
         self, path: Path, parts: tuple[str, ...], time: datetime | None, depth: int
     ) -> Iterator[HandIn]:
-        name = parts[-1] if parts else path.name
+        name = as_notebook(parts[-1] if parts else path.name)
+        parts = (*parts[:-1], name) if parts else ()
         suffix = PurePosixPath(name).suffix.lower()
         if suffix == ".zip" and depth:
             yield from self._archive(path, (*parts[:-1], name[:-4]) if parts else (), depth - 1)

@@ -25,6 +25,17 @@ def is_named(name: str, assignment: str) -> bool:
     return re.fullmatch(named, name, re.IGNORECASE) is not None
 
 
+def as_notebook(name: str) -> str:
+    """Return a file's name without what some browsers put after `.ipynb` when they save it.
+
+    Examples
+    --------
+    >>> as_notebook("01_lab.ipynb.txt"), as_notebook("01_lab.ipynb-1.json"), as_notebook("a.txt")
+    ('01_lab.ipynb', '01_lab.ipynb', 'a.txt')
+    """
+    return re.sub(r"(?i)(\.ipynb)(?:[-_ ]?\(?\d+\)?)?\.(?:txt|json)$", r"\1", name)
+
+
 def compiled(pattern: str) -> re.Pattern[str] | None:
     """Return a pattern that has the group `student_id`; None where there is none.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -118,11 +119,22 @@ def _write(notebooks: Sequence[HandIn], target: Path, assignment: str) -> None:
         assert one.path is not None
         is_only = len(notebooks) == 1
         path = target / (f"{assignment}.ipynb" if is_only else f"{len(kept) + 1} {one.name}")
-        write_atomically(path, one.path.read_bytes())
+        write_atomically(path, _as_utf8(one.path.read_bytes()))
         kept.add(path)
     for path in target.glob("*.ipynb"):
         if path not in kept:
             path.unlink()
+
+
+def _as_utf8(notebook: bytes) -> bytes:
+    """Return a notebook that an editor saved as UTF-16, or with a mark, as nbgrader reads it."""
+    encoding = json.detect_encoding(notebook)
+    if encoding == "utf-8":
+        return notebook
+    try:
+        return notebook.decode(encoding).encode("utf-8")
+    except ValueError:
+        return notebook
 
 
 def _is_nbgraders(path: Path, parts: tuple[str, ...], login: str, assignment: str) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 RELEASE = (
     "Give points in formgrader (Manual Grading), or take one's points as they are: course class "
-    "accept LOGIN --lab 01 --class FOLDER"
+    "accept LOGIN --lab LAB --class FOLDER"
 )
 """How a grade is exported that was kept back."""
 

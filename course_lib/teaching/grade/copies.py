@@ -19,6 +19,7 @@ from __future__ import annotations
 import ast
 import io
 import keyword
+import re
 import tokenize
 import zlib
 from collections import defaultdict
@@ -44,6 +45,10 @@ SAME = 0.85
 
 HELD_BACK = 110
 """Tokens of an answer below which that is not said, because there may be one obvious answer."""
+
+WORD_FOR_WORD = 3
+"""Answers of a notebook that are the course's with all their names, from which they hold it back,
+if they have `HELD_BACK` tokens together: a short one alone may be what everybody writes."""
 
 COMMON = 0.5
 """Of a class's answers that may share a fingerprint before it is the obvious way to write it."""
@@ -140,15 +145,23 @@ def groups_of(copies: Sequence[Copy]) -> list[tuple[str, list[str], float]]:
 def copies_of_the_course(
     answers: Mapping[str, str], solutions: Mapping[str, str], stubs: Mapping[str, str]
 ) -> list[str]:
-    """Return what of a learner's answers is the course's own but for names, one text each."""
-    found = []
+    """Return what of a learner's answers is the course's own, one text each.
+
+    That is a long answer, whatever its names are, or several of any length word for word.
+    """
+    found, lengths = {}, {}
     for name, source in answers.items():
         stub = stubs.get(name, "")
         own = fingerprints(solutions.get(name, "")) - fingerprints(stub)
         share = _share(fingerprints(source) - fingerprints(stub), own)
         if share >= SAME and _own_length(source, stub) >= HELD_BACK:
-            found.append(f"{name} is {COURSE}, {share:.0%} of it")
-    return found
+            found[name] = f"{name} is {COURSE}, {share:.0%} of it"
+        if _words(source) == _words(solutions.get(name, "")) != "":
+            lengths[name] = _own_length(source, stub, sql=True)
+    if len(lengths) >= WORD_FOR_WORD and sum(lengths.values()) >= HELD_BACK:
+        others = f"as {len(lengths)} answers are"
+        found = {name: f"{name} is {COURSE}, word for word, {others}" for name in lengths} | found
+    return list(found.values())
 
 
 @lru_cache(maxsize=5000)
@@ -176,6 +189,22 @@ def _sql(source: str) -> Sequence[Sequence[str]]:
         return tuple(map(sql_tokens, sql_texts(ast.parse(as_python(source)))))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
+
+
+@lru_cache(maxsize=5000)
+def _words(source: str) -> str:
+    """Return a source's code with its names and literals, without layout of its own; "" for none.
+
+    Two texts of SQL are the same whatever their comments and layout are.
+    """
+    try:
+        tree = _Bare().visit(ast.parse(as_python(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = " ".join(re.sub(r"--.*", "", node.value).split())
+    return ast.unparse(tree)
 
 
 def _winnowed(tokens: Sequence[str]) -> frozenset[int]:

@@ -31,6 +31,7 @@ from course_lib.teaching.grade.rules import suspicions
 from course_lib.teaching.grade.running import SAYS, Conversation
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
 from course_lib.teaching.grade.submissions import Submission, newer_python, read_cells
+from course_lib.teaching.names import bound_names
 from course_lib.teaching.notebooks.cells import parse_code
 from course_lib.teaching.notebooks.project import write_atomically
 
@@ -162,7 +163,8 @@ class Grader:
         steps = make_plan(self.master, merged, everything=not self.master.lab)
         found = self._run_steps(steps, merged, proving=proving)
         missing = {name for run in found[2].runs for name in UNKNOWN.findall(run.evalue)}
-        if self.master.lab and missing & self.master.given_names:
+        own = (bound_names(one) for several in merged.helpers.values() for one in several)
+        if self.master.lab and missing & self.master.given_names.union(*own):
             steps = make_plan(self.master, merged, everything=True)
             found = self._run_steps(steps, merged, proving=proving)
         return found

@@ -57,8 +57,11 @@ def make_plan(master: Master, merged: Merged, *, everything: bool) -> list[Step]
 
 
 def _without_the_tour(steps: Sequence[Step]) -> list[Step]:
-    """Return steps with those statements of further cells that bind names which are read."""
-    tour = [one for one in steps if one.cell.role == "code" and not one.cell.grade_id]
+    """Return steps with those statements of further cells that bind names which are read.
+
+    Further cells are those of the master outside the set-up, and those that a learner has added.
+    """
+    tour = [one for one in steps if one.cell.role in ("code", "answer") and not one.cell.grade_id]
     tour = [one for one in tour if "parameters" not in one.cell.tags]
     read = {name for one in steps if one not in tour for name in read_names(one.source)}
     kept = []

@@ -109,7 +109,7 @@ def read_cells(path: Path) -> list[SentCell]:
     if (size := path.stat().st_size) > LARGEST:
         raise ValueError(f"it has {size:,} bytes, more than {LARGEST:,}")
     try:
-        raw = json.loads(path.read_bytes().decode("utf-8-sig"))
+        raw = json.loads(path.read_bytes())
     except (ValueError, RecursionError, OSError) as error:
         raise ValueError(f"it cannot be read: {_short(error)}") from None
     if not isinstance(raw, dict) or type(raw.get("nbformat")) is not int:
@@ -129,7 +129,7 @@ def read_cells(path: Path) -> list[SentCell]:
 def newer_python(path: Path) -> str:
     """Return the version of Python that a notebook was run with, if it is newer than this one."""
     try:
-        raw = json.loads(path.read_bytes().decode("utf-8-sig"))
+        raw = json.loads(path.read_bytes())
         version = str(raw["metadata"]["language_info"]["version"])
         found = tuple(int(part) for part in version.split(".")[:2])
     except (ValueError, LookupError, TypeError, RecursionError):

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from course_lib.answers.excerpts import excerpt
 from course_lib.errors import InputError
 from course_lib.files import files_below
 from course_lib.indexing import IngestOptions, ingest
 from course_lib.loader.splitting import split_documents
 from course_lib.records import LOCAL, Document, Query
 from course_lib.retriever import search
-from course_lib.retriever.excerpts import excerpt
 from course_lib.store import connect, fresh_database
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ MOST_BYTES = 50_000_000
 MOST_PIECES = 1_500
 """As many as the model encodes in about a minute on one slow core."""
 
-COLUMNS = ["similarity", "document", "lines", "text"]
+COLUMNS = ["similarity", "document", "heading", "lines", "text"]
 
 
 class FolderError(InputError):
@@ -87,6 +87,7 @@ def search_folder(
             (
                 round(one.similarity_score, 2),
                 one.document_name,
+                one.name,
                 f"{one.metadata.get('lineStart', '')}–{one.metadata.get('lineEnd', '')}",
                 excerpt(one, question, 160),
             )

@@ -7,6 +7,7 @@ by accident. That is not a secret: who wants to can unpack them.
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -33,12 +34,17 @@ LEFT_OUT = (
 OF_A_CLASS = frozenset({"nbgrader_config.py", "gradebook.db"})
 """Files that a class's folder has."""
 
-STEPS = frozenset({"submitted", "autograded", "feedback"})
+STEPS = frozenset({"submitted", "autograded", "feedback", "gradebook-copies"})
 """Folders of a class's, by which it is known where those files are not in git."""
 
-OF_PEOPLE = frozenset({".ipynb", ".zip", ".csv", ".db"})
+OF_PEOPLE = frozenset(
+    {".ipynb", ".zip", ".csv", ".db", ".tsv", ".xlsx", ".xls", ".ods", ".html", ".pdf"}
+)
 """Kinds of files that the course has in `labs/`, `data/` and its code only: elsewhere they are
-somebody's answers, a roster or a gradebook."""
+somebody's answers or grades, a roster or a gradebook."""
+
+ANSWERS = re.compile("### BEGIN (?:SOLUTION|HIDDEN TESTS)|=== BEGIN MARK SCHEME ===")
+"""What a notebook of an instructor's has, also as a script, and a learner's has not."""
 
 _NOTE = """\
 > This copy of the course is for learners. It holds no solutions and no tests, and the answers
@@ -121,9 +127,17 @@ def private(root: Path, names: Iterable[str]) -> list[str]:
             found.add(str(room if room.name else folders[0] if folders else path))
         elif path.parts[0] == MINE:
             found.add(MINE)
-        elif path.suffix.lower() in OF_PEOPLE and not is_ours:
+        elif (path.suffix.lower() in OF_PEOPLE and not is_ours) or _holds_answers(root / name):
             found.add(name)
     return sorted(found)
+
+
+def _holds_answers(path: Path) -> bool:
+    """Tell whether a file outside the library has answers or hidden checks marked in it."""
+    is_read = path.suffix.lower() in {".ipynb", ".py", ".md"} and "course_lib" not in path.parts
+    if not is_read or not path.is_file():
+        return False
+    return ANSWERS.search(path.read_text(encoding="utf-8", errors="replace")) is not None
 
 
 def taught_answers() -> dict[str, set[str]]:

@@ -18,9 +18,11 @@ SET_TO = UPSERT[UPSERT.index("= (excluded") : UPSERT.index(" WHERE")]
 
 YOURS = SCHEMA.index("    CHECK (vector"), SCHEMA.index("CREATE TABLE document_chunks_doc")
 STUBS = {
-    "6.1": f"{SCHEMA[: YOURS[0]]}-- YOUR SQL HERE\n{SCHEMA[YOURS[1] :]}",
+    "6.1": f"{SCHEMA[: YOURS[0]]}-- YOUR SQL HERE\n{SCHEMA[YOURS[1] :]}".replace(
+        DEFAULT, "-- YOUR SQL HERE"
+    ),
     "6.2": re.sub(
-        r"^(ON CONFLICT.*\n.*|WHERE|IS DISTINCT FROM)$",
+        r"^(ON CONFLICT.*\n.*|WHERE\n(.*\n){2}IS DISTINCT FROM)$",
         "-- YOUR SQL HERE",
         UPSERT_CHUNK,
         flags=re.MULTILINE,
@@ -180,7 +182,7 @@ MUTANTS = {
         drops_a_column=("    namespace     text,\n -> ", "PostgreSQL accepts"),
         renames_the_table=(
             "TABLE document_chunks ( -> TABLE chunks (", "OF document_chunks -> OF chunks",
-            "a statement that PostgreSQL accepts",
+            "a table named document_chunks",
         ),
         has_three_numbers=("vector({dimension}) -> vector(4)", "expected 4 dimensions"),
     ),

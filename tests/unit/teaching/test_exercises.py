@@ -22,6 +22,7 @@ from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.reference import reference
 from course_lib.teaching.notebooks.release import SQL_STUB
 from tests.blackbox.test_exercises_are_called import exercises
+from tests.unit.teaching.partly_right import PARTLY_RIGHT
 
 SOURCES = Path(__file__).resolve().parents[3] / "solutions"
 LABS = [lab for lab in sorted(path.name[:2] for path in SOURCES.glob("[0-9]*.py")) if load(lab)]
@@ -72,8 +73,6 @@ def stub(lab: str, exercise: Exercise) -> Any:
 
 @pytest.mark.parametrize(("lab", "exercise"), EXERCISES)
 def test_the_reference_passes(lab: str, exercise: Exercise, capfd: pytest.CaptureFixture[str]):
-    from tests.unit.teaching.test_parts import WITHOUT
-
     known, probes = session(lab), []
 
     def check(probe: Probe) -> None:
@@ -83,7 +82,8 @@ def test_the_reference_passes(lab: str, exercise: Exercise, capfd: pytest.Captur
     noted, right = replace(exercise, check=check), reference(lab, exercise)
     run_check(noted, right, exercises=known.exercises, connect=known.connect)
     assert capfd.readouterr().err == ""
-    assert len(probes[0].parts) > 1 or lab in WITHOUT
+    assert len(probes[0].parts) > 1
+    assert sum(part.points for part in probes[0].parts) == exercise.points
 
 
 @pytest.mark.parametrize(("lab", "exercise"), EXERCISES)
@@ -97,8 +97,6 @@ def test_a_wrong_version_fails_and_the_message_names_the_case(
     lab: str, exercise_id: str, wrong: Any, names: str, capfd: pytest.CaptureFixture[str]
 ):
     """And of some that are partly right it is known how many points they get."""
-    from tests.unit.teaching.test_parts import PARTLY_RIGHT
-
     with pytest.raises(CheckFailed) as failed:
         session(lab).check(exercise_id, wrong)
     points = PARTLY_RIGHT.get(exercise_id, {}).get(wrong.__name__, failed.value.earned)
@@ -110,14 +108,12 @@ def test_a_wrong_version_fails_and_the_message_names_the_case(
 
 @pytest.mark.parametrize(("lab", "exercise"), EXERCISES)
 def test_an_exercise_is_complete(lab: str, exercise: Exercise):
-    from tests.unit.teaching.test_parts import PARTLY_RIGHT
-
     assert exercise.id.split(".")[0] == str(int(lab)), "the id begins with the lab's number"
     assert exercise.points > 0
     assert len(exercise.hints) >= 2, "hints grow in detail"
     wrong = {one.__name__ for one in wrong_versions(lab).get(exercise.id, {})}
     assert len(wrong) >= 3, f"see mutants_lab{lab}.py"
-    assert PARTLY_RIGHT.get(exercise.id, {}).keys() <= wrong, "see test_parts.py"
+    assert PARTLY_RIGHT.get(exercise.id, {}).keys() <= wrong, "see partly_right.py"
 
 
 @pytest.mark.parametrize("lab", LABS)

@@ -40,13 +40,6 @@ ALL = {
     "cuts of spans": lambda: figures.cuts(EVIL, split_text(EVIL, 20, 0)),
     "spans": lambda: figures.spans(EVIL, split_text(EVIL, 20, 5)),
     "pipeline": lambda: figures.pipeline(here="chunks"),
-    "bars": lambda: figures.bars({"<a>": 1.5, "b": 2}, "<T>", "ms"),
-    "intervals": lambda: figures.intervals({"<a>": (1.5, 1, 2), EVIL: (2, 2, 3)}, "<T>", "MRR"),
-    "latencies": lambda: figures.latencies({"exact": [3.0, 4.0, 5.0], "hnsw": [1.0]}, "Search"),
-    "lines": lambda: figures.lines(
-        {"<a>": [(1, 2.0), (10, 20.5)], "b": [(1, 1)]}, "<T>", across="characters", up="ms"
-    ),
-    "heat map": lambda: figures.heat_map(np.eye(6), NAMES, title="Similarity"),
     "map": lambda: figures.map_2d(VECTORS, ["x", "<f>"] * 3, VECTORS[0], title="Documents"),
     "plan": lambda: figures.plan(EXPLAINED),
     "pieces": lambda: figures.pieces(EVIL, split_text(EVIL, 20, 0), ["<a>"] * 2, mark="quotes"),

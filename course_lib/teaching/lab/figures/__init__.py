@@ -5,30 +5,22 @@ is readable on light and dark themes, and never tells things apart by colour alo
 """
 
 from course_lib.teaching.lab.figures.base import Figure
-from course_lib.teaching.lab.figures.charts import bars, latencies
-from course_lib.teaching.lab.figures.curves import lines
 from course_lib.teaching.lab.figures.dags import attempts, dag
 from course_lib.teaching.lab.figures.definitions import torn
-from course_lib.teaching.lab.figures.intervals import intervals
 from course_lib.teaching.lab.figures.manifests import outline, pieces, tree
 from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
 from course_lib.teaching.lab.figures.search import ranking
 from course_lib.teaching.lab.figures.serving import timeline
 from course_lib.teaching.lab.figures.text import cuts, spans
-from course_lib.teaching.lab.figures.vectors import arrows, heat_map, map_2d
+from course_lib.teaching.lab.figures.vectors import arrows, map_2d
 
 __all__ = [
     "Figure",
     "arrows",
     "attempts",
-    "bars",
     "cuts",
     "dag",
-    "heat_map",
-    "intervals",
-    "latencies",
-    "lines",
     "map_2d",
     "outline",
     "pieces",

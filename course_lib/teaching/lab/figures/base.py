@@ -137,16 +137,3 @@ def colour(index: int) -> str:
 def about(title: str) -> str:
     """Return how a description goes on that names the title."""
     return f" of {title}" if title else ""
-
-
-def number(value: float) -> str:
-    """Return a number with as many digits as one wants to read.
-
-    Examples
-    --------
-    >>> number(1234567), number(12.345), number(0.01234), number(3.0)
-    ('1,234,567', '12.3', '0.0123', '3')
-    """
-    if value == int(value):
-        return f"{int(value):,}"
-    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"

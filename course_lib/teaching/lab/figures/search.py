@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from course_lib.retriever.excerpts import Shown, excerpt
+from course_lib.answers.excerpts import Shown, excerpt
 from course_lib.teaching.lab.figures.base import INK, Figure, boxed, table
 
 if TYPE_CHECKING:

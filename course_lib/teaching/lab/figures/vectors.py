@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
 from course_lib.teaching.lab.figures.base import MARKERS, Figure, about, chart, colour, picture
@@ -12,53 +12,6 @@ from course_lib.teaching.lab.figures.base import MARKERS, Figure, about, chart, 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-ROOM_FOR_NUMBERS = 14
-"""Rows up to which a heat map has its numbers written in."""
-
-
-def heat_map(
-    matrix: npt.ArrayLike,
-    labels: Sequence[str],
-    columns: Sequence[str] | None = None,
-    *,
-    title: str = "",
-) -> Figure:
-    """Draw a matrix of similarities; light is near 0, dark is near 1, and the numbers are in it.
-
-    Parameters
-    ----------
-    matrix
-        (rows, columns), as a rule cosine similarities.
-    labels
-        A name for each row.
-    columns
-        A name for each column; the rows' names without it.
-    title
-        Above the chart.
-    """
-    import numpy as np
-
-    values = np.asarray(matrix, dtype=float)
-    columns = labels if columns is None else columns
-    if values.shape != (len(labels), len(columns)):
-        raise InputError(
-            f"The matrix is {values.shape}, the labels are for {(len(labels), len(columns))}"
-        )
-    size = 0.55 if max(values.shape) <= ROOM_FOR_NUMBERS else 0.3
-    figure, axes = chart(title, width=2.6 + size * len(columns), height=1.6 + size * len(labels))
-    low = min(0.0, float(values.min()))
-    image = axes.imshow(values, cmap="cividis_r", vmin=low, vmax=1)
-    axes.set_xticks(range(len(columns)), [_short(c) for c in columns], rotation=40, ha="right")
-    axes.set_yticks(range(len(labels)), [_short(label) for label in labels])
-    if max(values.shape) <= ROOM_FOR_NUMBERS:
-        middle = (1 + low) / 2
-        for row, column in np.ndindex(*values.shape):
-            ink = "white" if values[row, column] > middle else "black"
-            text = f"{round(float(values[row, column]), 2) + 0.0:.2f}"  # 0.00, not -0.00
-            axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
-    figure.colorbar(image, ax=axes, shrink=0.8)
-    return picture(figure, f"Heat map{about(title)}. {_nearest(values, labels, columns)}")
 
 
 def arrows(
@@ -173,20 +126,6 @@ def plane(
     total = float((strengths**2).sum())
     share = float((strengths[:2] ** 2).sum()) / total if total else 1.0
     return (matrix - mean) @ basis.T, (query - mean) @ basis.T, share
-
-
-def _nearest(values: Any, labels: Sequence[str], columns: Sequence[str]) -> str:
-    """Say in words which pair of different things is the most and which the least alike."""
-    pairs = [
-        (float(values[r, c]), f"{labels[r]} and {columns[c]}")
-        for r in range(len(labels))
-        for c in range(len(columns))
-        if labels[r] != columns[c]
-    ]
-    if not pairs:
-        return ""
-    (least, far), (most, near) = min(pairs), max(pairs)
-    return f"Most alike: {near} ({most:.2f}). Least: {far} ({least:.2f})."
 
 
 def _short(label: str, most: int = 32) -> str:

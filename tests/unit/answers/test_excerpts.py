@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.answers.excerpts import excerpt
 from course_lib.loader import read_documents, split_document
 from course_lib.records import SearchResult
-from course_lib.retriever.excerpts import excerpt
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "data" / "documents"
 PIECE = SearchResult(
