@@ -148,7 +148,7 @@ def test_an_index_of_an_earlier_version_is_refused_and_dropped_when_asked(place:
     page = ROOT / "data/documents/what-is-mlops.md"
     assert place.course("db", "reset", "--yes").ok().startswith("there is no index")
     place.course("ingest", page, "--repo", "one").ok()
-    place.course("xray", "scan", ROOT / "data/lockfiles", "--project", "heron", "--json")
+    place.course("xray", "scan", ROOT / "data/lockfiles/rider-app/push", "-p", "push")
     packages = place.one("SELECT count(*) FROM xray_packages")
     chunks = place.one("SELECT count(*) FROM document_chunks")
     assert packages and chunks

@@ -24,7 +24,7 @@ INDEXES = "SELECT indexdef FROM pg_indexes WHERE tablename ~ '^document' ORDER B
 @pytest.fixture
 def index(filled_to_write: Place, data: Path) -> Place:
     """The course's corpora and packages in a database of this file's own."""
-    filled_to_write.course("xray", "scan", data / "lockfiles", "--project", "heron")
+    filled_to_write.course("xray", "scan", data / "lockfiles/rider-app/push", "-p", "push")
     return filled_to_write
 
 
@@ -53,5 +53,5 @@ def test_an_index_comes_back_as_it_was_with_the_pages_commands(
     documents = [one for one in before[1] if one["row"]["repo_slug"] == "documents"]
     assert report["unchanged"] == report["chunks"] == len(documents)
     assert "feature-stores.md" in index.course("search", "what is a feature store?").ok()
-    index.course("xray", "scan", data / "lockfiles", "--project", "heron", "--json")
+    index.course("xray", "scan", data / "lockfiles/rider-app/push", "-p", "push", "--json")
     assert index.one("SELECT count(*) FROM xray_packages") > 0

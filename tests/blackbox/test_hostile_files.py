@@ -41,20 +41,20 @@ def limited(*words: str | Path, **environment: str) -> subprocess.CompletedProce
     )
 
 
+MEGABYTES = {
+    "name.yaml": f"kind: Pod\nmetadata:\n  name: {'n' * 1_000_000}\n",
+    "quoted.yaml": f'kind: "{chr(92) * 100_000}\nmetadata: "{"x" * 900_000}',
+    "escaped.ipynb": json.dumps({"nbformat": 4, "cells": [
+        {"cell_type": "code", "source": [f"é{number}\n" for number in range(100_000)]}
+    ]}),
+}  # fmt: skip
+
+
 @linux
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("name.yaml", f"kind: Pod\nmetadata:\n  name: {'n' * 1_000_000}\n"),
-        ("quoted.yaml", f'kind: "{chr(92) * 100_000}\nmetadata: "{"x" * 900_000}'),
-        ("escaped.ipynb", json.dumps({"nbformat": 4, "cells": [
-            {"cell_type": "code", "source": [f"é{number}\n" for number in range(100_000)]}
-        ]})),
-    ],
-)  # fmt: skip
-def test_a_megabyte_is_split_within_a_minute(tmp_path: Path, name: str, text: str) -> None:
+def test_megabytes_are_split_within_a_minute(tmp_path: Path) -> None:
     """A resource's name is not joined for each piece, nor a file searched to its end for a line."""
-    (tmp_path / name).write_text(text, encoding="utf-8")
+    for name, text in MEGABYTES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     done = limited("load", tmp_path, "--output-dir", tmp_path / "out")
     assert done.returncode == 0, done
 

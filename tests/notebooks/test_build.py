@@ -96,20 +96,17 @@ def test_new_prose_keeps_the_outputs(built) -> None:
     assert built.cell("solutions", "setup")["outputs"] == outputs
 
 
-@pytest.mark.parametrize(
-    ("path", "old", "new"),
-    [
-        (SOURCE, "double(21)", "double(22)"),
-        ("mini/maths.py", "m.fsum([helper(value)] * int(factor))", "value * factor"),
-    ],
-    ids=["the source", "the library function that it shows"],
-)
-def test_new_code_makes_both_stale_and_is_executed(built, path, old, new) -> None:
-    built.change(path, old, new)
-    assert any("solutions/01_doubling.ipynb is stale" in one for one in stale_of(built))
+def test_new_code_and_a_function_that_it_shows_make_it_stale_and_are_executed(built) -> None:
+    def is_stale() -> bool:
+        return any("solutions/01_doubling.ipynb is stale" in one for one in stale_of(built))
+
+    built.change("mini/maths.py", "m.fsum([helper(value)] * int(factor))", "value * factor")
+    assert is_stale()
     (done,) = build_labs(["01"], project=built.project)
     assert done.executed
     assert stale_of(built) == []
+    built.change(SOURCE, "double(21)", "double(22)")  # what fails in it ends the build, see above
+    assert is_stale()
 
 
 def test_new_checks_make_the_solution_stale_and_nothing_else(built) -> None:
