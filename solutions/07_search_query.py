@@ -362,10 +362,10 @@ assert old.rows["on, at most 2,000 rows"] < 4, "Rows are missing again"
 # With the iterative scan, each search gets five rows. Without it, a search found almost none of the archived sections. For all sections, a walk
 # misses a few of the true rows, because an index is approximate.
 #
-# For the archived sections, the walk visits about a thousand times as many pages as the exact scan, which
-# finds its twelve rows by B-trees. Why does PostgreSQL walk at all? It decides by its [estimate](../labs/GLOSSARY.md#row-estimate), and the estimate is wrong. It expected hundreds of archived sections to pass, because it
-# multiplied the shares of sections and of archived rows. But most archived rows are comments. `CREATE STATISTICS … (mcv)` repairs this: `ANALYZE`
-# then counts how often two values come together. With these statistics, PostgreSQL expects few rows and does not walk.
+# For the archived sections, the walk visits about a thousand times as many pages as the exact scan, which finds its twelve rows by B-trees. Why
+# does PostgreSQL walk at all? It decides by its [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass,
+# because it multiplied the shares of sections and of archived rows. But most archived rows are comments. `CREATE STATISTICS … (mcv)` repairs this:
+# `ANALYZE` then counts how often two values come together. With them, PostgreSQL expects few rows and does not walk.
 #
 # The last bar is a walk that may read 2,000 rows. Usually the limit is 20,000 (`hnsw.max_scan_tuples`), or memory (`hnsw.scan_mem_multiplier`).
 # Rows are missing again, without a message. But your program can count them.
