@@ -202,9 +202,21 @@ lab.hint("1.2")  # run again for the next hint
 # `next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)` returns `end - chunk_overlap`, or with
 # [`snap_to_words`](../labs/GLOSSARY.md#snap-to-words) the first word that begins in the overlap.
 #
-# One thing can go wrong. Take `"ab cdefghij"`, chunks of 8 and an overlap of 3. The first chunk ends after the space, at 3. The second begins
-# three characters earlier, at 0. So it is the first chunk again, and this never ends. Therefore a chunk that begins at `start` must end
-# *after* `start + chunk_overlap`: this is the floor.
+# One thing can go wrong. Take `"ab cdefghij"`, chunks of 8 and an overlap of 3. The strongest separator is the space.
+#
+# > **Predict.** Without a floor, where does the second chunk begin?
+
+# %% tags=["nbval-check-output"]
+from course_lib.loader.recursive import next_start
+
+find_cut = lab.use("find_cut")
+for floor in (0, 3):
+    end = find_cut("ab cdefghij", 0, 8, floor)
+    print(f"floor {floor}: the first ends at {end}, the second begins at {next_start('ab cdefghij', end, 3)}")
+
+# %% [markdown]
+# It begins at 0. So it is the first chunk again, and this never ends. Therefore a chunk that begins at `start` must end *after*
+# `start + chunk_overlap`: this is the floor.
 #
 # ![A text as a bar: the next chunk begins one overlap before the cut. Cuts count only after the floor.](../labs/figures/overlap_and_floor.svg)
 #
