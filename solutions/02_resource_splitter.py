@@ -197,7 +197,7 @@ for name in ("odd/broken.yaml", "chart/templates/status-page.yaml"):
 # You can now find a resource and name it. But it can be too long for one [chunk](../labs/GLOSSARY.md#chunk): the model reads 256
 # [word pieces](../labs/GLOSSARY.md#word-piece) and drops the rest without a warning. The Deployment of forecast-api has about five times as many.
 #
-# In YAML, **a boundary is stronger if its line begins further left**, because a larger block
+# As in lab 01, you cut at the strongest boundary. In YAML, **a boundary is stronger if its line begins further left**, because a larger block
 # ends there. `lines_of` gives the *depth* of each line: twice its column, plus one for an item, which may begin in the same column as its
 # owner. The end has depth −1.
 
