@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 01 · Where to cut
 #
-# The model of this course reads about 200 words at a time, but a document has thousands. You will write the splitter that decides where to cut: first
+# The model of this course reads about 200 words; a document has thousands. You will write the splitter that decides where to cut: first
 # as textbooks have it, then as this course runs it.
 #
 # | You will be able to | Time | Needs |
