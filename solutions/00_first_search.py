@@ -66,8 +66,11 @@ pages = pd.DataFrame({"words": {name: len(text.split()) for name, text in docume
 pages["has 'undo'"] = ["undo" in text.lower() for text in documents.values()]
 pages
 
+# %% tags=["claim"]
+assert "undoing of one" in documents["what-is-mlops.md"], "Only one page has it, in the word undoing"
+
 # %% [markdown]
-# Only one page has the word.
+# Only one page has it, in the word *undoing*.
 #
 # > **Predict.** One of the five pages has a whole section on this subject. Which page is it, going by the names? The next cell looks for the section.
 
@@ -76,7 +79,7 @@ pages["has a section on it"] = ["## Rollback" in text for text in documents.valu
 pages
 
 # %% [markdown]
-# It is `ci-cd-for-ml.md`, and not the page with the word. The section uses another word: it is called *Rollback*. A search for the word *undo* cannot find it, because it compares letters. What you need is a search that compares *meanings*.
+# It is `ci-cd-for-ml.md`, and not the page with *undoing*. The section is called *Rollback*. A search for the word *undo* cannot find this section, because such a search compares letters. What you need is a search that compares *meanings*.
 #
 # ## The system, in four steps
 #

@@ -168,10 +168,9 @@ log = "Retry in 5 s.\n" * 8
 # [span](../labs/GLOSSARY.md#span): its start, its end, and the text between them. The overlap is a subtraction, because the next
 # chunk begins that many characters before this one ends.
 #
-# There are no pieces to join, either. You look at as much text as one chunk can hold, and cut it after its strongest separator. If this
-# occurs several times, you take the last, because then the chunk holds most. Python's `rfind` finds it. For example,
-# `"ab cd. ef gh".rfind(". ", 0, 8)` is 5. The separator has two characters, so the first chunk ends at 7. (If there is none, `rfind`
-# returns -1.)
+# There are no pieces to join, either. You look at as much text as one chunk can hold, and cut it after the last of its strongest separators.
+# Python's `rfind` finds this place. For example, `"ab cd. ef gh".rfind(". ", 0, 8)` is 5. The separator has two characters, so the first
+# chunk ends at 7.
 #
 # ## Exercise 1.2: find the cut
 #
@@ -203,9 +202,21 @@ lab.hint("1.2")  # run again for the next hint
 # `next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)` returns `end - chunk_overlap`, or with
 # [`snap_to_words`](../labs/GLOSSARY.md#snap-to-words) the first word that begins in the overlap.
 #
-# One thing can go wrong. Take `"ab cdefghij"`, chunks of 8 and an overlap of 3. The first chunk ends after the space, at 3. The second begins
-# three characters earlier, at 0. So it is the first chunk again, and this never ends. Therefore a chunk that begins at `start` must end
-# *after* `start + chunk_overlap`: this is the floor.
+# One thing can go wrong. Take `"ab cdefghij"`, chunks of 8 and an overlap of 3. The strongest separator is the space.
+#
+# > **Predict.** Without a floor, where does the second chunk begin?
+
+# %% tags=["nbval-check-output"]
+from course_lib.loader.recursive import next_start
+
+find_cut = lab.use("find_cut")
+for floor in (0, 3):
+    end = find_cut("ab cdefghij", 0, 8, floor)
+    print(f"floor {floor}: the first ends at {end}, the second begins at {next_start('ab cdefghij', end, 3)}")
+
+# %% [markdown]
+# It begins at 0. So it is the first chunk again, and this never ends. Therefore a chunk that begins at `start` must end *after*
+# `start + chunk_overlap`: this is the floor.
 #
 # ![A text as a bar: the next chunk begins one overlap before the cut. Cuts count only after the floor.](../labs/figures/overlap_and_floor.svg)
 #
@@ -337,8 +348,14 @@ if "LangChain" in found:
 # %% [markdown]
 # ## Measure: torn sentences, and what a search finds
 #
-# You can protect a sentence by good cuts, by overlap, or by both. We call it *torn* if it is whole in no chunk, because then no chunk can
-# show it. [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions for which one of the first five chunks has an answer.
+# You can protect a sentence by good cuts, by overlap, or by both. What is each of them worth? The table has three columns:
+#
+# - *torn sentences*: those of up to 128 characters that are whole in no chunk, so no chunk can show them.
+# - *[recall@5](../labs/GLOSSARY.md#recallk)*: the share of questions for which one of the first five chunks has an answer.
+# - *gain*: what this adds to the recall of the first row, and the [interval](../labs/GLOSSARY.md#confidence-interval) in which the true gain
+#   probably is.
+#
+# *Fixed* cuts every 380, 400 or 512 characters, and its rows are the mean of the three, because what fixed cuts find depends on luck.
 #
 # > **Predict.** What helps more, good cuts or overlap?
 
@@ -388,7 +405,7 @@ lost = table["torn sentences"]
 assert 0 < 4 * lost["fixed, overlap 64"] < lost["fixed, overlap 0"], "Overlap repairs most of the torn sentences"
 assert lost["on offsets, overlap 0"] == lost["on offsets, overlap 64"] == 0, "good cuts repair all of them"
 assert gains["fixed, overlap 64"].low < 0 < gains["fixed, overlap 64"].high, "With overlap alone, it contains 0: these questions do not decide"
-assert gains["on offsets, overlap 0"].low > 0 and gains["on offsets, overlap 64"].low > 0, "With good cuts, all of it is above 0"
+assert gains["on offsets, overlap 0"].low > 0 and gains["on offsets, overlap 64"].low > 0, "with good cuts, the whole interval is above 0"
 both = paired_interval(hits["on offsets, overlap 64"], hits["on offsets, overlap 0"])
 assert both.low < 0 < both.high, "Nor do they decide whether good cuts need an overlap"
 luck = [sum(hit) / len(hit) for hit in (answered(passages_of(every, size, 0)) for size in (380, 400, 512))]
@@ -396,10 +413,8 @@ assert max(luck) - min(luck) > 0.03, "what fixed cuts find depends on luck"
 assert max(lab.embedder.count_tokens(one.content) for one in passages_of(split_text, 512, 64)) <= 256, "which the model reads to the end"
 
 # %% [markdown]
-# Overlap repairs most of the torn sentences, and good cuts repair all of them. *Gain* is what a way adds to the recall of the first one. The
-# brackets hold its [interval](../labs/GLOSSARY.md#confidence-interval), in which the true gain probably is. With good cuts, all of it is above 0.
-# With overlap alone, it contains 0: these questions do not decide. Nor do they decide whether good cuts need an overlap. (*Fixed* cuts every 380, 400
-# or 512 characters. The row is the mean of the three, because what fixed cuts find depends on luck.)
+# Overlap repairs most of the torn sentences, and good cuts repair all of them. The search finds more, too: with good cuts, the whole interval is
+# above 0. With overlap alone, it contains 0: these questions do not decide. Nor do they decide whether good cuts need an overlap.
 #
 # How much overlap should you take, then? It protects a phrase *wherever* the cuts are: with 64, up to 65 characters stay whole. So take the
 # length of the longest phrase that must stay whole. Logs and transcripts, which have few good places for a cut, need it most. Text with

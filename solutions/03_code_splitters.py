@@ -28,7 +28,7 @@ lab.show.pipeline("chunks")
 # %%
 from textwrap import indent
 
-from course_lib.loader.languages import language_of
+from course_lib.loader.languages import LANGUAGES, language_of
 from course_lib.records import Span
 
 
@@ -59,7 +59,7 @@ assert "len(current[column]) < minimum_sample" not in torn.text, "It is in the n
 assert torn.text.startswith(" return sum("), "the piece begins with the end of another function"
 
 # %% [markdown]
-# The answer is in this piece. But what do you miss?
+# The answer is in this piece. But what do you miss in it?
 #
 # - You cannot read the reason to its end: the piece ends in the middle of a word.
 # - You do not see the code that does this. It is in the next piece, where nothing says that it belongs to `inspect`.
@@ -160,7 +160,7 @@ lab.hint("3.1")  # run again for the next hint
 # %%
 import pandas as pd
 
-from course_lib.loader.languages import LANGUAGES, parse_source
+from course_lib.loader.languages import parse_source
 
 root = parse_source(tiny, "python")
 rows = [(node.start_point.row + 1, node.end_point.row + 1, node.type) for node in root.named_children]
@@ -300,7 +300,7 @@ lab.hint("3.3")  # run again for the next hint
 # return the first line without its line end. Then the part would begin on the same line.
 
 # %% [markdown]
-# Here are the same parts with your function. Move the control.
+# Here are the same parts with your function. Move the control:
 
 # %%
 choose_header = lab.use("choose_header")
@@ -315,8 +315,8 @@ assert all(name in header for name, header in zip(signatures, chosen, strict=Tru
 #
 # ## The whole splitter
 #
-# The course's `split_code` puts these three functions together. A definition that fits stays whole. In a larger one, it looks for
-# definitions again. If there are none, it cuts as in lab 01. Now ask the first question again.
+# The course's `split_code` puts these three functions together. A definition that fits into 512 characters stays whole. In a
+# larger one, it looks for definitions again. If there are none, it cuts as in lab 01. Now ask the first question again.
 #
 # > **Predict.** `inspect` is too large for one piece. What is above the part with the answer?
 

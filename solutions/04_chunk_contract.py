@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 04 · The chunk contract
 #
-# Any splitter can feed one store if all of them return the same record. You will check records from unknown senders, find out which are new,
-# and write a splitter whose records pass.
+# Any splitter can feed one store if all of them return the same record. You will check records from unknown senders, find out which are
+# new, and write a splitter whose records pass.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -121,8 +121,8 @@ print(len(accepted), "accepted, with line_start", [chunk.line_start for chunk in
 # So write a function that judges one record and never stops the loop. It decides what gets into the store, and what the sender of a wrong
 # record learns. A `Rejection` has a *code* that never changes, because a program reads it.
 #
-# `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` does what rule 2 asks for. The `ValidationError` that it raises
-# is a subclass of `ValueError`. The other helpers are imported; `help(problems_of)` shows what one does.
+# `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` does what rule 2 below asks for. The `ValidationError` that it
+# raises is a subclass of `ValueError`. The other helpers are imported; `help(problems_of)` shows what one does.
 
 # %% exercise="4.1"
 from course_lib.loader.contract import check_record
@@ -180,9 +180,9 @@ for tenant, repo in (("acme", "platform"), ("acmep", "latform")):
 #
 # ## Exercise 4.2: the content hash
 #
-# Your function decides when two records count as the same. Two helpers make the bytes: `length_prefixed(text)` puts the number of bytes and a
-# colon before a text, so different lists of texts never give the same bytes, and `canonical(value)` writes any other value as JSON. By hand,
-# for tenant `acme`, repository `docs` and `hashInputs` of `["content"]`:
+# Your function decides when two records count as the same. Two helpers make the bytes: `length_prefixed(text)` puts the number of bytes and
+# a colon before a text, so different lists of texts never give the same bytes, and `canonical(value)` writes any other value as JSON. By
+# hand, for tenant `acme`, repository `docs` and `hashInputs` of `["content"]`:
 #
 # ```
 # content "Hello."  →  SHA-256 of b"4:acme4:docs6:Hello."   →  "4b1c9e…"
@@ -381,9 +381,9 @@ lab.check("4.3", parse_proto)
 lab.hint("4.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to hash what describes a record, such as its name. The first piece has the name of the file, so it would be encoded
-# again when the file is renamed. And `customMeta` holds the number, so a new definition at the top would change every hash below it.
-# A customer could run the same parser and send what it returns, because your records pass your own check.
+# The mistake to remember: to hash what describes a record, such as its name. The first piece has the name of the file, so it would be
+# encoded again when the file is renamed. And `customMeta` holds the number, so a new definition at the top would change every hash below
+# it. A customer could run the same parser and send what it returns, because your records pass your own check.
 
 # %% [markdown]
 # Register your parser, and ask again.

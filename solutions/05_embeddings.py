@@ -157,8 +157,7 @@ assert paraphrase < 0.4 and min(opposite, *rest) > 0.79, "hardly change it: thes
 
 # %% [markdown]
 # No. The opposite is nearer than the paraphrase. A vector holds what a text is *about*, but *not*, numbers, and who does what to whom
-# hardly change it: these pairs stay at 0.8 or above. So where such words matter, somebody has to read the text. Try sentences of your own,
-# too (**Enter**).
+# hardly change it: these pairs stay at 0.8 or above. So where such words matter, read the text. Try sentences of your own, too (**Enter**).
 #
 # ## What is inside
 #
@@ -180,9 +179,9 @@ model = load_model(lab.embedder.directory or lab.embedder.model_name)
 
 # %% [markdown]
 # The [tokenizer](../labs/GLOSSARY.md#tokenizer) cuts the text into [word pieces](../labs/GLOSSARY.md#word-piece) of a fixed
-# [vocabulary](../labs/GLOSSARY.md#vocabulary), and puts two special [tokens](../labs/GLOSSARY.md#token) around them. Then a
-# [transformer](../labs/GLOSSARY.md#transformer) computes a vector for each piece, and uses all other pieces for it. Their mean should be
-# the vector of the text.
+# [vocabulary](../labs/GLOSSARY.md#vocabulary), and puts two special [tokens](../labs/GLOSSARY.md#token) around them; `##` continues a word.
+# Then a [transformer](../labs/GLOSSARY.md#transformer) computes a vector for each piece, and uses all other pieces for it. Their mean
+# should be the vector of the text.
 #
 # > **Predict.** Will *page* have the same vector in three sentences? Will the mean of a sentence be the same if it is encoded alone?
 
@@ -277,8 +276,8 @@ lab.hint("5.3")
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: `vectors[:] = rows[order]` is the wrong way back. It is right if you only swap two texts, so a test with two
-# texts passes. `vectors[order] = rows` sends row k to the place it came from. Why the longest first? If the memory does not
-# suffice, you learn it at once.
+# texts passes. `vectors[order] = rows` sends row k to the place it came from. Why the longest first? If the memory does not suffice, you
+# learn it at once.
 
 
 # %% [markdown]
@@ -396,10 +395,11 @@ assert page.index(answer) > len(page) - len(unread(page, offsets(page))), "our a
 #
 # ## Measure: words or vectors?
 #
-# One question proves little, so ask both searches all questions. [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions with a
-# right chunk among the first five, one that holds the answer.
+# One question proves little, so ask both searches all questions. [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions for
+# which a chunk with the answer is among the first five.
 #
-# > **Predict.** Which search finds more? And of all pairs of a question and a chunk with a cosine between 0.3 and 0.4, what share is right?
+# > **Predict.** Which search finds more? And of all pairs of a question and a chunk with a cosine between 0.3 and 0.4, what share has the
+# > answer?
 
 # %%
 from types import SimpleNamespace
@@ -448,7 +448,7 @@ assert share["mean"].is_monotonic_increasing, "A higher cosine is right more oft
 # %% [markdown]
 # ## In the field
 #
-# `SentenceTransformer.encode` does what you have built. It takes a `batch_size`, `normalize_embeddings=True` gives unit vectors if a model
+# `SentenceTransformer.encode` does what you have built. It takes a `batch_size`. `normalize_embeddings=True` gives unit vectors if a model
 # does not, and `model.max_seq_length` is the limit. An empty text gets a vector, too, so keep it out of an index.
 #
 # At work you choose the model: by its languages, its licence, its limit, and its dimension, which decides how much you store. Then measure
@@ -458,7 +458,7 @@ assert share["mean"].is_monotonic_increasing, "A higher cosine is right more oft
 #
 # - A vector says roughly what a text is about. *Not*, numbers and who did what hardly change it.
 # - Cosine compares directions. It orders texts, and is not a probability.
-# - An embedding is the mean of its pieces' vectors without the padding, scaled to length 1.
+# - MiniLM's embedding is the mean of the pieces' vectors without the padding, scaled to length 1.
 # - Batches by length save time and change no vector.
 # - The model reads 256 pieces and gives no warning. Count them yourself.
 

@@ -562,7 +562,7 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 # ## Stretch, and what comes next
 #
 # Before PostgreSQL runs a filter, it [estimates](../labs/GLOSSARY.md#row-estimate) how many rows will pass. It counts the values of columns, but
-# not those inside JSON. Compare `EXPLAIN (ANALYZE) SELECT 1 FROM document_chunks WHERE partition = 'documentation' AND …` for
+# not those inside [JSON](../labs/GLOSSARY.md#jsonb). Compare `EXPLAIN (ANALYZE) SELECT 1 FROM document_chunks WHERE partition = 'documentation' AND …` for
 # `kind = 'doc-section'` and for `metadata->>'parserId' = 'markdown'`. Each of these rows has both. What does PostgreSQL expect?
 #
 # Next is [lab 07](../labs/07_search_query.ipynb): why a filter and an HNSW index can return one row where you asked for five.

@@ -285,7 +285,7 @@ assert lab.embedder.count_tokens(texts["Chinese"][:11]) == 11 + 2, "MiniLM adds 
 # %% [markdown]
 # ## Exercise 14.3: what goes
 #
-# What if the passages need more? Half a function misleads, so whole passages have to go. Your function decides which.
+# What if the passages need more? Half a function misleads, so whole passages have to go. Which?
 #
 # If you packed as many tokens as possible, two bad passages might stay in place of a good one. So the worst passage goes, again and again, until
 # the rest fits. `room` is for instructions, question and passages: in the example, 1,000 − 100 − 200 = 700.
@@ -362,7 +362,7 @@ assert len(kept_in(5000)) == 10 and "defined under component_decorator.py" in lo
 # %% [markdown]
 # ## Measure
 #
-# You have added two steps to the search. Do they help? Now we ask all sixty questions, and count those with a right passage in the context. A
+# You have added two steps to the search. Do they help? We ask all sixty questions, and count those with a right passage in the context. A
 # passage is right if it has a phrase that we know, or, for some questions, if it is from the right file.
 #
 # > **Predict.** Which step helps if a question names a file? What does this step change if it names none?
@@ -440,6 +440,6 @@ assert all(file in {one.path for one in choose(question, chosen)} for question, 
 #
 # ## Stretch, and what comes next
 #
-# Add `rerank="maxsim"` to `chosen`, and measure again.
+# Add [reranking](../labs/GLOSSARY.md#reranking), `rerank="maxsim"`, to `chosen`, and measure again.
 #
 # Next is [lab 15](../labs/15_checking_an_answer.ipynb): does an answer say what its passages say?

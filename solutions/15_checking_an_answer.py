@@ -21,8 +21,8 @@ lab.show.pipeline("answers")
 # %% [markdown]
 # ## Two sentences, two sources
 #
-# Lab 14 chose passages for an answer. Now the answer is there. It sounds right, and it names its sources. But do these sources exist? And do they
-# say what the answer says?
+# Lab 14 chose passages for an answer. Now the answer is there. It sounds right, and it names its sources, as a
+# [grounded answer](../labs/GLOSSARY.md#grounded-answer) does. But do these sources exist? And do they say what the answer says?
 #
 # Here is such an answer, with its passages. Each sentence ends with a [citation](../labs/GLOSSARY.md#citation): `[3: what-is-mlops.md]` means
 # passage 3, which is from `what-is-mlops.md`.

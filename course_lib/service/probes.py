@@ -41,11 +41,11 @@ async def readiness(checks: Checks, timeout: float = 0.5) -> tuple[int, dict[str
     `checks` has an async function for the name of each part. It returns `ready`, or a text that
     says what is wrong and that strangers may read.
 
-    - Ask all parts at the same time.
-    - If a part raises an exception of any kind, its state is `missing`.
-    - If it takes longer than `timeout` seconds, cancel it; its state is `missing`.
+    - Three parts that hang take one `timeout`, not three: ask all at the same time.
+    - A part that raises any exception, or takes longer than `timeout` seconds, is `missing`. What
+      takes too long is cancelled.
     - The status is 200 if all are ready, otherwise 503.
-    - Never put the text of an exception into the answer.
+    - Strangers read the answer, so it never has the text of an exception.
 
     Examples
     --------

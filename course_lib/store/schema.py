@@ -1,8 +1,8 @@
 """The tables: `documents` holds each source once, `document_chunks` its pieces with their vectors.
 
-They are written in `schema.sql`, and what later labs add in `words_and_tenants.sql`, into which the
-ranking of `rank_by_words.sql` is put; here they are run. Tables of an earlier version are refused and not
-changed: an index is made again by an ingest.
+They are written in `schema.sql`, and what later labs add in `words_and_tenants.sql`, into which
+the ranking of `rank_by_words.sql` is put; here they are run. Tables of an earlier version are
+refused and not changed: an index is made again by an ingest.
 """
 
 from __future__ import annotations

@@ -44,10 +44,7 @@ MARKED_SQL = """
 """A learner's text of SQL that leaves something behind."""
 
 LEFT_BY = {
-    "SCHEMA": (
-        "CREATE TABLE documents (",
-        "CREATE VIEW learners AS SELECT 1 AS own;\nCREATE TABLE documents (",
-    ),
+    "SCHEMA": ("CREATE EXTENSION", "CREATE VIEW learners AS SELECT 1 AS own;\nCREATE EXTENSION"),
     "UPSERT_CHUNK": ("%(metadata)s", """%(metadata)s || '{"own": true}'"""),
     "NEAREST": ("kind, name,", "kind, 'own' AS name,"),
     "DELETE_ORPHANS": (

@@ -12,7 +12,7 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.teaching import CheckFailed, NotAttempted
-from course_lib.teaching.checks import Exercise
+from course_lib.teaching.checks import Exercise, load
 from course_lib.teaching.lab.reference import reference
 from tests.unit.teaching.test_exercises import EXERCISES, session
 
@@ -77,3 +77,11 @@ def guesses(lab: str, exercise: Exercise) -> Iterator[Any]:
 @pytest.mark.parametrize(("lab", "exercise"), EXERCISES)
 def test_an_answer_that_knows_nothing_has_no_points(lab: str, exercise: Exercise) -> None:
     assert not any(earned(exercise, guess) for guess in guesses(lab, exercise))
+
+
+@pytest.mark.parametrize("exercise_id", ["6.1", "6.2", "7.1"])
+def test_a_mark_that_was_left_above_a_whole_answer_in_sql_does_not_count(exercise_id) -> None:
+    lab = lab_of(exercise_id)
+    right = reference(lab, load(lab)[exercise_id])
+    place = right.index("\n", len(right) // 2)
+    session(lab).check(exercise_id, f"{right[:place]}\n-- YOUR SQL HERE{right[place:]}")
