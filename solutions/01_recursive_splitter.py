@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 01 · Where to cut
 #
-# A model reads a few hundred words at a time, but a document has thousands. You will write the splitter that decides where to cut: first
+# The model of this course reads about 200 words; a document has thousands. You will write the splitter that decides where to cut: first
 # as textbooks have it, then as this course runs it.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | write a recursive splitter, and say what it cannot promise · write one on offsets that can · test that nothing is lost | about {minutes} min | only this notebook |
+# | write a recursive splitter, and say what it cannot promise · write one on offsets that can · read a test that searches for its mistakes | about {minutes} min | only this notebook |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -63,7 +63,7 @@ assert "real traffic" in page and not any("real traffic" in chunk for chunk in f
 #     └── "Five."                    fits, but does not join: 16 + 5 characters
 # ```
 #
-# Each separator stays with the piece that it ends, so the chunks together are the text.
+# Each separator stays with the piece that it ends, so all chunks joined are the text again.
 
 # %% [markdown]
 # ## Exercise 1.1: the recursive version
@@ -174,7 +174,8 @@ log = "Retry in 5 s.\n" * 8
 #
 # ## Exercise 1.2: find the cut
 #
-# Write `find_cut`, which returns where a chunk ends. Exercise 1.3 shows why it needs a `floor`.
+# Write `find_cut`, which returns where a chunk ends. Cuts up to `floor` do not count: the next chunk would not
+# begin later than this one, as exercise 1.3 shows.
 #
 # ```
 # find_cut("ab cdefghij", 0, 8, 2)  →  3    the space ends at 3, after the floor
@@ -202,9 +203,21 @@ lab.hint("1.2")  # run again for the next hint
 # `next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)` returns `end - chunk_overlap`, or with
 # [`snap_to_words`](../labs/GLOSSARY.md#snap-to-words) the first word that begins in the overlap.
 #
-# One thing can go wrong. Take `"ab cdefghij"`, chunks of 8 and an overlap of 3. The first chunk ends after the space, at 3. The second begins
-# three characters earlier, at 0. So it is the first chunk again, and this never ends. Therefore a chunk that begins at `start` must end
-# *after* `start + chunk_overlap`: this is the floor.
+# Take `"ab cdefghij"`, chunks of 8 and an overlap of 3. The strongest separator is the space.
+#
+# > **Predict.** Without a floor, where does the second chunk begin?
+
+# %% tags=["nbval-check-output"]
+from course_lib.loader.recursive import next_start
+
+find_cut = lab.use("find_cut")
+for floor in (0, 3):
+    end = find_cut("ab cdefghij", 0, 8, floor)
+    print(f"floor {floor}: the first ends at {end}, the second begins at {next_start('ab cdefghij', end, 3)}")
+
+# %% [markdown]
+# It begins at 0: it is the first chunk again, and this never ends. Therefore a chunk that begins at `start` must end *after*
+# `start + chunk_overlap`: this is the floor.
 #
 # ![A text as a bar: the next chunk begins one overlap before the cut. Cuts count only after the floor.](../labs/figures/overlap_and_floor.svg)
 #
@@ -245,10 +258,11 @@ spans = split_text(page, 300, 64)
 shared = {left.end - right.start for left, right in zip(spans, spans[1:], strict=False)}
 assert shared == {64}, "At every cut, neighbours share as much as we asked for"
 dense, plain = split_text(page, 100, 96), split_text(page, 100, 0)
-assert (len(dense), len(plain)) == (2398, 122), "The price is more chunks: 2,398 instead of 122"
+assert (len(dense), len(plain)) == (2398, 122), "The price is more chunks"
 
 # %% [markdown]
-# The price is more chunks: 2,398 instead of 122 without overlap, and all of them are encoded and stored. At every cut, neighbours share
+# The price is more chunks. With a size of 100 and an overlap of 96 there are 2,398; without overlap there are 122. All of them are encoded and
+# stored. At every cut, neighbours share
 # as much as we asked for. But a chunk can begin inside a word, unless it snaps to words.
 
 # %% [markdown]
@@ -299,7 +313,7 @@ for name, texts in failures.items():
 # [`RecursiveCharacterTextSplitter`](https://docs.langchain.com/oss/python/integrations/splitters). It works on pieces, as your first
 # version does.
 #
-# > **Predict.** We ask it for an overlap of 64. How many of its neighbours overlap: few, half, or most?
+# > **Predict.** We ask it for an overlap of 64. How many pairs of neighbouring chunks overlap: few, half, or most?
 
 # %%
 from course_lib.records import Span
@@ -328,7 +342,7 @@ if "LangChain" in found:
 
 # %% [markdown]
 # Few overlap, because it can repeat only whole pieces. Some characters are lost, because it removes white space at both ends of each chunk
-# (`strip_whitespace=False` keeps it). Take it if your program uses LangChain already, and you need no exact offsets or overlaps.
+#. Take it if you need no exact offsets or overlaps.
 #
 # With any splitter, look at the line ends: files from Windows have `"\r\n"` ([CRLF](../labs/GLOSSARY.md#crlf)), so `"\n\n"` is never found
 # in them.
@@ -414,7 +428,7 @@ assert max(lab.embedder.count_tokens(one.content) for one in passages_of(split_t
 # - A recursive splitter splits what is too long at weaker separators. It promises neither overlap nor offsets.
 # - On offsets, both are exact. A floor lets each chunk start later than the one before.
 # - **At work**, cut prose like this; manifests and code have better boundaries. Begin with chunks of 512 characters, which the model reads to the
-#   end, and an overlap of 64. To see whether this is wrong for your documents, count torn sentences, and measure recall with your own
+#   end, and an overlap of 64 or less. To see whether this is wrong for your documents, count torn sentences, and measure recall with your own
 #   questions ([lab 16](../labs/16_measuring_retrieval.ipynb)).
 #
 # ## Three questions

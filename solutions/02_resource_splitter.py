@@ -168,7 +168,7 @@ lab.hint("2.2")
 # %% [markdown]
 # ## Break it: what no parser reads
 #
-# A parser refuses `odd/broken.yaml`, because one of its four documents has the markers of a failed merge.
+# A parser refuses `odd/broken.yaml`: one of its four documents has the markers of a failed merge.
 #
 # > **Predict.** How many identities does your function find in this file?
 
@@ -197,7 +197,7 @@ for name in ("odd/broken.yaml", "chart/templates/status-page.yaml"):
 # You can now find a resource and name it. But it can be too long for one [chunk](../labs/GLOSSARY.md#chunk): the model reads 256
 # [word pieces](../labs/GLOSSARY.md#word-piece) and drops the rest without a warning. The Deployment of forecast-api has about five times as many.
 #
-# In lab 01 you cut at the strongest boundary. In YAML, **a boundary is stronger if its line begins further left**, because a larger block
+# As in lab 01, you cut at the strongest boundary. In YAML, **a boundary is stronger if its line begins further left**, because a larger block
 # ends there. `lines_of` gives the *depth* of each line: twice its column, plus one for an item, which may begin in the same column as its
 # owner. The end has depth −1.
 
@@ -260,8 +260,24 @@ lab.hint("2.3")
 # %% [markdown]
 # ## The owner above each piece
 #
-# Your cuts keep a block together if it fits. But every limit is too small for some block. With 70 characters, for example, `limits:` begins a
-# piece of its own, without its container. So write the owner above each piece, in a [header](../labs/GLOSSARY.md#header):
+# Your cuts keep a block together if it fits. Here, a piece has at most 70 characters.
+#
+# > **Predict.** Which piece will not say whose it is?
+
+# %%
+next_cut = lab.use("next_cut")
+at, cuts = 0, []
+while at < len(lines) - 1:
+    at = next_cut(lines, at, lines[at].start + 70)
+    cuts.append(lines[at].start)
+lab.show.outline(small, lines, cuts)
+
+# %% tags=["claim"]
+assert lines[5].start in cuts and lines[7].start in cuts, "The one that begins with `limits:` does not"
+
+# %% [markdown]
+# The one that begins with `limits:` does not, and every limit is too small for some block. So write the owner above each piece, in a
+# [header](../labs/GLOSSARY.md#header):
 #
 # ```
 # # v1 Pod web: containers that run together
@@ -347,11 +363,6 @@ tried = [(known_cut(lines, 2, limit), lines[known_cut(lines, 2, limit)].start) f
 assert tried == [(9, 138), (7, 103)], "the next try ends before line 7"
 header = make_header(web.identity, "w.yaml", "spec.containers", 80)
 assert [len(header) + end - 20 for _, end in tried] == [189, 154], "it has 189 characters with its header"
-at, cuts = 0, []
-while at < len(lines) - 1:
-    cuts.append(at)
-    at = known_cut(lines, at, lines[at].start + 70)
-assert 5 in cuts, "With 70 characters, for example, `limits:` begins a piece of its own"
 
 # %% [markdown]
 # The limit is now in a piece whose header says where it is: in the first of the containers, which is `predictor`. Look at the dashed line, too:
@@ -480,6 +491,6 @@ assert table.loc["course split"].pieces < 0.6 * yours.pieces, "joins small neigh
 #
 # </details>
 #
-# **Stretch.** Make paths that say `containers[predictor]`: question 3 gets a better answer.
+# **Stretch.** Make paths that say `containers[predictor]`.
 #
 # **Next.** Code has blocks, too: [lab 03](../labs/03_code_splitters.ipynb).

@@ -26,7 +26,7 @@ lab.show.pipeline("search")
 # handbook and a forum, which we make up. Each of their sections (`doc-section`) has nine comments. Old rows have the namespace `archive`. More
 # than half of the comments are old, but only twelve sections.
 #
-# For each question we want the five nearest sections, and no comments.
+# For each question we want the five nearest sections.
 #
 # > **Predict.** More than a thousand rows are sections. How many of the questions get five rows?
 
@@ -95,8 +95,6 @@ assert 5 < few < len(counts) / 2, "some lists are just shorter"
 #
 # </details>
 #
-# You will build this repair in 7.2.
-#
 # ## How PostgreSQL runs a search
 #
 # `EXPLAIN (ANALYZE)` runs a statement and returns its [plan](../labs/GLOSSARY.md#query-plan), the steps that PostgreSQL took.
@@ -161,13 +159,11 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 # (%(kind)s::text IS NULL OR kind = %(kind)s)
 # ```
 #
-# `::text` is there because `IS NULL` does not tell PostgreSQL which type the placeholder has.
-#
 # ## Exercise 7.1: the statement
 #
 # Write the statement that all searches of the course run. Its columns are given, and four of its seven filters. These parts are missing:
 #
-# - the similarity to `%(query)s`, as `similarity_score`, whatever the order is
+# - the similarity to `%(query)s`, as `similarity_score`, also if another `{distance}` is filled in
 # - the table, `document_chunks`
 # - the filters `kind`, `namespace` and `partition`. The value of the last is a list (`text[]`), and `= ANY (…)` compares with each element. An
 #   empty list lets no row pass.
@@ -226,7 +222,6 @@ assert leaked == 0, "never read as SQL"
 
 # %% [markdown]
 # Two. A condition whose value is NULL is not in the plan: PostgreSQL knew the values, and dropped what is always true.
-# The attack finds nothing.
 
 # %% [markdown]
 # ## A plan for other values
@@ -261,7 +256,7 @@ assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their va
 # ## Exercise 7.2: a walk that continues
 #
 # pgvector continues a walk if `hnsw.iterative_scan` is not `off`. It can be `strict_order`, which returns the rows by
-# distance, or `relaxed_order`, which may swap some of them and costs a little less.
+# distance, or `relaxed_order`, which may swap some of them, and finds a little more: `strict_order` leaves out rows that it meets too late.
 #
 # `SET …` changes a setting of the connection, also for whoever uses it next. `SET LOCAL …` changes it until the transaction ends, such as the
 # block of `with conn.transaction():`. Which do you need?
@@ -281,8 +276,8 @@ lab.hint("7.2")  # run again for the next hint
 
 # %% [markdown]
 # Does the repair work? A full list is not enough: its rows should be the *nearest* five that pass. An
-# [exact scan](../labs/GLOSSARY.md#exact-scan) finds these, because it compares all rows that pass. `EXACT` has PostgreSQL do this. It is the
-# distance plus zero, and no index is sorted by that. We measure each way to search:
+# [exact scan](../labs/GLOSSARY.md#exact-scan) finds these, because it compares all rows that pass. With `EXACT`, PostgreSQL does
+# this. It is the distance plus zero, and no index is sorted by that. We measure each way to search:
 #
 # - *[recall](../labs/GLOSSARY.md#recall)*: which share of the true rows it finds
 # - *pages*: how many pages of 8 kB it visits
@@ -360,10 +355,11 @@ assert old.rows["on, at most 2,000 rows"] < 4, "Rows are missing again"
 
 # %% [markdown]
 # With the iterative scan, each search gets five rows. Without it, a search found almost none of the archived sections. For all sections, a walk
-# misses a few of the true rows, because an index is approximate.
+# misses a few of the true rows, because it is approximate.
 #
-# For the archived sections, the walk visits about a thousand times as many pages as the exact scan, which finds its twelve rows by B-trees. Why
-# does PostgreSQL walk at all? It decides by its [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass,
+# For the archived sections, the walk visits about a thousand times as many pages as the exact scan, which finds its twelve rows by B-trees.
+#
+# Why does PostgreSQL walk at all? It decides by its [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass,
 # because it multiplied the shares of sections and of archived rows. But most archived rows are comments. `CREATE STATISTICS … (mcv)` repairs this:
 # `ANALYZE` then counts how often two values come together. With them, PostgreSQL expects few rows and does not walk.
 #
@@ -459,8 +455,6 @@ lab.hint("7.3")  # run again for the next hint
 
 # %% [markdown]
 # Is the failure repaired? We end each walk after 2,000 rows again.
-#
-# > **Predict.** For which of the two filters is there a second search?
 
 # %%
 # This cell takes a while.
@@ -474,9 +468,6 @@ for name, filters in FILTERS.items():
     proof[name, "on, then exact"] = measure(lambda values: search_filtered(conn, values, -1), filters)
 proof = pd.DataFrame(proof).T[["rows", "recall"]]
 conn.execute("RESET hnsw.max_scan_tuples")
-axes = proof.recall.unstack().plot.bar(rot=0, xlabel="filter", ylabel="recall", ylim=(0, 1.25), title="A walk that ends after 2,000 rows")
-axes.legend(loc="upper center", ncols=3)
-lab.alt(axes, f"Recall of three ways for two filters: {proof.recall.round(2).to_dict()}")
 proof.round(2)
 
 # %% tags=["claim"]
@@ -486,7 +477,7 @@ assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "i
 
 # %% [markdown]
 # For the archived sections recall is 1 now. For all sections it is still that of the walk: it found five rows, so there was no second search.
-# Which setting of the walk helps which filter, and what does it cost? In JupyterLab, move the controls.
+# Which setting helps which filter, and at what cost? In JupyterLab, move the controls.
 
 # %%
 def look(filter="sections", top_k=5, ef_search=40, iterative="off"):
@@ -529,9 +520,10 @@ assert abs(mine.recall - in_memory) < 0.01, "The filter costs no quality here"
 # ## Recap
 #
 # - Sort by the distance itself, or PostgreSQL cannot use the index.
-# - Values are parameters. A filter that is NULL costs nothing.
+# - Values are parameters. A filter that is NULL costs nothing in a plan that is made for its values (`prepare=False`).
 # - A filter starves a walk. Let the walk continue, and where too few rows came, compare all that pass.
-# - A full list proves nothing; recall against an exact scan does.
+# - **At work**, run your rarest filter for twenty questions, and count the rows. Then switch the iterative scan on, and compare with an exact
+#   scan. If a library writes your SQL, look whether it sets `hnsw.iterative_scan`.
 
 # %% [markdown]
 # ## Three questions to test yourself

@@ -364,7 +364,7 @@ assert by_hit.verdict.iloc[3] != "keep", "by hit@10 the larger pieces are undeci
 #
 # > **Predict.** How many of forty will the rule keep?
 
-# %% tags=["nbval-check-output"]
+# %%
 luck = np.subtract(ranks["sections-512, hybrid"], ranks["sections-512, dense"])
 
 

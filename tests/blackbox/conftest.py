@@ -6,15 +6,13 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from filelock import FileLock
 
-from tests.blackbox.course import Course
+from tests.blackbox.course import Course, kept_vectors
 from tests.blackbox.places import Place, new_place
 from tests.blackbox.surface import (
-    EmbeddingClient,
     build_vector_indexes,
     connect,
     create_schema,
@@ -78,8 +76,7 @@ def dump(tmp_path_factory: pytest.TempPathFactory, database_url: str, worker_id:
     with FileLock(f"{file}.lock"):
         if not file.exists():
             with new_place(database_url, FILLED) as made:
-                # The vectors are kept in .course/, as those of the labs are.
-                with patch.dict(EmbeddingClient.__init__.__kwdefaults__, cache=True):
+                with kept_vectors():
                     for name, (partition, repo) in CORPORA.items():
                         where = ("--partition", partition, "--repo", repo)
                         made.course("ingest", DATA / name, *where).ok()

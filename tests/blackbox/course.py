@@ -25,7 +25,7 @@ from unittest.mock import patch
 
 import typer.main
 
-from tests.blackbox.surface import settings
+from tests.blackbox.surface import EmbeddingClient, settings
 
 PLAIN = {"COLUMNS": "120", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8", "TERM": "dumb"}
 """What makes output the same wherever the tests run."""
@@ -130,6 +130,13 @@ class Course:
             settings.cache_clear()
             yield
         settings.cache_clear()
+
+
+@contextmanager
+def kept_vectors() -> Iterator[None]:
+    """Let the commands of this process keep their vectors in .course/, as the labs do."""
+    with patch.dict(EmbeddingClient.__init__.__kwdefaults__, cache=True):
+        yield
 
 
 _parameters = cache(typer.main.get_params_from_function)

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.blackbox.course import Course
+from tests.blackbox.course import Course, kept_vectors
 from tests.blackbox.golden import hold_golden, read_golden, write_golden, writing
 from tests.blackbox.language_models import (
     CHAT,
@@ -66,8 +66,9 @@ def scanned(data: Path) -> Iterator[Place]:
     """A database that holds both projects of data/lockfiles and no index; for reading only."""
     with fresh_database("blackbox-xray") as fresh:
         made = Place(fresh.url, "course", Course({"DATABASE_URL": fresh.url}))
-        for project in PROJECTS:
-            made.course("xray", "scan", data / "lockfiles" / project, "-p", project).ok()
+        with kept_vectors():
+            for project in PROJECTS:
+                made.course("xray", "scan", data / "lockfiles" / project, "-p", project).ok()
         yield made
 
 

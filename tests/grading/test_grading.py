@@ -55,10 +55,13 @@ VARIETY["timed"] = {
 VARIETY["left"] = RIGHT | {
     "double": "def double(x):\n    raise NotImplementedError()\n    return x + x",
 }
+VARIETY["magic"] = RIGHT | {"double": f"%%timeit -n1\n{RIGHT['double']}"}
+VARIETY["other magic"] = RIGHT | {"double": "%%time\ndef double(x):\n    return dubble(x)"}
 EXPECTED = {
     "stderr": (3, 5, 2), "dies": (3, 0, 0), "needs-more": (3, 5, 2), "settings": (0, 0, 0),
     "helper": (3, 5, 2), "elsewhere": (3, 5, 2), "unclear": (None, 5, 2), "timed": (3, 5, 2),
     "left": (None, 5, 2), "loop": (None, 5, 2), "lost": (None, 5, 2), "comment": (0, 5, 2),
+    "star": (None, 5, 2), "magic": (None, 5, 2), "other magic": (0, 5, 2),
 }  # fmt: skip
 
 
@@ -127,6 +130,9 @@ def of_variety(folder, **options) -> Report:
     sheet = with_cells(2, "def helped(x):\n    return x + x",
                        double="def double(x):\n    return helped(x)")  # fmt: skip
     hand_in(folder / "handed-in", "lost", sheet)
+    sheet = with_cells(2, "", "from operator import *",
+                       double="def double(x):\n    return mul(x, 2)")  # fmt: skip
+    hand_in(folder / "handed-in", "star", sheet)
     stub = f"{released(master_notebook()).cells[3].source}\n# What does this mean?"
     hand_in(folder / "handed-in", "comment", with_cells(2, "", double=stub))
     return grade_class(folder, VARIETY, master_notebook(), **options)
@@ -162,6 +168,8 @@ def test_the_reason_says_what_is_not_run(book) -> None:
     said = {one.learner: one.marks[0].said for one in book.grades}
     assert "uses table, and a cell that is not run changes it" in said["loop"]
     assert "uses helped, and the cell that defines it is not run" in said["lost"]
+    assert "uses mul, and the cell that defines it is not run" in said["star"]
+    assert "begins with %%timeit" in said["magic"]
     assert "is still in its cell" in said["left"]
 
 

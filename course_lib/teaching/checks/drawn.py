@@ -30,10 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
+from types import GeneratorType
 from typing import Any, NamedTuple, TypeVar
 
-from course_lib.teaching.checks.encoded import alike, decode, encode, error_value, text_of
+from course_lib.teaching.checks.encoded import LONGEST, alike, decode, encode, error_value, text_of
 
 __all__ = ["Call", "Drawn", "Draws", "drawn", "given"]
 
@@ -166,7 +168,10 @@ class Drawn:
                 if self.takes_connection:
                     self._enter(connection, place, args, new=True)
                     args = (connection, *args)
-                values.append(encode(self.apply(function, *args, **named)))
+                value = self.apply(function, *args, **named)
+                if isinstance(value, GeneratorType):  # it passes for a list, as in a check
+                    value = list(islice(value, LONGEST))
+                values.append(encode(value))
             except (Exception, SystemExit) as error:
                 values.append(error_value(error))
         if self.takes_connection and connection is not None and not connection.closed:

@@ -23,6 +23,9 @@ Status = Literal["graded", "needs a person"]
 
 UNKNOWN = re.compile(r"name '(\w+)' is not defined")
 
+MAGIC = re.compile(r"\s*(%%\w+)")
+"""What a cell begins with that hands its text to something else, such as ``%%sql``."""
+
 AUDIT_FAILED = "the check passed, and the audit failed"
 
 
@@ -221,10 +224,15 @@ def _unclear(master: Master, merged: Merged, check: MasterCell, given: Mark) -> 
     )
     if is_left and any(_differ(merged.answers[cell.grade_id], cell.stub) for cell in about):
         return "something was written, and what says that nothing is there yet is still in its cell"
+    unknown = UNKNOWN.findall(given.said)
+    magic = next(filter(None, map(MAGIC.match, sources)), None)
+    own = frozenset[str]().union(*(bound_names(cell.source) for cell in about))
+    if magic and not given.points and ("UsageError" in given.said or own.intersection(unknown)):
+        return f"its cell begins with {magic[1]}, so it defines nothing"
     used = frozenset[str]().union(*map(read_names, sources))
     if changed := sorted(merged.changed & used):
         return f"it uses {changed[0]}, and a cell that is not run changes it"
-    missing = sorted(merged.elsewhere.intersection(UNKNOWN.findall(given.said)))
+    missing = sorted(unknown if "*" in merged.elsewhere else merged.elsewhere.intersection(unknown))
     return f"it uses {missing[0]}, and the cell that defines it is not run" if missing else ""
 
 

@@ -362,11 +362,15 @@ class _Finder:
         return found[::-1]
 
     def elsewhere(self) -> frozenset[str]:
-        """Return names that an answer may miss, because the cell that defines them is not run."""
+        """Return names that an answer may miss, because the cell that defines them is not run.
+
+        Nobody knows the names of an ``import *``: there is a ``*`` for it among them.
+        """
         own = {s for one in self.sent if one.kind == "code" for s in _statements(one.source)}
         stubs = {s for cell in self.master.answers for s in _statements(cell.stub)}
         texts = (own - self.given) | stubs | set(map(ast.unparse, self._nodes()))
-        return frozenset[str]().union(*map(bound_names, texts)).difference(*self.asked.values())
+        names = frozenset[str]().union(*map(bound_names, texts)).difference(*self.asked.values())
+        return names | ({"*"} if any(text.endswith(" import *") for text in texts) else set())
 
     def changed(self) -> frozenset[str]:
         """Return what loops, calls and items of added cells change, and names that are not new."""

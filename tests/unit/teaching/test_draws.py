@@ -120,6 +120,20 @@ def test_wrong_versions_are_told_apart_in_one_of_three_runs(
     assert missed <= set(" ".join(NOT_TOLD_APART.values()).split())
 
 
+def test_a_generator_passes_for_a_list_as_in_a_check() -> None:
+    exercise = load("02")["2.1"]
+    right = reference("02", exercise)
+
+    def split_stream(text):
+        yield from right(text)
+
+    run_check(exercise, split_stream)
+    draws = exercise.draws
+    assert draws is not None
+    calls = draws.draw(1)
+    assert draws.run(split_stream, calls) == draws.expected(calls)
+
+
 @pytest.mark.parametrize("draws", PLAIN)
 def test_a_table_of_the_checks_cases_is_no_answer(
     draws: Drawn, worker_database: FreshDatabase
