@@ -106,8 +106,8 @@ assert (~first.quotes_it).sum() == 3 and not first.quotes_it[asked], "Three"
 assert "defined under component_decorator.py" in first.answer[asked], "The answer above the table even says where to look"
 
 # %% [markdown]
-# Three. The answer above the table even says where to look: *defined under
-# component_decorator.py*. But the answerer cannot look there, because no passage of this file is in the context.
+# Three. The answer above the table even says where to look: *defined under component_decorator.py*. But the answerer cannot look there, because no
+# passage of this file is in the context.
 #
 # The name of the file is in the question. So a program can read it there, and put passages of this file into the context.
 
@@ -229,8 +229,7 @@ assert {*pairs.nlargest(2).index} == {(0, 1), (7, 9)}, "1 with 2, and 8 with 10"
 # (1 − diversity) · relevance − diversity · similarity to the most similar passage already taken
 #
 # By hand, with a *diversity* of 0.5: passages a, b and c have the relevances 1.0, 0.9 and 0.6. Passage b is a copy of a, and c has nothing in
-# common with them. First, a is taken. Now b adds 0.45 − 0.5 = −0.05, and c adds 0.3 − 0 = 0.3. So c is next,
-# although b is more relevant.
+# common with them. First, a is taken. Now b adds 0.45 − 0.5 = −0.05, and c adds 0.3 − 0 = 0.3. So c is next, although b is more relevant.
 
 # %% [markdown]
 # ## Exercise 14.2: the passage that adds most
@@ -334,8 +333,7 @@ lab.hint("14.3")  # run again for the next hint
 # instructions are there.
 
 # %% [markdown]
-# Back to the wrong answer. Now there are ten passages: three of the named file, then seven of the search.
-# The bar shows what fills the window.
+# Back to the wrong answer. Now there are ten passages: three of the named file, then seven of the search. The bar shows what fills the window.
 #
 # > **Predict.** A larger window has room for more passages. Does the answer get better? Move the slider.
 
@@ -379,8 +377,8 @@ assert "component_factory.py" in long[1] and "component_decorator.py" not in lon
 assert len(kept_in(5000)) == 10 and "defined under component_decorator.py" in long[0], "it quotes the sentence defined under component_decorator.py"
 
 # %% [markdown]
-# No. With the three passages of the named file, the answer is right: it quotes what each argument means.
-# With all ten, it is wrong again: it quotes the sentence *defined under component_decorator.py*, because this is more like the question.
+# No. With the three passages of the named file, the answer is right: it quotes what each argument means. With all ten, it is wrong again: it quotes
+# the sentence *defined under component_decorator.py*, because this is more like the question.
 #
 # Language models are misled, too: [one irrelevant sentence in a maths problem](https://arxiv.org/abs/2302.00093) made their answers clearly worse.
 

@@ -366,9 +366,9 @@ print(fence("PASSAGE 1: notes.md", evil, boundary([evil])))
 # It ends nothing. The real lines contain a code that is computed from all passages. If an author writes a code into a passage, this changes the
 # real one.
 #
-# But the instruction is still in the prompt, and a model may *follow* it. What stops it then is that the model **has no rights**: it has no
-# tools, and writes only text. Your checks make an odd answer visible, and no more. Where the text could reach a file, a person decides: `course edit` shows a difference,
-# and writes nothing without `--rewrite`.
+# But the instruction is still in the prompt, and a model may *follow* it. What stops it then is that the model **has no rights**: it has no tools,
+# and writes only text. Your checks make an odd answer visible, and no more. Where the text could reach a file, a person decides: `course edit`
+# shows a difference, and writes nothing without `--rewrite`.
 
 # %% [markdown]
 # ## Recap
