@@ -48,7 +48,7 @@ assert "real traffic" in page and not any("real traffic" in chunk for chunk in f
 # %% [markdown]
 # ## The recursive splitter, by hand
 #
-# A better splitter cuts where a reader would pause. It has a list of [separators](../labs/GLOSSARY.md#separator), from the strongest to
+# A better splitter cuts where a reader pauses. It has a list of [separators](../labs/GLOSSARY.md#separator), from the strongest to
 # the weakest: a blank line, a line end, a sentence end, a space, and last `""`, which is between all characters.
 #
 # A [recursive splitter](../labs/GLOSSARY.md#recursive-splitter) splits the text at the strongest of them. If a piece is still too long, it
@@ -335,7 +335,7 @@ for name, texts in failures.items():
 #
 # The best-known recursive splitter is LangChain's
 # [`RecursiveCharacterTextSplitter`](https://docs.langchain.com/oss/python/integrations/splitters). It works on pieces, as your first
-# version does.
+# does.
 #
 # > **Predict.** We ask it for an overlap of 64. How many pairs of neighbouring chunks overlap: few, half, or most?
 
