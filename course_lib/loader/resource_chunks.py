@@ -115,7 +115,7 @@ def cut_document(
     text.
 
     1. If it fits, yield it. The next one begins where it ends.
-    2. If not, try the best cut before its end.
+    2. If not, try a shorter one: set `limit` to `end - 1`, and take the best cut up to there.
     3. A single line is a piece, even if it does not fit.
 
     Parameters

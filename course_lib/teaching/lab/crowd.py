@@ -1,4 +1,4 @@
-"""A crowd of made-up chunks around real ones: the large table that lab 07 searches."""
+"""Made-up chunks around real ones: the large tables that labs 06 and 07 search."""
 
 from __future__ import annotations
 
@@ -34,6 +34,28 @@ def crowd(
     made = vectors[anchor] + random.normal(size=(count, len(chunks))) @ directions
     made = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
     return [_made_up(number, chunks[at]) for number, at in enumerate(anchor)], made
+
+
+def mixtures(
+    chunks: Sequence[Chunk], vectors: Vectors, count: int = 5_000
+) -> tuple[list[Chunk], Vectors]:
+    """Return the chunks of one made-up document and their vectors, the same ones on every run.
+
+    Parameters
+    ----------
+    chunks, vectors
+        Real ones: each made-up vector is a mixture of two of these.
+    count
+        How many.
+    """
+    random = np.random.default_rng(5)
+    one, other = random.integers(0, len(chunks), (2, count))
+    share = random.random((count, 1), dtype=np.float32)
+    made = [
+        chunks[at].model_copy(update={"source_path": "made-up", "custom_meta": {"chunkIndex": n}})
+        for n, at in enumerate(one)
+    ]
+    return made, (share * vectors[one] + (1 - share) * vectors[other]).astype(np.float32)
 
 
 def _made_up(number: int, like: Chunk) -> Chunk:

@@ -278,6 +278,14 @@ class Lab:
 
         return crowd(chunks, vectors)
 
+    def mixtures(
+        self, chunks: Sequence[Chunk], vectors: npt.NDArray[np.float32]
+    ) -> tuple[list[Chunk], npt.NDArray[np.float32]]:
+        """Return 5,000 made-up chunks and their vectors, each a mixture of two real ones."""
+        from course_lib.teaching.lab.crowd import mixtures
+
+        return mixtures(chunks, vectors)
+
     def search_folder(self, folder: str = "") -> Callable[[str], pd.DataFrame]:
         """Read a folder of the learner's own; return what answers a question from it.
 
