@@ -223,8 +223,8 @@ assert list(places.words[:2]) == [1, 1] and pd.isna(places.words[2]), "By words,
 #
 # ## Two rankings, one list
 #
-# Their scores cannot be added, because a similarity is at most 1, and a sum of weights may be 40. But the *places* can
-# be compared. [Reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion) gives a chunk 1 / (60 + place) from each ranking that it is
+# How do two rankings become one? Their scores cannot be added, because a similarity is at most 1, and a sum of weights may be 40. But the
+# *places* can be compared. [Reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion) gives a chunk 1 / (60 + place) from each ranking that it is
 # in, and adds these numbers up.
 #
 # ![Two rankings, by meaning and by words, and the fused one between them.](../labs/figures/rankings_fused.svg)
@@ -423,7 +423,7 @@ assert measured["seconds, with MaxSim"].mean() > 5 * measured["seconds, hybrid"]
 
 # %% [markdown]
 # Here the whole interval is above 0, and a search takes many times as long. But `reread` was built with the help of these questions. On 64
-# questions of another author, MaxSim gained .006 in MRR, with an interval from −.052 to .066, for 15 to 30 times the time. So in the course it
+# questions of another author, MaxSim gained 0.006 in MRR, with an interval from −0.052 to 0.066, for 15 to 30 times the time. So in the course it
 # is an option, `rerank="maxsim"`, and not the default.
 
 # %% [markdown]
@@ -492,7 +492,7 @@ assert abs(whole.recall - recall.both["documents"]) < 0.001 < best.recall - whol
 assert Query("any", top_k=5).depth == 100, "The library fuses only the first 100 rows of each"
 
 # %% [markdown]
-# For the documents, the difference is one question of 63 and, as above, decides nothing. (In the table above
+# For the documents, the difference is one question of 63 and, as above, decides nothing. (The table above has another recall, because there
 # we fused whole rankings. The library fuses only the first 100 rows of each.)
 #
 # ## Recap
@@ -500,8 +500,8 @@ assert Query("any", top_k=5).depth == 100, "The library fuses only the first 100
 # - Words are stems in a `tsvector`. Identifiers need their parts, too.
 # - The fewer texts have a word, the more it counts.
 # - Two scores have two scales, so fuse places.
-# - **At work**, use both rankings for texts with names: code, configuration, logs. Write 50 questions, look at the interval of the gain, and keep
-#   the weight 1 unless it is above 0. Rerank only if a second more is allowed.
+# - **At work**, use both rankings for texts with names: code, configuration, logs. Write 50 questions, and
+#   take another weight than 1 only if the interval of its gain is above 0. Rerank only if a second more is allowed.
 #
 # ## Three questions
 #
