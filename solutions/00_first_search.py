@@ -13,7 +13,7 @@
 #
 # | You will be able to | Time | Needs | Builds |
 # |---|---|---|---|
-# | search a folder of your own, and judge what is found · say what each part of the system does · say what a search by meaning does if no text has the answer | about {minutes} min | nothing but this notebook | the finished system, seen from outside |
+# | search a folder of your own, and judge what is found · say what each part of the system does · say what a search by meaning does if no text has the answer | about {minutes} min, and longer with a folder of your own | nothing but this notebook | the finished system, seen from outside |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -31,7 +31,9 @@ lab = start("00", data_dir=data_dir, database_url=database_url, embedding_model=
 # %% [markdown]
 # ## Search a folder of your own
 #
-# A search is easiest to judge if you know the texts. So begin with texts of your own: notes (`.md`, `.txt`), notebooks, YAML, Python, Go or shell. Write the path of their folder between the quotes, for example `r"~/notes"` or `r"d:\notes"`. If you leave the quotes empty, the lab takes five pages of the course.
+# A search is easiest to judge if you know the texts. So begin with texts of your own: notes (`.md`, `.txt`), notebooks, YAML, Python, Go or shell. Write the path of their folder between the quotes, for example `r"~/notes"` or `r"d:\notes"`.
+#
+# If you leave the quotes empty, the lab takes five pages of the course. Then read one of them first (`data/documents/model-monitoring.md`), so that you can judge the results.
 #
 # Your texts stay on the machine that runs this notebook.
 
@@ -46,13 +48,13 @@ ask = lab.search_folder(my_folder)
 # %%
 import pandas as pd
 
-pd.set_option("display.max_colwidth", 200)
+pd.set_option("display.max_colwidth", 120)
 lab.interact(ask, question="How can I tell that the data has changed since training?")
 
 # %% [markdown]
 # Each row is a piece of a text. You see its document, the heading above it, and its lines. The number says how similar its meaning is to the meaning of the question.
 #
-# Is the right piece among them? Is it the first one? Ask some more questions before you go on.
+# Ask five questions. For how many is the right piece the first one? Write the number down: you have just measured a search (*hit@1*).
 #
 # ## Why not search for the words?
 #
@@ -72,14 +74,14 @@ assert "undoing of one" in documents["what-is-mlops.md"], "Only one page has it,
 # %% [markdown]
 # Only one page has it, in the word *undoing*.
 #
-# > **Predict.** One of the five pages has a whole section on this subject. Which page is it, going by the names? The next cell looks for the section.
+# > **Predict.** One of the five pages has a whole section on this subject. Is it the page with *undoing*? The next cell looks for the section.
 
 # %% tags=["nbval-check-output"]
 pages["has a section on it"] = ["## Rollback" in text for text in documents.values()]
 pages
 
 # %% [markdown]
-# It is `ci-cd-for-ml.md`, and not the page with *undoing*. The section is called *Rollback*. A search for the word *undo* cannot find this section, because such a search compares letters. What you need is a search that compares *meanings*.
+# No, it is `ci-cd-for-ml.md`. The section is called *Rollback*. A search for the word *undo* cannot find this section, because such a search compares letters. What you need is a search that compares *meanings*.
 #
 # ## The system, in four steps
 #
@@ -89,7 +91,7 @@ pages
 lab.show.pipeline()
 
 # %% [markdown]
-# **Step 1: an empty database.** The system needs a place for its texts. It uses a real PostgreSQL. With the extension [pgvector](../labs/GLOSSARY.md#pgvector), this database can also store long lists of numbers, and find the lists that are most similar to a given one. The next step shows what such a list is for.
+# **Step 1: an empty database.** The system needs a place for its texts, so it uses a real PostgreSQL. This lab gets a database of its own, which is deleted after the notebook is shut down. With the extension [pgvector](../labs/GLOSSARY.md#pgvector), the database can also store long lists of numbers, and find the lists that are most similar to a given one. The next step shows what such a list is for.
 #
 # **Step 2: a model.** A program cannot compare meanings, but it can compare numbers. So a [model](../labs/GLOSSARY.md#embedding) reads a text and gives back 384 numbers. Such a list is called a [vector](../labs/GLOSSARY.md#vector). The next cell makes the vector of the question, and shows its length and its first five numbers.
 
@@ -141,7 +143,7 @@ assert len(results) == 3 and similarities == sorted(similarities, reverse=True),
 #
 # ## A question without an answer
 #
-# So far, you have asked for something that is in the pages. Users of a search do not know what is in the pages.
+# So far, you have asked for something that is in the pages. But the users of a search do not know what is in the pages, so they will also ask for what is not.
 #
 # > **Predict.** What will the search return for a question that has nothing to do with its documents?
 
@@ -239,7 +241,9 @@ print("anything encoded:", again.chunks_per_second > 0)
 #
 # > **Predict.** Of ten such questions about the five pages, how many have their answer among the first five chunks?
 #
-# The next cell shows a scorecard. Its first line is what this lab has measured. The table below it is about the whole system, which searches the documents, the manifests of lab 02 and the code of lab 03 together. The columns *yours* are empty until you have written a part of the system.
+# The next cell shows a scorecard. Its first line is what this lab has measured. It counts passages among the first five.
+#
+# The table below it is about the whole system, which searches the documents, the manifests of lab 02 and the code of lab 03 together. It counts files among the first ten. So do not compare the two.
 
 # %%
 measured = lab.measure_retrieval(lambda asked: search(conn, lab.encode(asked), Query(top_k=10)))

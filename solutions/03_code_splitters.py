@@ -22,7 +22,7 @@ lab.show.pipeline("chunks")
 # ## A torn answer
 #
 # `files` holds the source code of Heron, a small platform that forecasts how many bicycles will be hired. It is written in Python, Go
-# and shell. We split it in the simplest way, every 512 characters, and ask it a question. The search
+# and shell. Begin with the simplest way: split it every 512 characters, and ask a question. The search
 # compares [embeddings](../labs/GLOSSARY.md#embedding), which lab 05 explains. This is the best piece:
 
 # %%
@@ -56,19 +56,20 @@ lab.interact(asking(fixed_cuts), question=question)
 (torn,) = [one for one in fixed_cuts(files["heron/drift.py"], "python") if "def inspect" in one.text]
 assert torn.text.endswith("wolf is swit"), "the piece ends in the middle of a word"
 assert "len(current[column]) < minimum_sample" not in torn.text, "It is in the next piece"
-assert torn.text.startswith(" return sum("), "the piece begins with the end of another function"
+assert torn.text.startswith(" return sum("), "The piece begins with the end of another function"
 
 # %% [markdown]
-# The answer is in this piece. But what do you miss in it?
+# The answer begins in this piece. What is missing?
 #
 # - You cannot read the reason to its end: the piece ends in the middle of a word.
 # - You do not see the code that does this. It is in the next piece, where nothing says that it belongs to `inspect`.
-# - You see a line that does not belong here: the piece begins with the end of another function.
+# - The piece begins with the end of another function.
 #
 # ## How much is torn?
 #
-# Was this one unlucky cut? `drift.py` has seven functions and classes. We call one of them *torn* if no piece holds all of it. The figure
-# compares the cuts every 512 characters with lab 01's [recursive splitter](../labs/GLOSSARY.md#recursive-splitter), which has no rule for Python.
+# Was this one unlucky cut? `drift.py` has seven functions and classes. One of them is *torn* if no piece holds all of it.
+# The figure compares the cuts every 512 characters with lab 01's [recursive splitter](../labs/GLOSSARY.md#recursive-splitter), which has no
+# rule for Python.
 #
 # > **Predict.** How many of the seven does each of them tear?
 
@@ -97,9 +98,10 @@ assert len(outer) == 7 and torn_by(splits["every 512"]) == 4, "Cuts every 512 ch
 assert torn_by(splits["recursive"]) == 1, "The recursive splitter tears only one"
 
 # %% [markdown]
-# Cuts every 512 characters tear four of them. The recursive splitter tears only one, but by accident: it prefers blank lines, and
-# there are blank lines between functions. (`inspect` is grey, because it is larger than a piece.) What is missing is a splitter that
-# knows what a definition is.
+# Cuts every 512 characters tear four of them. The recursive splitter tears only one, but by accident. It prefers blank lines, and
+# there are blank lines between functions. (`inspect` is grey, because it is larger than a piece.)
+#
+# So what is missing is a splitter that knows what a definition is.
 #
 # ## By hand, once
 #
@@ -130,10 +132,11 @@ print("-------- cut\n".join(re.split(r"^(?=def |class )", tiny, flags=re.MULTILI
 #
 # ## Exercise 3.1: split at definitions
 #
-# Repair the first mistake. You decide which of the lines above a definition belong to it.
+# Repair the first mistake. You decide which of the lines above a definition belong to it. Comments and decorators begin with one of `ABOVE`,
+# which is `("#", "@", "//")`.
 #
 # Each language has its own rule, so your function gets it as a [regular expression](https://docs.python.org/3/library/re.html). For
-# Python, this is `LANGUAGES["python"].starts`. Comments and decorators begin with one of `ABOVE`, which is `("#", "@", "//")`.
+# Python, this is `LANGUAGES["python"].starts`.
 
 # %% exercise="3.1"
 from course_lib.loader.languages import split_definitions
@@ -149,11 +152,25 @@ lab.hint("3.1")  # run again for the next hint
 # does not belong. The dict maps the start of each piece to its name. Each piece ends where the next one begins, so no text is lost.
 
 # %% [markdown]
+# Here are the pieces of the small file with your function:
+
+# %%
+split_definitions = lab.use("split_definitions")
+print("-------- cut\n".join(piece.text for _, piece in split_definitions(tiny, LANGUAGES["python"].starts)))
+
+# %% tags=["claim"]
+by_rule = [piece.text for _, piece in split_definitions(tiny, LANGUAGES["python"].starts)]
+assert by_rule[-1].startswith("# Says yes.\n@cached\ndef yes"), "The comment and the decorator are now with yes"
+assert by_rule[1].startswith("def no"), "the cut above line 4 is still there"
+
+# %% [markdown]
+# The comment and the decorator are now with `yes`. But the cut above line 4 is still there.
+#
 # ## Ask a parser
 #
-# The second mistake is still there. A regular expression looks at one line, so it cannot know that line 4 is in quotes. A parser can,
-# for example [tree-sitter](https://tree-sitter.github.io). It turns a text into a [syntax tree](../labs/GLOSSARY.md#syntax-tree): each
-# node is a part of the text, such as a class, and the nodes below it are its parts.
+# A regular expression looks at one line, so it cannot know that line 4 is in quotes. A parser can know it, for example
+# [tree-sitter](https://tree-sitter.github.io). It turns a text into a [syntax tree](../labs/GLOSSARY.md#syntax-tree). Each node is a part of
+# the text, such as a class, and the nodes below it are its parts.
 #
 # > **Predict.** The next cell shows the nodes directly below the root of `tiny`. At which lines do they begin?
 
@@ -173,13 +190,16 @@ assert nodes.iloc[1].to_list() == [3, 6, "expression_statement"], "the text in q
 assert nodes.iloc[-1].to_list() == [9, 11, "decorated_definition"], "Decorator and function are one node"
 
 # %% [markdown]
-# At lines 1, 3, 8 and 9. So none begins at line 4: the text in quotes is part of the node above it. Decorator and function are
+# At lines 1, 3, 8 and 9. None begins at line 4, because the text in quotes is part of the node above it. Decorator and function are
 # one node, so they stay together.
+#
+# In a file that is not finished, the tree has nodes of the type `ERROR`. Then `split_code`, the course's splitter, first cuts by lines, and
+# parses each piece alone.
 #
 # ## Exercise 3.2: find the definitions
 #
 # Which nodes should become pieces? In the example below, the function `turn` is inside an `if`, and the method `grind` is inside the class
-# `Mill`. Two simple answers fail there:
+# `Mill`. There, two simple answers fail:
 #
 # - *The definitions directly below the root.* Then `turn` is not found.
 # - *All definitions, wherever they are.* Then the lines of `grind` are in two pieces, its own and that of `Mill`.
@@ -203,8 +223,8 @@ lab.hint("3.2")  # run again for the next hint
 # %% [markdown]
 # ## Break it
 #
-# How often is the rule for lines wrong in real code? We compare it with the tree on three files of Heron. One of them, `scaffold.py`,
-# writes code from templates.
+# Is the rule for lines also wrong in real code? Compare it with the tree on three files of Heron. One of them, `scaffold.py`, writes code
+# from templates.
 #
 # > **Predict.** In `scaffold.py`, five lines look like a definition. How many of them are one?
 
@@ -224,22 +244,20 @@ counts
 
 # %% tags=["claim"]
 assert counts.iloc[2, :2].to_list() == [5, 2], "Two"
-assert counts.iloc[0, 2] == "fake, Fake" and counts.iloc[1, 2] == "pretend", "In the other files, fake and Fake"
 
 # %% [markdown]
-# Two. The others are text in the templates. In the other files, `fake` and `Fake` are in a [raw string](../labs/GLOSSARY.md#raw-string),
-# and `pretend` is in a [heredoc](../labs/GLOSSARY.md#heredoc).
+# Two. The others are text in the templates.
 #
 # ## Too large, and without context
 #
 # So far, a piece is a whole definition, however long it is. But our model [ignores](../labs/GLOSSARY.md#truncation) the end of a long
-# text. So pieces have at most 512 characters here. A larger class is cut at its methods, and a larger method at its blank lines.
+# text, so pieces have at most 512 characters here. A larger class is cut at its methods, and a larger method at its blank lines.
 #
-# Then a part can begin with `return [forecast for part in parts …]`. Which method of which class is this from? A
-# [header](../labs/GLOSSARY.md#header) above the part says so. It holds *signatures*: the lines that introduce the class and the method.
+# Then a part can begin with `return [forecast for part in parts …]`, and nobody knows which method this is from. So a
+# [header](../labs/GLOSSARY.md#header) is put above the part. It holds *signatures*: the lines that introduce the class and the method.
 #
-# Header and part together must fit into the limit, so often there is no room for all signatures. Here are two quick ideas for this case.
-# Both have room for 90 characters.
+# Header and part together must fit into the limit, so often there is no room for all signatures. Here are two quick ideas with room for 90
+# characters.
 #
 # > **Predict.** What does each idea show of the method `_score_batch` of the class `Scorer`?
 
@@ -283,8 +301,8 @@ assert at_90["_score_batch"][1] == "class Scorer:\n", "The second shows only the
 #
 # ## Exercise 3.3: choose the header
 #
-# You decide what a header keeps when there is little room. It has whole lines only. The signature directly around a part, the
-# *innermost* one, says most about it.
+# Your function decides what a header keeps when there is little room. The signature directly around a part, the
+# *innermost* one, says most about the part.
 
 # %% exercise="3.3"
 from course_lib.loader.code import choose_header
@@ -315,8 +333,8 @@ assert all(name in header for name, header in zip(signatures, chosen, strict=Tru
 #
 # ## The whole splitter
 #
-# The course's `split_code` puts these three functions together. A definition that fits into 512 characters stays whole. In a
-# larger one, it looks for definitions again. If there are none, it cuts as in lab 01. Now ask the first question again.
+# Now you have all parts, and `split_code` puts them together. A definition that fits into 512 characters stays whole. In a larger one, it
+# looks for definitions again. If there are none, it cuts as in lab 01. So ask the first question again.
 #
 # > **Predict.** `inspect` is too large for one piece. What is above the part with the answer?
 
@@ -335,24 +353,21 @@ assert "len(current[column]) < minimum_sample" in after.text and after.header ==
 )
 
 # %% [markdown]
-# The whole signature of `inspect`: these are the lines with `>`. Now you can read the sentence to its end. The
-# code that does what it says is in the next part, but under the same header.
+# The whole signature of `inspect`, in the lines with `>`. Now you can read the sentence to its end. The code that does what it says is in
+# the next part, but under the same header.
 #
 # ## In the field
 #
 # [LangChain's text splitters](https://docs.langchain.com/oss/python/integrations/splitters) use lab 01's algorithm with other
 # separators, for example `"\ndef "` for Python.
 #
-# We compare them on code that was not written for this course: Python's standard library and the package `kfp`. Only definitions that fit
-# into a piece count. The splitter `by lines` is your `split_definitions`, with lab 01's splitter for what is still too large.
+# Compare them on code that was not written for this course: Python's standard library and the package `kfp`. Only definitions that fit
+# into a piece count. `by lines` is your `split_definitions`, with lab 01's splitter for what is still too large.
 #
 # > **Predict.** What share of the definitions does each splitter keep whole? To which of them is LangChain most similar?
 
 
 # %%
-split_definitions = lab.use("split_definitions")
-
-
 def by_lines(text, language):
     for _, piece in split_definitions(text, LANGUAGES[language].starts):
         for part in split_text(piece.text, 512, 64):
@@ -398,19 +413,18 @@ if "LangChain" in field:
     assert (of_all.drop("LangChain") - of_all["LangChain"]).abs().idxmin() == "by lines", "LangChain is most similar to by lines"
 
 # %% [markdown]
-# Compare the two bars of each splitter: `by lines` keeps nearly every definition at the left margin, but tears some inside classes.
+# Look at the two bars of each splitter: `by lines` keeps nearly every definition at the left margin, but tears some inside classes.
 # `split_code` keeps nearly all of them. LangChain is most similar to `by lines`.
 #
-# Now look at `recursive`. Blank lines alone do more than half of the work.
+# Blank lines alone do more than half of the work (`recursive`).
 #
 # ## Measure
 #
-# So far, we have looked at pieces. What counts in the end is whether a search finds the answer. So we ask all labelled questions about
-# Heron, and measure the [recall@5](../labs/GLOSSARY.md#recallk) for each splitter.
+# So far, you have looked at pieces. But what counts is whether a search finds the answer. So ask all labelled questions about Heron, and
+# measure the [recall@5](../labs/GLOSSARY.md#recallk) for each splitter.
 #
-# There are few questions, so a gain in recall can be chance. The table therefore shows its
-# [interval](../labs/GLOSSARY.md#confidence-interval) (lab 16). If the interval contains 0, these questions cannot tell which splitter is
-# better.
+# There are few questions, so a gain can be chance. This is why the table shows its [interval](../labs/GLOSSARY.md#confidence-interval). If
+# it contains 0, these questions cannot tell which splitter is better.
 #
 # > **Predict.** Which splitters are better than cuts every 512 characters, with the whole interval above 0?
 
@@ -431,20 +445,19 @@ measured.round(2).fillna("")
 
 # %% tags=["claim"]
 on_fixed = {name: gain["every 512", name] for name in splitters}
-assert on_fixed["split_code"].low > 0 and on_fixed["recursive"].low < 0 and on_fixed["by lines"].low < 0, "Only split_code is"
-assert gain["recursive", "split_code"].low < 0 < gain["recursive", "split_code"].high, "the interval contains 0"
+assert on_fixed["split_code"].low > 0 and on_fixed["recursive"].low < 0 and on_fixed["by lines"].low < 0, "Only split_code is better"
+assert gain["recursive", "split_code"].low < 0 < gain["recursive", "split_code"].high, "that interval contains 0"
 
 # %% [markdown]
-# Only `split_code` is. It also finds more than `recursive`, but there the interval contains 0, so this may be chance.
+# Only `split_code` is better. It also finds more than `recursive`, but that interval contains 0, so it may be chance.
 
 # %% [markdown]
 # ## Recap
 #
-# What to take to work:
-#
 # - Often, separators are enough, because most code has blank lines between its definitions.
 # - For a language without a grammar, use a regular expression, and keep comments and decorators with the definition below them.
-# - A syntax tree is worth its price if methods must stay whole, or if code contains code as text.
+# - A syntax tree needs one more package and a grammar for each language. It is worth this if methods must stay whole, or if code contains
+#   code as text.
 # - If you cut a definition, a header says where each part is from.
 
 # %% [markdown]

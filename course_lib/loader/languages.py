@@ -155,11 +155,11 @@ def split_definitions(text: str, starts: str) -> list[tuple[str, Span]]:
     r"""Split a source file into spans: one for each definition, one for the text before them.
 
     1. Each line that `starts` matches begins a definition. Use `re.MULTILINE`.
-    2. The line directly above belongs to the definition if it begins with one of `ABOVE`.
-    3. So does the line above that one, and so on, until a line does not begin with one of them.
-    4. A piece ends where the next one begins, and the last one where the text ends.
-    5. The piece before the first definition has the name "". Without any, it is the whole text.
-    6. Leave out an empty piece.
+    2. The comments and decorators directly above belong to the definition. Each such line begins
+       with one of `ABOVE`. Decide where to stop.
+    3. A piece ends where the next one begins, and the last one where the text ends.
+    4. The piece before the first definition has the name "". Without any, it is the whole text.
+    5. Leave out an empty piece.
 
     Parameters
     ----------
