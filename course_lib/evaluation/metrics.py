@@ -103,8 +103,6 @@ def ndcg_at(found: Iterable[str], gains: Mapping[str, float], k: int = DEPTH) ->
 
     Examples
     --------
-    An item is at place 2 instead of 1:
-
     >>> round(ndcg_at(["x", "a"], {"a": 1}), 4)
     0.6309
     >>> ndcg_at(["a", "b", "x"], {"a": 2, "b": 1})
