@@ -22,9 +22,9 @@ lab.show.pipeline("chunks")
 # %% [markdown]
 # ## One search over all formats
 #
-# Heron (lab 03) is written in Python, Go and shell. `forecast.proto` describes its API in a fourth language, and you want to search all of
+# Heron (lab 03) is written in Python, Go and shell, and `forecast.proto` describes its API in a fourth language. You want to search all of
 # it at once. So each file needs a [parser](../labs/GLOSSARY.md#parser), a splitter that returns records. A
-# [registry](../labs/GLOSSARY.md#registry) chooses it for each file, and `ask` searches the records of all.
+# [registry](../labs/GLOSSARY.md#registry) chooses the parser of a file, and `ask` searches the records of all files.
 
 # %%
 from pathlib import Path
@@ -61,14 +61,14 @@ assert (first["parserId"], first["name"]) == ("raw-text", "forecast.proto"), "Th
 assert lines[0].startswith("  Origin origin"), "begins in the middle of another definition"
 
 # %% [markdown]
-# The answer, 800 milliseconds, is in the first piece. But look at its `name` and `content`. The name is only that of the file, and the
-# content begins in the middle of another definition. The course has no parser for `.proto`, so the file was cut as raw text. You will write
-# one, and ask again.
+# The answer, 800 milliseconds, is in the first piece. But you could not cite it: its `name` is only that of the file, and its `content`
+# begins in the middle of another definition. The course has no parser for `.proto`, so the file was cut as raw text. You will write one,
+# and ask again.
 #
 # ## The record
 #
-# How can the search work with a parser that does not exist yet? Both keep to one form of record, the [chunk
-# contract](../labs/GLOSSARY.md#chunk-contract). Here is the record of a method:
+# How can the search work with a parser that does not exist yet? All parsers return one form of record, and the search reads only this form.
+# It is the [chunk contract](../labs/GLOSSARY.md#chunk-contract). Here is the record of a method:
 
 # %%
 import json
@@ -79,8 +79,8 @@ record = json.loads(parse_code(Document(Path("heron/scoring.py"), "heron/scoring
 pd.Series(record, name="value").to_frame().map(lambda value: f"{value!r:.90}")
 
 # %% [markdown]
-# `tenantId` and `repoSlug` say whose text it is. A *tenant* is a customer, and no customer may see the private data of another. What else a
-# parser knows goes into `customMeta`.
+# `tenantId` and `repoSlug` say whose text it is. A *tenant* is an owner of texts, and must not see the private texts of another. What else
+# a parser knows goes into `customMeta`.
 #
 # Each record goes this way to the store. You write the blue steps:
 #
@@ -89,11 +89,10 @@ pd.Series(record, name="value").to_frame().map(lambda value: f"{value!r:.90}")
 # %% [markdown]
 # ## When the contract is broken
 #
-# The server never runs a customer's code. So customers with a format of their own run a parser themselves, and send its records as [JSON
-# Lines](../labs/GLOSSARY.md#json-lines). You cannot know whether that parser is right.
+# The server never runs code of a tenant. So a tenant with a format of its own runs the parser itself. This program, the *sender*, sends its
+# records as [JSON Lines](../labs/GLOSSARY.md#json-lines), and you cannot know whether they are right.
 #
-# Six records arrive. The first and the last are correct. In the second, a line number is a text. In the third, the name of a field is
-# misspelt. The fourth has a vector. The path of the fifth leads to parent folders.
+# Six records arrive. The first and the last are correct, and `changes` shows what is wrong in the others.
 #
 # > **Predict.** Which of the six records does this simple loop accept?
 
@@ -113,16 +112,16 @@ except ValidationError as error:
 print(len(accepted), "accepted, with line_start", [chunk.line_start for chunk in accepted])
 
 # %% [markdown]
-# It accepts the first two, and this is wrong twice. The third record stops the loop, so the correct sixth record is lost. And the second
-# should have been rejected, but by default pydantic converts the text `"52"` to a number.
+# It accepts only the first two, and makes two mistakes. The third record stops the loop, so the correct sixth record is lost. And the
+# second should have been rejected, but by default pydantic converts the text `"52"` to a number.
 #
 # ## Exercise 4.1: check each record separately
 #
 # So write a function that judges one record and never stops the loop. It decides what gets into the store, and what the sender of a wrong
-# record learns. A `Rejection` has a *code* that never changes, because a program reads it.
+# record learns. The sender is a program, so a `Rejection` has a *code* that never changes.
 #
-# `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` does what rule 2 below asks for. The `ValidationError` that it
-# raises is a subclass of `ValueError`. The other helpers are imported; `help(problems_of)` shows what one does.
+# `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` does what rule 2 below asks for. It raises a `ValidationError`,
+# which is a subclass of `ValueError`.
 
 # %% exercise="4.1"
 from course_lib.loader.contract import check_record
@@ -162,11 +161,11 @@ assert [one.record for one in checked[1:5]] == [f"line {n}" for n in (2, 3, 4, 5
 #
 # ## What has changed?
 #
-# So far you know which records are correct. What is missing is which are new. When Heron is indexed again tomorrow, a piece that is known
-# should keep its vector, because encoding is slow. A [content hash](../labs/GLOSSARY.md#content-hash) tells whether it is known. The
+# So far you know which records are correct. What is missing is which are new. Suppose that Heron is indexed again tomorrow. Encoding is
+# slow, so a piece that is known should keep its vector. A [content hash](../labs/GLOSSARY.md#content-hash) tells whether it is known. The
 # simplest one is the SHA-256 of all fields joined together.
 #
-# > **Predict.** Do the two customers below get different hashes?
+# > **Predict.** Do the two tenants below get different hashes?
 
 # %% tags=["nbval-check-output"]
 from hashlib import sha256
@@ -175,14 +174,14 @@ for tenant, repo in (("acme", "platform"), ("acmep", "latform")):
     print(f"{tenant}/{repo}:", sha256((tenant + repo).encode()).hexdigest()[:8])
 
 # %% [markdown]
-# No: joined, their names are the same text. The system would take the pieces of one customer for those of the other. So the hash must also
+# No. Joined, their names are the same text, so the system would take the pieces of one tenant for those of the other. The hash must also
 # cover where a field ends.
 #
 # ## Exercise 4.2: the content hash
 #
-# Your function decides when two records count as the same. Two helpers make the bytes: `length_prefixed(text)` puts the number of bytes and
-# a colon before a text, so different lists of texts never give the same bytes, and `canonical(value)` writes any other value as JSON. By
-# hand, for tenant `acme`, repository `docs` and `hashInputs` of `["content"]`:
+# Your function decides when a stored vector can be used again. `length_prefixed(text)` puts the number of bytes
+# and a colon before a text, so you can see where it ends. `canonical(value)` writes any other value as JSON. For example, for tenant
+# `acme`, repository `docs` and `hashInputs` of `["content"]`:
 #
 # ```
 # content "Hello."  →  SHA-256 of b"4:acme4:docs6:Hello."   →  "4b1c9e…"
@@ -199,16 +198,16 @@ lab.check("4.2", content_hash)
 lab.hint("4.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to leave out the tenant. Then a customer could send a text and see whether it has to be encoded. If it has not,
-# another customer has already indexed the same text.
+# The mistake to remember: to leave out the tenant. Then a tenant could send a text and see whether it has to be encoded. If not, another
+# tenant has already indexed the same text.
 
 # %% [markdown]
 # ## Break it: a false claim in the right form
 #
-# The form of a record can be right although it names the wrong owner. Here a customer sends a record in the name of another. The server
-# checks it, then calls `stamp`.
+# The form of a record can be right although it names the wrong tenant. Here `acme` sends a record in the name of another. The server checks
+# it, then calls `stamp`. The next line holds only brackets.
 #
-# > **Predict.** Does `check_record` notice? Whose is the record that is stored?
+# > **Predict.** Does `check_record` notice the wrong name? Which tenant is in the record that is stored?
 
 # %%
 from course_lib.loader.registry import stamp
@@ -216,6 +215,7 @@ from course_lib.loader.registry import stamp
 content_hash = lab.use("content_hash")
 claimed = check_record(json.dumps(record | {"tenantId": "other-tenant", "repoSlug": "theirs"}), "line 1")
 stamped = stamp(claimed, heron)
+print("brackets:", check_record("[" * 100_000, "line 2").code)
 both = {"as sent": claimed, "as stored": stamped}
 pd.DataFrame({step: (one.tenant_id, one.repo_slug, one.name, content_hash(one)[:8]) for step, one in both.items()}, index=["tenantId", "repoSlug", "name", "hash"])
 
@@ -224,14 +224,14 @@ assert isinstance(claimed, Chunk), "check_record accepts the record"
 assert stamped.tenant_id == "acme" and content_hash(claimed) != content_hash(stamped), "the record that is stored belongs to acme"
 
 # %% [markdown]
-# No, `check_record` accepts the record. But the record that is stored belongs to `acme`: `stamp` writes the owner whom the server has
-# authenticated. It does so *before* the hash is computed, so each hash covers the real owner.
+# No, `check_record` accepts the record. But the record that is stored belongs to `acme`, because `stamp` writes the tenant that the server
+# has authenticated. It does so *before* the hash is computed, so each hash covers the real tenant. A line of brackets stops no loop either.
 
 # %% [markdown]
 # ## Measure: which fields to hash
 #
-# Which fields should a parser name in `hashInputs`? Suppose that a piece is encoded again only if its hash is new. What is embedded is its
-# header (lab 03) and its content. So two things can go wrong:
+# A parser names in `hashInputs` what the hash covers. Which fields should it name? Suppose that a piece is encoded again only if its hash is
+# new. Its vector is made from its header (lab 03) and its content. So two things can go wrong:
 #
 # - The hash is new, but the embedded text is not. Then the work is *wasted*.
 # - The embedded text is new, but the hash is not. Then the piece keeps a *wrong vector*.
@@ -285,7 +285,7 @@ assert base["wrong vector kept"].idxmax() == "inspect is renamed" and (base["wro
 # Look at the two bars at the bottom. Because the path is hashed, all pieces of the renamed file are encoded without need. And the later
 # parts of `inspect` keep a wrong vector, because the new name is only in their header.
 #
-# The header is in `customMeta`, and so is the place of the piece in the file. So you could hash `customMeta`, too.
+# The header is in `customMeta`, so you could hash `customMeta`, too. But the place of the piece in the file is also there.
 #
 # > **Predict.** What gets better if you do, and what gets worse?
 
@@ -298,12 +298,14 @@ assert meta["wrong vector kept"].sum() == 0, "No wrong vector is left"
 assert meta.loc["an import is added"].iloc[:2].sum() == 100 and meta.loc["an import is added"].iloc[1] > 90, "the added import now wastes more than 90 per cent"
 
 # %% [markdown]
-# No wrong vector is left. But the added import now wastes more than 90 per cent, because it moves all pieces. So too many fields cost time,
-# and too few keep wrong vectors.
+# No wrong vector is left. But the added import now wastes more than 90 per cent, because it moves all pieces.
+#
+# So too many fields cost time, and too few keep wrong vectors. Hash what is embedded, here content and header, and the version of the
+# parser. Leave out what only says where the piece is.
 #
 # ## A parser of your own
 #
-# Now you can write the parser for `.proto`. Lab 03's `split_definitions` will give it these pieces:
+# Now you can write the parser for `.proto`. Lab 03's `split_definitions` gives it these pieces:
 
 # %%
 from course_lib.loader.languages import split_definitions
@@ -320,8 +322,8 @@ assert [name for name, span in cuts if "message Window" in span.text] == ["Windo
 #
 # ## Exercise 4.3: a parser that keeps the contract
 #
-# `make_record` fills the fields that are the same for all pieces. You decide which pieces become records, and which changes give a piece a
-# new hash. There is no header here, so only the content is embedded.
+# You decide which pieces become records, and which changes give a piece a new hash. There is no header here, so only the content is
+# embedded. `make_record` fills the other fields.
 #
 # ```
 # api/ask.proto holds 'syntax = "proto3";\n\nmessage Ask {\n}\n'
@@ -383,7 +385,7 @@ lab.hint("4.3")  # run again for the next hint
 # %% [markdown] tags=["solution"]
 # The mistake to remember: to hash what describes a record, such as its name. The first piece has the name of the file, so it would be
 # encoded again when the file is renamed. And `customMeta` holds the number, so a new definition at the top would change every hash below
-# it. A customer could run the same parser and send what it returns, because your records pass your own check.
+# it. A sender could use the same parser, because your records pass your own check.
 
 # %% [markdown]
 # Register your parser, and ask again.
@@ -416,8 +418,8 @@ assert all(isinstance(one, Chunk) for one in check_all([chunk.to_json() for chun
 # %% [markdown]
 # ## In the field
 #
-# For senders in any language, a contract is usually published as a [JSON Schema](https://json-schema.org). The course makes its schema from
-# `Chunk`. Does it replace your function? Both judge the six records, and a seventh whose `line_end` is less than its `line_start`.
+# Senders may be written in any language. So a contract is usually published as a [JSON Schema](https://json-schema.org). Does it replace
+# your function? Both judge the six records, and a seventh whose `line_end` is less than its `line_start`.
 #
 # > **Predict.** On which record do the two disagree?
 
@@ -439,16 +441,16 @@ assert by_schema == [True, False, False, False, False, True, True], "The schema 
 assert by_you == [*by_schema[:6], False], "Only on the seventh"
 
 # %% [markdown]
-# Only on the seventh. The schema accepts the seventh record, because JSON Schema cannot compare two fields. So publish a schema, and
-# senders find most mistakes themselves. But check each record that you receive.
+# Only on the seventh. The schema accepts the seventh record, because JSON Schema cannot compare two fields. So publish a schema, because
+# then senders find most mistakes themselves. But check each record that you receive.
 
 # %% [markdown]
 # ## Recap
 #
 # - Check records one by one, convert no types, and return codes that programs understand.
-# - The server says whose a record is, before it hashes it.
-# - A content hash covers the owner and the named fields, each after its length. Too many cost time, too few keep wrong vectors.
-# - A parser that keeps the contract works with everything after it.
+# - The server writes the tenant into a record before it hashes it.
+# - A content hash covers the tenant, the repository and the named fields, each after its length.
+# - **At work**, hash what is embedded, and the version of the parser.
 #
 # ## Three questions to test yourself
 #
@@ -459,7 +461,8 @@ assert by_you == [*by_schema[:6], False], "Only on the seventh"
 # <details><summary>Answers</summary>
 #
 # 1. A program reads it. The sentence may change tomorrow, but the code stays the same.
-# 2. They do, because `hashInputs` names `parserVersion`. That is right only if the parser now cuts in another way.
+# 2. They do, because `hashInputs` names `parserVersion`. That is right only if the parser now cuts in another way. Otherwise all pieces are
+#    encoded without need.
 # 3. A field too few: a wrong vector stays, and there is no error.
 #
 # </details>
@@ -469,4 +472,4 @@ assert by_you == [*by_schema[:6], False], "Only on the seventh"
 #
 # Write a parser for a format from your work, as `data/parsers/toml_sections.py` does.
 #
-# **Next.** [Lab 05](../labs/05_embeddings.ipynb): how a text becomes a vector. A hash saves this work.
+# **Next.** [Lab 05](../labs/05_embeddings.ipynb): how a text becomes a vector.

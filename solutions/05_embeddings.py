@@ -20,8 +20,8 @@ lab.show.pipeline("vectors")
 # %% [markdown]
 # ## Words that are not there
 #
-# You want to know which alarms may wake somebody. One search ranks [chunks](../labs/GLOSSARY.md#chunk) by the words that they share with
-# your question, the other by vectors.
+# You want to know which alarms are worth waking somebody. So you ask a question, and two searches rank the
+# [chunks](../labs/GLOSSARY.md#chunk). One counts the words that a chunk shares with your question. The other compares vectors.
 #
 # > **Predict.** The question below has six words. Which of them lead the first search to the wrong page?
 
@@ -63,15 +63,15 @@ assert not words(question) & words(answer), "This rule has no word in common wit
 #
 # ## By hand: two numbers for each text
 #
-# How much is each of these notes about *releases*, and how much about *alarms*? The two numbers are its
-# [vector](../labs/GLOSSARY.md#vector), of [dimension](../labs/GLOSSARY.md#dimension) 2.
+# Start with two numbers, which you can draw. How much is each of these notes about *releases*, and how much about *alarms*? The two
+# numbers are its [vector](../labs/GLOSSARY.md#vector), of [dimension](../labs/GLOSSARY.md#dimension) 2.
 #
 # - a: *Ship it, and watch the alarms.* (4, 3)
 # - b: *An alarm stops the release.* (3, 4)
 # - c: note a, written twice (8, 6)
 # - d: *Who is on call tonight?* (0, 5)
 #
-# Draw each vector as an arrow. You can compare two of them with a ruler between their tips, or by their angle.
+# Draw each vector as an arrow. You can compare two of them with a ruler between their tips, or by the angle between them.
 #
 # > **Predict.** Which of b, c and d is farthest from a by the ruler? Which is nearest by the angle?
 
@@ -92,21 +92,21 @@ assert max("bcd", key=cosines.get) == "c", "by the angle, c is nearest"
 assert round(cosines["b"], 2) == 0.96, "24 / (5 · 5) = 0.96"
 
 # %% [markdown]
-# The ruler puts note c farthest from a ([Euclidean distance](../labs/GLOSSARY.md#euclidean-distance)), although it says the same as a. But
-# by the angle, c is nearest. So the angle tells what a text is about, however often it says so.
+# The ruler puts note c farthest from a, although c says the same as a. But by the angle, c is nearest. So the angle tells what a text is
+# about, however often the text says so.
 #
 # The number for the angle is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity). It is 1 for the same direction, 0 for a right
-# angle, and −1 for opposite directions. With a pen, for a and b: 4·3 + 3·4 = 24 is the [inner product](../labs/GLOSSARY.md#inner-product).
-# Each arrow has the [length](../labs/GLOSSARY.md#norm) √(16 + 9) = 5. So the cosine is 24 / (5 · 5) = 0.96.
+# angle, and −1 for opposite directions. With a pen, for a and b: 4·3 + 3·4 = 24 is the [inner
+# product](../labs/GLOSSARY.md#inner-product). Each arrow has the [length](../labs/GLOSSARY.md#norm) √(16 + 9) = 5. So the cosine is
+# 24 / (5 · 5) = 0.96.
 
 # %% [markdown]
 # ## Exercise 5.1 · cosine for whole tables
 #
-# A search compares a question with every chunk. So write the cosine for single vectors and for tables of them, without a loop.
+# A search compares a question with every chunk, and a loop over them is slow. So write the cosine for single vectors and for tables of
+# vectors, without a loop.
 #
-# - `np.linalg.norm(rows, axis=-1, keepdims=True)`: the length of each row, or of a single vector.
-# - `a @ b.T`: the inner product of each row of `a` with each row of `b`.
-# - `np.where(length == 0, 1, length)`: a 1 for each 0.
+# A vector of zeros has no length to divide by. So decide what to divide by.
 
 # %% exercise="5.1"
 from course_lib.embedder.vectors import cosine_similarity
@@ -118,15 +118,18 @@ lab.check("5.1", cosine_similarity)
 lab.hint("5.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: `np.linalg.norm(a)` without an axis is *one* length for the whole table. Then each number depends on all other
-# rows. Another one is to add 1e-8 to the length against the division by zero: it changes every cosine, and that of short vectors by much.
+# The mistake to remember: to call `np.linalg.norm(a)` without an axis. It gives *one* length for the whole table, so each number depends on
+# all other rows. Another mistake is to add 1e-8 to each length, so that nothing is divided by 0. This changes the cosines, above all those
+# of short vectors.
 
 # %% [markdown]
 # ## What the number does not tell
 #
-# Now a model takes your place. [MiniLM](../labs/GLOSSARY.md#minilm) rates a text by 384 qualities without names, which it learned from
-# pairs of texts that belong together. The result is the text's [embedding](../labs/GLOSSARY.md#embedding). Does a high cosine mean that two
-# texts say the same?
+# You rated each note by two qualities. Now a model takes your place. [MiniLM](../labs/GLOSSARY.md#minilm) rates a text by 384 qualities
+# without names, which it learned from pairs of texts that belong together. The result is the text's
+# [embedding](../labs/GLOSSARY.md#embedding).
+#
+# Does a high cosine mean that two texts *say* the same?
 #
 # > **Predict.** Which is more similar to *The model was deployed*: its opposite, or *We put the network into production*?
 
@@ -148,7 +151,7 @@ def compare(one, other):
 
 # %%
 cosine_similarity = lab.use("cosine_similarity")  # your function if its check passed, otherwise the course's
-lab.interact(compare, one="The model was deployed.", other="The model was not deployed.")
+lab.interact(compare, one="The model was deployed.", other="The model was not deployed.")  # try sentences of your own, too
 
 # %% tags=["claim"]
 opposite, paraphrase, *rest = compare("The model was deployed.", "The model was not deployed.")["similarity"]
@@ -156,12 +159,12 @@ assert opposite > paraphrase, "The opposite is nearer than the paraphrase"
 assert paraphrase < 0.4 and min(opposite, *rest) > 0.79, "hardly change it: these pairs stay at 0.8 or above"
 
 # %% [markdown]
-# No. The opposite is nearer than the paraphrase. A vector holds what a text is *about*, but *not*, numbers, and who does what to whom
-# hardly change it: these pairs stay at 0.8 or above. So where such words matter, read the text. Try sentences of your own, too (**Enter**).
+# No. The opposite is nearer than the paraphrase. A vector holds what a text is *about*. But the word *not*, numbers, and who does what to
+# whom hardly change it: these pairs stay at 0.8 or above. So where such words matter, read the text that was found.
 #
 # ## What is inside
 #
-# How does a text become a vector? The library *sentence-transformers* runs the model.
+# How does a text become a vector? To find out, take the model apart. The library *sentence-transformers* runs it.
 
 
 # %%
@@ -178,12 +181,15 @@ def load_model(folder):
 model = load_model(lab.embedder.directory or lab.embedder.model_name)
 
 # %% [markdown]
-# The [tokenizer](../labs/GLOSSARY.md#tokenizer) cuts the text into [word pieces](../labs/GLOSSARY.md#word-piece) of a fixed
-# [vocabulary](../labs/GLOSSARY.md#vocabulary), and puts two special [tokens](../labs/GLOSSARY.md#token) around them; `##` continues a word.
-# Then a [transformer](../labs/GLOSSARY.md#transformer) computes a vector for each piece, and uses all other pieces for it. Their mean
-# should be the vector of the text.
+# First, the [tokenizer](../labs/GLOSSARY.md#tokenizer) cuts the text into [word pieces](../labs/GLOSSARY.md#word-piece) of a fixed
+# [vocabulary](../labs/GLOSSARY.md#vocabulary). A rare word becomes several pieces, and `##` marks those that continue it. Two special
+# [tokens](../labs/GLOSSARY.md#token) are put around the text.
 #
-# > **Predict.** Will *page* have the same vector in three sentences? Will the mean of a sentence be the same if it is encoded alone?
+# Then a [transformer](../labs/GLOSSARY.md#transformer) computes a vector for each piece, and uses all other pieces for it. Their mean
+# is the simplest vector for the whole text.
+#
+# > **Predict.** Will *page* have the same vector in the three sentences below? And will the first sentence have the same mean if it is
+# > encoded alone?
 
 
 # %%
@@ -212,19 +218,19 @@ assert verb > noun, "the two verbs are more alike than verb and noun"
 assert cosine_similarity(alone, vectors[0].mean(axis=0)) < 0.9, "The means differ, too"
 
 # %% [markdown]
-# *page* has another vector in each sentence, and this is good: the two verbs are more alike than verb and noun.
+# *page* has another vector in each sentence, because the model reads the words around it. This is good: the two verbs are more alike than
+# verb and noun.
 #
-# The means differ, too, and this is bad. All rows of a [batch](../labs/GLOSSARY.md#batch) must have the same length, so short texts are
-# filled up ([padding](../labs/GLOSSARY.md#padding)). A simple mean counts these places, so the vector depends on the neighbours of the
-# text.
+# The means differ, too, and this is bad. The mask at the end of the output shows why. All rows of a [batch](../labs/GLOSSARY.md#batch) must
+# have the same length, so short texts are filled up ([padding](../labs/GLOSSARY.md#padding), a 0 in the mask). A simple mean counts these
+# places, so the vector depends on the neighbours of the text.
 #
-# ![Seven word pieces, the last two of them padding, with a 0 in the mask. The mean is of the other five.](../labs/figures/mean_pooling.svg)
+# ![Seven word pieces. Two are padding, with a 0 in the mask. The mean is of the other five.](../labs/figures/mean_pooling.svg)
 
 # %% [markdown]
 # ## Exercise 5.2 · mean pooling
 #
-# Write the mean that counts only the places where the mask is 1, wherever they are ([mean pooling](../labs/GLOSSARY.md#mean-pooling)).
-# `mask[:, :, None]` has a third axis of length 1, which NumPy repeats for all numbers of a vector.
+# So write the mean that counts only the places where the mask is 1, wherever they are ([mean pooling](../labs/GLOSSARY.md#mean-pooling)).
 
 # %% exercise="5.2"
 from course_lib.embedder.vectors import mean_pool
@@ -236,34 +242,19 @@ lab.check("5.2", mean_pool)
 lab.hint("5.2")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: taking the padding out of the sum, and still dividing by the length of the batch. Every vector has the right
-# direction, so no cosine shows it. But an inner product is too small for every short text.
+# The mistake to remember: to take the padding out of the sum, and still divide by the length of the batch. Every vector has the right
+# direction, so no cosine shows the mistake. But the vectors of short texts are too short, so their inner products are too small.
 
 # %% [markdown]
-# The last step scales each vector to length 1, a [unit vector](../labs/GLOSSARY.md#unit-vector). Then you can compare yours with the
-# library's:
-
-# %% tags=["nbval-check-output"]
-mean_pool = lab.use("mean_pool")
-pooled = mean_pool(vectors, mask)
-unit = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
-print("the same as the library's, to 0.000001:", np.allclose(unit, model.encode(batch), rtol=0, atol=1e-6))
-
-# %% [markdown]
-# You have rebuilt `encode`, to the sixth decimal. For unit vectors the inner product *is* the cosine.
-#
 # ## Who shares a batch?
 #
-# Neighbours no longer change a vector, so you may choose them. Choose well, because padding costs time: beside a text of 30 pieces, a text
-# of 2 is computed as 30.
+# The neighbours no longer change a vector, so you may choose them. Choose well, because padding costs time. For example, a text of 2 pieces
+# beside one of 30 is computed as if it had 30, too.
 
 # %% [markdown]
 # ## Exercise 5.3 · batches by length
 #
-# Write a function that puts texts of similar length into one batch. The shortest or the longest may come first.
-#
-# - `sorted(range(len(texts)), key=…)` sorts *places*.
-# - `table[[2, 0]] = rows` writes the first row to place 2, and the second to place 0.
+# So write a function that puts texts of similar length into one batch. The shortest or the longest may come first.
 
 # %% exercise="5.3"
 from course_lib.embedder.vectors import encode_in_batches
@@ -275,15 +266,16 @@ lab.check("5.3", encode_in_batches)
 lab.hint("5.3")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: `vectors[:] = rows[order]` is the wrong way back. It is right if you only swap two texts, so a test with two
-# texts passes. `vectors[order] = rows` sends row k to the place it came from. Why the longest first? If the memory does not suffice, you
-# learn it at once.
+# The mistake to remember: to go the wrong way back, with `vectors[:] = rows[order]`. For two texts it is right, so a test with two texts
+# passes. `vectors[order] = rows` sends each row to the place it came from. Why are the longest first? If the memory is too small, you learn
+# it at once.
 
 
 # %% [markdown]
-# Now encode 40 lines of a page both ways.
+# Now encode 40 lines of a page, in order and by length. One step is still missing: the model scales each vector to length 1, a [unit
+# vector](../labs/GLOSSARY.md#unit-vector). For unit vectors the inner product *is* the cosine.
 #
-# > **Predict.** Which is the quickest on your machine: batches of 1, of 4 or of 16?
+# > **Predict.** Which size is the quickest on your machine: batches of 1, of 4 or of 16?
 
 # %%
 from time import process_time
@@ -294,7 +286,8 @@ computed = []
 def encode_batch(texts):
     vectors, mask = piece_vectors(texts)
     computed.append(mask.size)  # with the padding
-    return mean_pool(vectors, mask)
+    pooled = mean_pool(vectors, mask)
+    return pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
 
 
 def in_order(encode_batch, texts, batch_size):
@@ -303,18 +296,20 @@ def in_order(encode_batch, texts, batch_size):
 
 
 # %%
-encode_in_batches = lab.use("encode_in_batches")
+mean_pool, encode_in_batches = lab.use("mean_pool"), lab.use("encode_in_batches")
 lines = [line for line in lab.document("what-is-mlops.md").splitlines() if line][:40]  # headings and paragraphs
 pieces, speed = pd.DataFrame(), pd.DataFrame()
 for size in (1, 4, 16):
     for name, way in (("in order", in_order), ("by length", encode_in_batches)):
         computed.clear()
         begun = process_time()  # the CPU time that this process used
-        way(encode_batch, lines, size)
+        encoded = way(encode_batch, lines, size)
         speed.loc[size, name] = len(lines) / (process_time() - begun)
         pieces.loc[size, name] = sum(computed)
 axes = speed.plot.bar(rot=0, xlabel="texts in a batch", ylabel="lines a second", figsize=(6, 3))
-lab.alt(axes, "Lines a second on one core, for batches of 1, 4 and 16 lines, in order and by length.")
+told = "; ".join(f"batches of {size}: {row['in order']:.0f} in order, {row['by length']:.0f} by length" for size, row in speed.iterrows())
+lab.alt(axes, f"Lines a second on one core. {told}.")
+print("the same as the library's, to 0.00001:", np.allclose(encoded, model.encode(lines), rtol=0, atol=1e-5))
 pieces.astype(int).rename_axis("pieces computed, batches of")
 
 # %% tags=["claim"]
@@ -322,17 +317,18 @@ assert (pieces["by length"] < pieces["in order"])[[4, 16]].all(), "Sorting saves
 assert pieces.loc[16, "by length"] > 1.5 * pieces.loc[4, "by length"], (
     "sorted batches of 16 still have more padding than sorted batches of 4"
 )
-assert np.allclose(in_order(encode_batch, lines, 1), encode_in_batches(encode_batch, lines, 16), atol=1e-4), "the vectors are the same"
+assert np.allclose(encoded, model.encode(lines), rtol=0, atol=1e-5), "your vectors are the same as the library's"
 
 # %% [markdown]
-# Sorting saves padding, and the vectors are the same. Now look at the chart. On one core, large batches need not be the fastest, because
-# sorted batches of 16 still have more padding than sorted batches of 4. A GPU computes many pieces at once, so measure again there.
+# You have rebuilt `encode`: your vectors are the same as the library's. Sorting saves padding.
+#
+# Which size won on your machine? On one core, large batches need not be the fastest, because sorted batches of 16
+# still have more padding than sorted batches of 4.
 
 # %% [markdown]
 # ## Break it: after the limit
 #
-# So far the texts were short. The model reads only 256 word pieces, the two special ones included, and the rest is cut off
-# ([truncation](../labs/GLOSSARY.md#truncation)).
+# So far the texts were short. But the model reads only 256 word pieces (and was trained on at most 128). The rest is cut off ([truncation](../labs/GLOSSARY.md#truncation)).
 #
 # > **Predict.** You replace the second half of a page by a recipe for eggs. How similar are the two pages?
 
@@ -343,12 +339,12 @@ print("the page has", len(model.tokenizer(page, verbose=False)["input_ids"]), "w
 print("every number is the same:", np.array_equal(model.encode(page), model.encode(spoilt)))
 
 # %% [markdown]
-# Every number is the same, and there is no warning. A vector says nothing about what was cut off.
+# Every number is the same, and there is no warning. So a vector says nothing about what was cut off.
 
 # %% [markdown]
 # ## Exercise 5.4 · what was never read
 #
-# So write the warning yourself. The tokenizer also returns where each piece begins and ends in the text
+# So find out yourself what is lost. The tokenizer also returns where each piece begins and ends in the text
 # ([offsets](../labs/GLOSSARY.md#offset)).
 
 # %% exercise="5.4"
@@ -361,8 +357,7 @@ lab.check("5.4", unread)
 lab.hint("5.4")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: forgetting the two special pieces. Then a text of 255 pieces seems to fit, and its last piece is lost. Counting
-# characters or words instead would be a guess: code and names fall into more pieces than prose does.
+# The mistake to remember: to forget the two special pieces. Then a text of 255 pieces seems to fit, but its last piece is lost.
 
 
 # %%
@@ -372,7 +367,7 @@ def offsets(text):
 
 
 # %% [markdown]
-# > **Predict.** Chunks of 512, 1,024 and 2,048 characters, or whole pages: what share of the text is never read?
+# > **Predict.** You cut all pages into chunks of 512, 1,024 or 2,048 characters, or not at all. What share of the text is never read?
 
 # %% tags=["nbval-check-output"]
 unread = lab.use("unread")
@@ -398,8 +393,7 @@ assert page.index(answer) > len(page) - len(unread(page, offsets(page))), "our a
 # One question proves little, so ask both searches all questions. [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions for
 # which a chunk with the answer is among the first five.
 #
-# > **Predict.** Which search finds more? And of all pairs of a question and a chunk with a cosine between 0.3 and 0.4, what share has the
-# > answer?
+# > **Predict.** Which search finds more?
 
 # %%
 from types import SimpleNamespace
@@ -424,8 +418,22 @@ measured = {way: measure(scores) for way, scores in ways.items()}
 hits = {way: [one not in result.missed for one in questions] for way, result in measured.items()}
 table = pd.DataFrame({way: {"recall@5": result.recall} for way, result in measured.items()}).T.round(2)
 display(table)
+print("gain of the vectors:", gain := paired_interval(hits["shared words"], hits["vectors"]))
 print("found by words alone:", sum(word > vector for word, vector in zip(hits["shared words"], hits["vectors"], strict=True)))
 
+# %% tags=["claim"]
+assert gain.low > 0, "Vectors find more, and the whole interval of the gain is above 0"
+assert any(word > vector for word, vector in zip(hits["shared words"], hits["vectors"], strict=True)), "some answers are found by words alone"
+
+# %% [markdown]
+# Vectors find more, and the whole interval of the gain is above 0. But some answers are found by words alone, so
+# [lab 08](../labs/08_words_and_meaning.ipynb) combines both.
+#
+# And what does the cosine itself tell you?
+#
+# > **Predict.** Of all pairs of a question and a chunk with a cosine between 0.3 and 0.4, what share has the answer?
+
+# %%
 right = [one.is_answered_by(chunk.source_path, chunk.content) for one in questions for chunk in chunks]
 found = pd.DataFrame({"right": right, "range": pd.cut(ways["vectors"].ravel(), [-1, 0.2, 0.3, 0.4, 0.5, 1])})
 share = found.groupby("range", observed=True).right.agg(["mean", "sum", "size"])
@@ -434,44 +442,40 @@ axes = (100 * share["mean"]).set_axis(labels).plot.barh(xlabel="right, % of the 
 lab.alt(axes, f"Right pairs by cosine. {'; '.join(labels)}.")
 
 # %% tags=["claim"]
-assert paired_interval(hits["shared words"], hits["vectors"]).low > 0, "Vectors find more"
-assert any(word > vector for word, vector in zip(hits["shared words"], hits["vectors"], strict=True)), "some answers are found by words alone"
 assert 0.07 < share["mean"].iloc[2] < 0.13, "between 0.3 and 0.4, about one pair in ten is right"
-assert share["mean"].is_monotonic_increasing, "A higher cosine is right more often"
+assert share["mean"].is_monotonic_increasing, "a higher cosine is right more often"
 
 # %% [markdown]
-# Vectors find more. But some answers are found by words alone, so [lab 08](../labs/08_words_and_meaning.ipynb) combines both.
-#
-# Look at the chart: between 0.3 and 0.4, about one pair in ten is right. So a cosine is not a probability. A higher cosine is right more
-# often, so you can sort by it. Before you choose a [threshold](../labs/GLOSSARY.md#threshold), measure.
+# Look at the bar in the middle: between 0.3 and 0.4, about one pair in ten is right. So a cosine is not a probability. But a higher cosine
+# is right more often, so you can sort by it. Measure like this before you choose a
+# [threshold](../labs/GLOSSARY.md#threshold).
 
 # %% [markdown]
 # ## In the field
 #
-# `SentenceTransformer.encode` does what you have built. It takes a `batch_size`. `normalize_embeddings=True` gives unit vectors if a model
-# does not, and `model.max_seq_length` is the limit. An empty text gets a vector, too, so keep it out of an index.
+# `SentenceTransformer.encode` does what you have built.
 #
-# At work you choose the model: by its languages, its licence, its limit, and its dimension, which decides how much you store. Then measure
-# on your own questions. If you change the model later, encode everything again, because vectors of two models cannot be compared.
+# At work, choose the model by its languages, its licence, its limit, and its dimension, which decides how much you store.
+# Then measure on your own questions. Print the pieces of your own product names, too: a name in many pieces is a name that the model hardly
+# knows. If you change the model later, encode everything again, because vectors of two models cannot be compared.
 #
 # ## Recap
 #
-# - A vector says roughly what a text is about. *Not*, numbers and who did what hardly change it.
-# - Cosine compares directions. It orders texts, and is not a probability.
+# - A vector says roughly what a text is about. The word *not*, numbers and who did what hardly change it.
+# - The cosine compares directions. It orders texts, but it is not a probability.
 # - MiniLM's embedding is the mean of the pieces' vectors without the padding, scaled to length 1.
-# - Batches by length save time and change no vector.
-# - The model reads 256 pieces and gives no warning. Count them yourself.
+# - The model reads 256 pieces and gives no warning, so count them yourself.
 
 # %% [markdown]
 # ## Three questions to test yourself
 #
-# 1. Two different texts have a cosine of 1.00. Name two ways in which this happens.
+# 1. Two long texts have the same vector. Are they the same?
 # 2. In two batches, one chunk gets two vectors with a cosine of 0.6. Where do you look first?
 # 3. You change the model. Why must you also choose a new threshold?
 #
 # <details><summary>Answers</summary>
 #
-# 1. They differ only after the limit, or only in what MiniLM's tokenizer drops, such as capitals and line ends.
+# 1. Not always. They may differ after the limit.
 # 2. At the pooling: it may count padding.
 # 3. With another model, unrelated texts get other similarities.
 #
@@ -479,6 +483,6 @@ assert share["mean"].is_monotonic_increasing, "A higher cosine is right more oft
 #
 # ## Stretch
 #
-# Encode an empty text. Which questions is it near to?
+# Encode an empty text. Is it nearer to *ok* than any chunk is? What must an index do with an empty file?
 #
 # **Next.** In [lab 06](../labs/06_pgvector_schema.ipynb) the vectors get a table.

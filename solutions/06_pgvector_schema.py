@@ -76,7 +76,7 @@ assert count == 2 * len(chunks) and len(set(found)) < 4, "so each night adds all
 # %% [markdown]
 # Nothing in this table says which row is which, so each night adds all chunks again. Among the best five, a text comes twice.
 #
-# Now something worse happens. An author deletes the section about rollback from the first document, and the ingest runs once more.
+# Then an author deletes the section about rollback from the first document, and the ingest runs once more.
 
 # %%
 from dataclasses import replace
@@ -174,7 +174,7 @@ assert taken["repo, name, place, content"] == [True] * 4, "With the text in the 
 # open the issues. A [partitioned](../labs/GLOSSARY.md#partition) table is used like one table, but it consists of several. Each row goes into
 # one of them, by the value of a column.
 #
-# The cell below is `schema.sql`. (What later labs add to it is in another file.) The table `documents` is complete, so you can see how it is
+# The cell below is `schema.sql`. The table `documents` is complete, so you can see how it is
 # done. Complete `document_chunks`:
 #
 # - It refuses vectors without a direction.
@@ -481,12 +481,13 @@ assert by.pages.drop(("", "")).max() < all_pages, "All of them visit fewer pages
 
 # %% [markdown]
 # IVFFlat finds less if it comes first: without rows, pgvector chooses the centres at random, and they stay. HNSW learns no centres and finds
-# as much, but it takes much longer, because each INSERT searches and changes the graph. So build a vector index when the rows are there.
+# as much, but it takes much longer, because each INSERT searches and changes the graph. Both reasons hold for any number
+# of rows. So build a vector index when the rows are there.
 #
 # The figure is about another decision: how far should a search look? A longer list, or one more cell, finds more and costs more pages. All of
 # them visit fewer pages than an exact scan.
 #
-# > **Predict.** Which of the two needs fewer pages for a recall of 0.95? In JupyterLab, find out with the controls.
+# > **Predict.** Which of the two needs fewer pages for a recall of 0.95? Find out with the controls.
 
 # %%
 def look(ef_search=40, probes=1):
@@ -509,6 +510,15 @@ assert min(enough["hnsw"]) < min(enough["ivfflat"]), "Here it is HNSW"
 
 # %% [markdown]
 # Here it is HNSW. With both, the last few rows cost the most pages.
+#
+# ## The whole schema
+#
+# Here is `schema.sql`, whole. Can you explain each line? (Later labs add `words_and_tenants.sql`.)
+
+# %%
+from course_lib.store.schema import SCHEMA as THE_COURSES
+
+print(THE_COURSES)
 
 # %% [markdown]
 # ## In the field

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 09 · The retrieval API
 #
-# So far, your search runs only in a notebook. Now you make it available to other programs, over HTTP. Your API serves many clients at once,
-# refuses bad requests and says why, and knows when it cannot answer.
+# You make your search available to other programs, over HTTP. Your API serves many clients at once, refuses bad requests and says why, and
+# knows when it cannot answer.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -22,9 +22,8 @@ lab.show.pipeline("API")
 # %% [markdown]
 # ## An API in ten lines
 #
-# Other programs need an address to which they can send questions, a [REST API](../labs/GLOSSARY.md#rest-api). FastAPI gives a function an
-# address, so ten lines are enough. First we fill the [index](../labs/GLOSSARY.md#index). Then `lab.serve` starts a web server for the ten
-# lines, and returns an HTTP client.
+# Other programs send their questions to an address, a [REST API](../labs/GLOSSARY.md#rest-api). FastAPI gives a function an address, so ten
+# lines are enough. `lab.serve` starts a web server for them, and returns an HTTP client.
 
 # %%
 import psycopg
@@ -96,11 +95,11 @@ assert answer.status_code == 200, "with a status that programs understand as suc
 
 # %% [markdown]
 # A stranger learns the address of the database, with a status that programs understand as success. So three things are
-# missing: to serve many clients, to refuse without telling too much, and to know when not to answer. We begin with the first.
+# missing: to serve many clients, to refuse without telling too much, and to know when not to answer.
 #
 # ## By hand: four requests
 #
-# Four requests arrive at the same time. Each of them only waits 0.2 s for the database. When is the last answer there?
+# Four requests arrive at the same time. Each of them only waits 0.2 s for the database.
 #
 # | the service … | the last answer comes after |
 # |---|---|
@@ -108,8 +107,8 @@ assert answer.status_code == 200, "with a status that programs understand as suc
 # | uses one thread for each request | 0.2 s |
 # | has two [connections](../labs/GLOSSARY.md#database-connection) for all requests | two rounds, 0.4 s |
 #
-# For the last line, a *pool* keeps a few connections open and lends them to requests. The app's *lifespan* opens the pool: the part before
-# `yield` runs when the app starts, and the part after it when the app ends.
+# For the last line, a *pool* keeps a few connections open and lends them to requests. The app's *lifespan* opens the pool when the app starts,
+# and closes it when the app ends.
 
 # %%
 from contextlib import asynccontextmanager
@@ -190,11 +189,9 @@ most = {path: max(((naps["begin"] <= begin) & (begin < naps["end"])).sum() for b
 assert most["/async-def"] == 1, "only one request at a time waits in the database"
 assert most["/def"] > 1, "FastAPI runs a plain def in a thread"
 assert most["/pool"] == 2, "at most two at a time here"
-assert all(naps["end"].max() > by_hand for naps, by_hand in zip(slept.values(), [0.8, 0.2, 0.4], strict=True)), "a little longer than by hand"
 
 # %% [markdown]
-# Each bar is a request that waits in the database. The first route is line 1, the second is line 2, and the third is line 3. All take a little
-# longer than by hand, because there is other work, too.
+# Each bar is a request that waits in the database. The first route is line 1, the second is line 2, and the third is line 3.
 #
 # Why is the first route so slow, although it is `async`? The *event loop* is one thread that serves all requests. It goes to another request
 # only at an `await`, and this route has none. So only one request at a time waits in the database.
@@ -202,13 +199,15 @@ assert all(naps["end"].max() > by_hand for naps, by_hand in zip(slept.values(), 
 # ![Three requests on two time lines. Above, one encodes on the event loop, and the others wait. Below, it encodes in a thread.](../labs/figures/event_loop.svg)
 #
 # The second route is faster, because FastAPI runs a plain `def` in a thread. But each request opens a connection of its own. With the pool, the
-# connections are open already, and there is a limit: at most two at a time here. So we use the pool for waiting. For computing, such as the
-# model's, we use a thread.
+# connections are open already, and there is a limit: at most two at a time here. So we use the pool for waiting.
+#
+# For computing, we use a thread. This helps with native code, such as the model's. Of Python's own code, only one thread runs at a time (the
+# *GIL*).
 
 # %% [markdown]
 # ## Exercise 9.1: what may be asked
 #
-# Now the bad requests. [pydantic](https://docs.pydantic.dev) checks each request, and you write down what is allowed. Here is an example about
+# Now the bad requests. [pydantic](https://docs.pydantic.dev) checks each request, and you write down what is allowed. An example about
 # another subject:
 #
 # ```python
@@ -236,10 +235,41 @@ lab.hint("9.1")  # run again for the next hint
 # may send megabytes. An empty list of partitions is refused, because it could mean "all" or "none".
 
 # %% [markdown]
+# ## What a stranger may write
+#
+# A stranger may have written a chunk, with its `metadata` and its address.
+#
+# > **Predict.** A page shows `citation_url` as a link. Which two leaks are in `leaky`?
+
+# %%
+from dataclasses import asdict, replace
+
+from course_lib.records import SearchResult
+
+mine = SearchResult("c7", "a.md", 3, "Roll back.", 0.5, 0.25, "documentation", "docs", "", "doc-section", "Rollback")
+forged = replace(mine, metadata={"repo": "somebody-elses"}, citation_url="javascript:alert(document.cookie)")
+
+
+def leaky(one):
+    return {**asdict(one), "metadata": {"repo": one.repo_slug, "score": one.score, **one.metadata}}
+
+
+told = leaky(forged)
+told["metadata"], told["citation_url"]
+
+# %% tags=["claim"]
+assert told["metadata"]["repo"] == "somebody-elses", "the chunk says that it is from another repository"
+assert told["citation_url"].startswith("javascript:"), "a click on the link runs the stranger's program"
+
+# %% [markdown]
+# The stranger's metadata comes last, so the chunk says that it is from another repository. And a click on the link runs the stranger's program.
+# The library's `search_response` names each field, writes its own entries last, and passes on only addresses with `https://` or `http://`.
+
+# %% [markdown]
 # ## The endpoint
 #
-# With your model, the endpoint can be written. A thread runs the embedding model, so the event loop stays free. Only then does the function
-# borrow a connection for the search. `search_response` names each field of the answer, so that nothing else goes out.
+# Now we can write the endpoint. A thread runs the embedding model, so the event loop stays free. Only then does the function borrow a
+# connection for the search.
 
 # %%
 import asyncio
@@ -298,8 +328,7 @@ assert "tulip-42" in refused.text, "it repeats what the client sent, here a pass
 # ## Exercise 9.2: a refusal that helps
 #
 # Look at this refusal again: which parts of it help the client, and which must not be in a log? Write one of your own. The standard form is the
-# *problem document* of [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457). Pydantic may report one mistake many times, so
-# `one_a_field(errors)` chooses one error for each field.
+# *problem document* of [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457).
 
 # %% exercise="9.2"
 from course_lib.service.problems import validation_problem
@@ -364,8 +393,8 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 #   httpGet: {path: /ready, port: http}
 # ```
 #
-# Suppose that `/health` asks the database, and the database is away for a minute. Then the cluster restarts all copies of the service, again and
-# again, and each loads its model. So `/health` checks only that the process answers.
+# Suppose that `/health` asks the database, which is away for a minute. Then the cluster restarts all copies again and again, and
+# each loads its model. So `/health` checks only that the process answers.
 # [`/ready`](../labs/GLOSSARY.md#readiness) checks what a request needs.
 #
 # ## Exercise 9.3: say what is missing
@@ -375,7 +404,7 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # - `await asyncio.gather(ask(1), ask(2))` runs both at the same time and returns the list of results. `gather(*many)` takes any number.
 # - `await asyncio.wait_for(ask(1), seconds)` cancels it after this time and raises a `TimeoutError`.
 #
-# The next cell imports functions to try yours with. `meeting()` returns two functions that wait for each other.
+# The next cell imports functions to try yours with. `meeting()` returns two that wait for each other.
 
 # %%
 from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works
@@ -391,6 +420,10 @@ lab.hint("9.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: asking one part after the other. Then three parts that hang take three timeouts. The text that a check *returns* was written for strangers. The text of an exception was not.
+#
+# To answer in time, a limit around the work is not enough. `wait_for` cancels the work and then *waits* for its end, and it cannot end a thread.
+# If the server is silent, psycopg needs up to 10 s to cancel a statement. So the work needs limits of its own: `connect_timeout`, and the
+# pool's `timeout`.
 
 # %% [markdown]
 # With your function, the app gets both addresses. The check of the model only looks at a flag.
@@ -424,7 +457,7 @@ def add_probes(app, model_state=model_flag):
 # %% [markdown]
 # ## Pull the plug
 #
-# Does it work? We stop a second PostgreSQL and start it again. Meanwhile, three requests are sent again and again. Each has a row in the figure.
+# We stop a second PostgreSQL and start it again. Meanwhile, three requests are sent again and again. Each has a row in the figure.
 #
 # > **Predict.** Where does the colour of each of the three rows change?
 
@@ -468,7 +501,7 @@ assert to_health[-1] == to_ready[-1] == to_search[-1] == 200, "all three answer 
 # %% [markdown]
 # ## Break it: ready, but busy
 #
-# A colleague wants a more honest check of the model. Instead of looking at a flag, it encodes a word.
+# A colleague wants a more honest check of the model: it encodes a word.
 #
 # > **Predict.** What do the two checks say while the model's only thread is busy with many texts?
 
@@ -499,8 +532,8 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # %% [markdown]
 # ## Measure: sixteen clients
 #
-# Sixteen clients ask three services. Each sends its next question as soon as it has an answer. An average would hide the slow answers, so look
-# at two numbers: half of the answers are faster than [p50](../labs/GLOSSARY.md#p50-and-p95), and 19 of 20 are faster than p95.
+# Each of sixteen clients sends its next question as soon as it has an answer. Half of the answers are faster than
+# [p50](../labs/GLOSSARY.md#p50-and-p95), and 19 of 20 are faster than p95.
 #
 # > **Predict.** Which of your decisions will make your service faster than the ten lines?
 
@@ -521,9 +554,8 @@ assert times["yours"].median() < times["ten lines"].median(), "Yours answers fas
 assert 0.5 < times["the library's"].median() / times["yours"].median() < 2, "its median is close to yours"
 
 # %% [markdown]
-# Yours answers faster for two reasons: it searches for one question while it encodes another, and it opens no connections. The rest is
-# computing, which `await` does not make cheaper. The library encodes the waiting questions together, in one
-# [batch](../labs/GLOSSARY.md#batch). Here its median is close to yours.
+# Yours answers faster for two reasons: it searches for one question while it encodes another, and it opens no connections. The library also
+# encodes the waiting questions together, in one [batch](../labs/GLOSSARY.md#batch). Here its median is close to yours.
 
 # %% [markdown]
 # ## In the field
@@ -534,7 +566,7 @@ assert 0.5 < times["the library's"].median() / times["yours"].median() < 2, "its
 # %% [markdown]
 # ## Recap
 #
-# - Use `await` for waiting and a thread for computing, so that nothing blocks the event loop.
+# - Use `await` for waiting and a thread for computing.
 # - A refusal gives a field and a reason, and repeats nothing that the client sent.
 # - A readiness check asks all parts at once, names what is missing, and does not wait for the work.
 
@@ -543,19 +575,20 @@ assert 0.5 < times["the library's"].median() / times["yours"].median() < 2, "its
 #
 # 1. Would `validation_problem` be faster as an `async def`?
 # 2. Why does `/search` borrow its connection after the encoding?
-# 3. The database is away. What do `/health` and `/ready` answer, and what does the cluster do?
+# 3. If `/ready` says 503, why does `/search` need a 503 of its own?
 #
 # <details><summary>Answers</summary>
 #
 # 1. No, because it never waits for anything.
 # 2. Otherwise, four questions that wait for the model would hold all four connections.
-# 3. 200 and 503. The cluster restarts nothing, and sends no requests until `/ready` answers 200.
+# 3. `/ready` is for the cluster, which then sends no requests here. It notices late, and until then, clients need an answer that helps.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# `schemathesis run URL/openapi.json` tests a service by its description. Which mistakes of this lab can it not find?
+# - `schemathesis run URL/openapi.json` tests a service by its description. Which mistakes of this lab can it not find?
+# - Encode 32 questions in batches of 1, 8 and 32. When does the first one have its vector, and when the last?
 #
 # Next is [lab 10](../labs/10_code_from_github.ipynb), where you are the client: the documents come from GitHub.

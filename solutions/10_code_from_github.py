@@ -471,9 +471,14 @@ from course_lib.teaching.github_server.clones import run_git  # runs git and cou
 if shutil.which("git"):
     bare = sample_repository().write_bare(Path(folder.name, "bare.git"))
     clone = f"clone --depth=1 --filter=blob:none --no-checkout {bare.as_uri()} ."
-    print(run_git(Path(folder.name, "sparse"), clone, "sparse-checkout set code/scripts", "checkout"))
+    counted = run_git(Path(folder.name, "sparse"), clone, "sparse-checkout set code/scripts", "checkout")
+    print(counted)
 else:
     print("not installed: get git from https://git-scm.com, then run this cell again")
+
+# %% tags=["claim"]
+if shutil.which("git"):
+    assert [line.rpartition(" requests")[0][-1] for line in counted.splitlines()] == ["2", "0", "1"], "Two for the clone, one for all files of the folder"
 
 # %% [markdown]
 # Two for the clone, one for all files of the folder (and of the top). They do not count for the API's limit. Use git for files,

@@ -71,10 +71,10 @@ assert rows == 121, "No chunk is lost, and none is there twice"
 
 # %% [markdown]
 # Look at the two rows of `embed-and-store`. The step was tried again, and the other shard was not repeated. No chunk is lost, and none is there
-# twice.
+# twice. A cluster does the same, with a new container.
 #
 # Kubeflow only *starts* a step again. That a second start does no harm is your work: the step must be
-# [idempotent](../labs/GLOSSARY.md#idempotent). To do it twice has the same result as to do it once.
+# [idempotent](../labs/GLOSSARY.md#idempotent).
 
 # %% [markdown]
 # ## From a function to a component
@@ -118,7 +118,7 @@ pages = run_locally(read_pages, {"folder": str(copy)}, root=work).outputs["pages
 print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitlines()), "lines")
 
 # %% [markdown]
-# It does not, because kfp takes only the text of the function, without the notebook's imports. So a component imports everything that it needs,
+# It does not, here or on a cluster: kfp takes only the text of the function, without the notebook's imports. So a component imports everything that it needs,
 # as `read_pages` does.
 #
 # In the file of `read_pages`, the first line is the *origin*, which says where the documents belong. Then there is a line for each of five
@@ -267,7 +267,7 @@ print("first run: ", before.outputs["Output"], "pages")
 print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcome, "· in the folder:", len(list(copy.iterdir())))
 
 # %% [markdown]
-# It returns the old count. The cache compares code, image and inputs of a step, and the path is the same text as before. It does not see what is
+# It returns the old count, as a cluster would. The cache compares code, image and inputs of a step, and the path is the same text as before. It does not see what is
 # *at* the path, or in a database. There are two remedies:
 #
 # - Switch the cache off for a step that looks at such a thing, or that changes it.
@@ -376,7 +376,7 @@ lab.hint("11.4")  # run again for the next hint
 # %% [markdown]
 # ## Run it
 #
-# Now run your pipeline twice, with the same folder and two shards.
+# Run your pipeline twice, with two shards.
 #
 # > **Predict.** Which steps come from the cache in the second run?
 
@@ -400,7 +400,7 @@ assert set(outcomes["first"]) == {"succeeded"} and not runs[1].error, "The first
 #
 # ## Measure
 #
-# Several processes have filled this index. Would a single one have made the same? To find out, `ingest` reads the same folder in this notebook.
+# Several processes have filled this index. Would a single one have made the same? `ingest` reads the same folder in this notebook.
 # It writes only chunks that are missing or different.
 #
 # > **Predict.** How many chunks does it write?
@@ -421,7 +421,8 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 # %% [markdown]
 # ## In the field
 #
-# What passed is in `my/system/`, and `course mine pipeline run --set shards=2` runs it here. A cluster gets the same file. With Docker,
+# What passed is in `my/system/`, and `course mine pipeline run --set shards=2` runs it here. After `make images`,
+# `course pipeline run --runner docker` runs the library's in containers. A cluster gets the same file. With Docker,
 # [kind](https://kind.sigs.k8s.io) and kubectl, you can have one on a laptop (**not run here**):
 #
 # ```bash
@@ -434,7 +435,7 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 #
 # - A component is the text of a function. It imports what it needs.
 # - A retry only starts a step again. You make sure that it may run twice.
-# - Compare counts where parts meet, because lost data raises no error by itself.
+# - Compare counts where parts meet.
 # - The cache compares code and inputs. Switch it off for a step that looks at anything else, or use a fingerprint.
 
 # %% [markdown]

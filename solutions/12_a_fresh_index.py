@@ -59,8 +59,8 @@ print(f"{stale.document_name}, is it there? {(pages / gone).exists()}\n\n… {st
 assert stale.document_name == gone and not (pages / gone).exists(), "The search still quotes the page"
 
 # %% [markdown]
-# The search still quotes the page: nobody told the index. Now another page gets one more line at its end. The ingest runs in two more
-# nights.
+# The search still quotes the page, because nobody told the index. So the ingest runs again in two more nights. Before the second, an author
+# also adds one line to another page. Before the third, nothing changes.
 #
 # > **Predict.** A page has about 24 chunks. How many chunks are new or changed in the second night, and how many in the third?
 
@@ -85,9 +85,11 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 # %% [markdown]
 # ## By hand: one night
 #
-# Packages change, too. A *catalogue*, which two projects share, holds each package and its vector once. Each project has a *list* of what it
-# uses. *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file) today. Decide for each row what happens to the list of *rider-app*,
-# and then what happens to the catalogue.
+# A folder was easy: one project owns it. Packages are harder, because two projects share them. Their *catalogue* holds each package and its
+# vector once. And each project has a *list* of the packages that it uses.
+#
+# Today, *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file). Decide for each row what happens to its list, and then what happens
+# to the catalogue.
 #
 # | package | rider-app yesterday | rider-app today | forecasting |
 # |---|---|---|---|
@@ -99,16 +101,18 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 #
 # <details><summary>The answer</summary>
 #
-# The list: httpx is *skipped*, spotipy is *changed*, polars is *added*, pillow and bleach are *removed*. The catalogue: polars is already in
-# it. Pillow stays, because forecasting uses it. No project uses bleach any more: it is an [orphan](../labs/GLOSSARY.md#orphan) and is deleted.
+# In the list, httpx is *skipped*, spotipy is *changed*, polars is *added*, and pillow and bleach are *removed*.
+#
+# The catalogue has polars already. Pillow stays in it, because forecasting uses it. But no project uses bleach any more. It is an
+# [orphan](../labs/GLOSSARY.md#orphan), so it is deleted.
 #
 # </details>
 
 # %% [markdown]
 # ## Exercise 12.1: the plan
 #
-# Compare the current states with the stored ones, and return what has to be done. The function does not know what its keys are. `Plan()` is a
-# record of four empty lists: `skip`, `add`, `change` and `remove`. Append keys to them; the record is frozen, so you cannot assign new lists.
+# Your function compares the current states with the stored ones. It does not know what its keys are, so it can plan pages and packages alike.
+# `Plan()` is a record of four empty lists: `skip`, `add`, `change` and `remove`. Append the keys to them.
 
 # %% exercise="12.1"
 from course_lib.indexing.plan import make_plan
@@ -120,11 +124,11 @@ lab.check("12.1", make_plan)
 lab.hint("12.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: `stored.get(key)`, which gives None for a key that is missing and for a state that is None. The function needs no
-# database, so you can test it without one.
+# The mistake to remember: `stored.get(key)`. It gives None for a key that is missing, but also for a key whose state is None. So a test with it
+# cannot tell the two apart.
 
 # %% [markdown]
-# One function plans both: the pages, where the state is a hash of the text, and the packages, where it is the version.
+# Now your function plans both. The state of a page is a hash of its text. The state of a package is its version.
 
 # %%
 from dataclasses import asdict
@@ -158,9 +162,9 @@ assert [len(each) for each in asdict(plans["pages"]).values()] == [3, 0, 1, 1], 
 # %% [markdown]
 # ## Two tables
 #
-# `xray_report_packages` holds the lists: a row for each package of each project. `xray_packages` is the catalogue. A
-# [foreign key](../labs/GLOSSARY.md#foreign-key) leads from the list to the catalogue: the database rejects a row of a list if its package is
-# not in the catalogue. `carry_out` applies a plan to a list.
+# So far, you only have a plan. `carry_out` applies it to a list. `xray_report_packages` holds the lists: a row for each package of each
+# project. `xray_packages` is the catalogue. A [foreign key](../labs/GLOSSARY.md#foreign-key) leads from the first to the second, so the
+# database rejects a row of a list if its package is not in the catalogue.
 
 # %%
 from course_lib.xray import create_tables, drop_tables
@@ -190,8 +194,8 @@ def stored(conn, project):
 # %% [markdown]
 # ## Exercise 12.2: what has to be encoded
 #
-# The search finds a package by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description. Encoding is the most expensive
-# step. What is the state here: what has to be equal, so that a vector can be kept?
+# A search finds a package by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description. To encode them is the most expensive
+# step of a sync. So your function finds the packages that need a new vector. Here, the state is what a vector was made of.
 
 # %% exercise="12.2"
 from course_lib.xray.catalogue import names_to_embed
@@ -203,15 +207,15 @@ lab.check("12.2", names_to_embed)
 lab.hint("12.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# This is a plan, too: `add` and `change` together. The mistake to remember: a state that holds too much or too little. With the version in it,
-# every update costs a vector. Without the model, vectors of two models are compared. The state of a page is its hash, its parser, its
-# settings and the model.
+# The mistake to remember: a state that holds too much or too little. If the version is in it, every update of a package costs a vector. If the
+# model is not in it, a search compares vectors of two models. For the same reason, the real state of a page is more than its hash: its
+# parser, its settings and the model belong to it.
 
 # %% [markdown]
-# Three nights with packages: the first, one in which nothing changes, and one with today's lock file and a better description. A naive job
-# encodes both lock files every night.
+# How much does this save? A naive job encodes all packages of both lock files every night. Compare it with yours. In the first night, all
+# packages are new. In the second, nothing changes. In the third, *rider-app* has today's lock file, and one description is better.
 #
-# > **Predict.** How many texts are encoded in each night?
+# > **Predict.** How many texts do you have to encode in the second night, and how many in the third?
 
 # %%
 from course_lib.xray import Package, TableDescriber
@@ -246,13 +250,13 @@ assert list(spent.planned) == [len(texts), 0, 1], "The third night needs one vec
 assert spent.naive.iloc[0] > len(texts), "In the first night, the plan saves what both projects use"
 
 # %% [markdown]
-# In the first night, the plan saves what both projects use. The third night needs one vector, that of the better description: polars has one
-# already, and the new version of spotipy has the same description.
+# None in the second. The third night needs one vector, that of the better description, because polars has one already, and the new version of
+# spotipy has the same description. In the first night, the plan saves what both projects use.
 
 # %% [markdown]
 # ## Packages that other projects use
 #
-# *rider-app* no longer uses pillow and bleach. Both are still in the catalogue. The naive job deletes both from it.
+# *rider-app* no longer uses pillow and bleach, so the naive job deletes both from the catalogue.
 #
 # > **Predict.** *forecasting* uses pillow. What does the database do?
 
@@ -271,17 +275,17 @@ except psycopg.errors.ForeignKeyViolation as error:
 print("in the catalogue:", in_catalogue())
 
 # %% [markdown]
-# It refuses the whole statement: pillow is saved, but bleach was not deleted either.
+# It refuses the whole statement. So pillow is saved, but bleach was not deleted either.
 
 # %% [markdown]
 # ## Exercise 12.3: orphans
 #
-# Complete the deletion, so that it deletes only what no project uses. `%(names)s` is a list: the packages that one project has just removed.
-# `%(language)s` is their language: `redis` in Python and `redis` in Ruby are two packages. The view `xray_used` has a row, with `language`
-# and `name`, for each use by any project of any [tenant](../labs/GLOSSARY.md#tenant).
+# Complete the statement, so that it deletes only what no project uses. `%(names)s` is the list of packages that one project has just removed.
+# `%(language)s` is their language, because `redis` in Python and `redis` in Ruby are two packages. The view `xray_used` has a row, with
+# `language` and `name`, for each use by any project of any [tenant](../labs/GLOSSARY.md#tenant).
 #
-# `name = ANY(list)` takes the names of a list. `NOT EXISTS (SELECT FROM … WHERE …)` is true if the inner query finds no row. It may name
-# columns of the row outside, such as `package.name`.
+# `name = ANY(list)` is true if the name is in the list. `NOT EXISTS (SELECT FROM … WHERE …)` is true if the inner query finds no row. This
+# query may name columns of the row outside, such as `package.name`.
 
 # %% exercise="12.3"
 # Given up to: DELETE FROM xray_packages AS package
@@ -295,8 +299,7 @@ lab.check("12.3", DELETE_ORPHANS)
 lab.hint("12.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to compare names alone, so that a used package of one language saves an unused one of the same name. Because of `names`, the
-# statement looks at a few rows and not at the whole catalogue.
+# The mistake to remember: comparing names alone. Then a package that is used in one language saves an unused one with the same name in another.
 
 # %% tags=["nbval-check-output"]
 DELETE_ORPHANS = lab.use("DELETE_ORPHANS")
@@ -306,11 +309,16 @@ deleted = conn.execute(DELETE_ORPHANS, {"language": "python", "names": plan.remo
 print("deleted:", [name for (name,) in deleted], "in the catalogue:", in_catalogue())
 
 # %% [markdown]
+# Bleach is deleted, and pillow stays.
+#
 # ## Break it: two at once
 #
-# One statement looks for uses and deletes. Is this safe if two syncs run at the same time? A sync is one
-# [transaction](../labs/GLOSSARY.md#transaction) of three steps. PostgreSQL's default is READ COMMITTED: a statement sees what others have
-# committed before it began, and nothing else of theirs.
+# Your statement looks for uses, and deletes what has none. Is this still safe if two syncs run at the same time?
+#
+# A sync is one [transaction](../labs/GLOSSARY.md#transaction) of three steps. PostgreSQL's default is READ COMMITTED: a statement sees what
+# others have committed before it began, and nothing else of theirs.
+#
+# `sync` is a generator. It stops at each `yield`, and `next` lets it go on. So we decide when the other sync runs.
 
 # %%
 def sync(conn, project, packages, events):
@@ -338,8 +346,8 @@ def meet(first, second, steps):
 
 
 # %% [markdown]
-# Two cases. In the first, *two* begins to use `shared` while *one* replaces it by `mine`; we take the foreign key away, because many schemas
-# have none. In the second, both projects stop using `shared`.
+# We try two cases. In the first, *two* begins to use `shared`, while *one* replaces it by `mine`. Here we take the foreign key away, because
+# many schemas have none. In the second case, both projects stop using `shared`.
 
 # %%
 # what both use before, the sync that begins, and the other one
@@ -366,8 +374,9 @@ def left():
 
 
 # %% [markdown]
-# > **Predict.** One sync does some of its steps, then the other does all three, then the first goes on. After how many steps does something
-# > go wrong? Then move the slider.
+# One sync does some of its steps. Then the other does all three, and then the first goes on.
+#
+# > **Predict.** After how many steps of the first does something go wrong? Then move the slider.
 
 # %%
 import matplotlib.pyplot as plt
@@ -389,7 +398,7 @@ def look(steps=2):
         events = meet(first, second, steps)
         draw(axes, events, f"{case}. {left()}")
     both[1].set_xlabel("time (a line is a transaction)")
-    told = "; ".join(axes.get_title() for axes in both.flat)
+    told = "; ".join(axes.get_title("left") for axes in both.flat)
     lab.alt(both, f"Two time lines; the other sync runs after {steps} steps of the first. {told}")
 
 
@@ -403,17 +412,20 @@ for case, (_, first, second) in CASES.items():
         meet(first, second, steps)
         results[case, steps] = left()
 fine = "lost: nothing, orphans: none"
-assert [results["two begins, one ends", steps] == fine for steps in range(4)] == [True, False, False, True], "A package is lost after one step and after two"
-assert [results["both end", steps] == fine for steps in range(4)] == [True, True, False, True], "the orphan stays after two steps only"
+assert [results["two begins, one ends", steps] == fine for steps in range(4)] == [True, False, False, True], "two begins, one ends | lost | lost"
+assert [results["both end", steps] == fine for steps in range(4)] == [True, True, False, True], "both end | – | orphan"
 
 # %% [markdown]
-# A package is lost after one step and after two: *two* found `shared` in the catalogue and had nothing to add, but its row in the list was not
-# committed yet. *One* could not see this use, and deleted the package. With the foreign key, *one* would wait for *two*, and then fail.
+# | case | after 1 step | after 2 steps |
+# |---|---|---|
+# | two begins, one ends | lost | lost |
+# | both end | – | orphan |
 #
-# In the other case, the orphan stays after two steps only: each sync saw the other's use, and neither deleted. No constraint prevents this,
-# because each row is valid. No later night mends it, because nobody removes `shared` again.
+# In the first, *one* cannot see a use that is not committed, so it deletes what *two* has begun to use. With the foreign key, *one* would wait
+# for *two*, and then fail. In the second, each still sees the other's use, so neither deletes. No constraint prevents this, and no later night
+# repairs it, because nobody removes `shared` again.
 #
-# So one statement does not close the gap. The gap is between the statement and the *commit* of the other sync. The two have to take turns.
+# So one statement does not close the gap: the gap is between the statement and the *commit* of the other sync. The two have to take turns.
 
 # %% [markdown]
 # ## Exercise 12.4: take turns
@@ -426,9 +438,10 @@ assert [results["both end", steps] == fine for steps in range(4)] == [True, True
 # | `pg_advisory_xact_lock(number)` | waits | with the transaction |
 # | `pg_try_advisory_xact_lock(number)` | returns false | with the transaction |
 #
-# Which one lets two syncs take turns, also if one of them fails? There is a trap: under REPEATABLE READ, a transaction sees the database as it
-# was at its first query, and here, the first query is the one that waits for the lock. So set the level before:
-# `SET TRANSACTION ISOLATION LEVEL READ COMMITTED`.
+# Which one lets two syncs take turns, even if one of them fails?
+#
+# There is a trap. Under REPEATABLE READ, a transaction sees the database as it was at its first query. Here, the first query waits for the
+# lock. So what it sees is too old. Set the level first: `SET TRANSACTION ISOLATION LEVEL READ COMMITTED`.
 
 # %% exercise="12.4"
 from course_lib.xray.tables import take_lock
@@ -440,13 +453,12 @@ lab.check("12.4", take_lock)
 lab.hint("12.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a lock of the session, which stays when the transaction has failed: the next night waits for a sync that has ended.
-# `ingest` holds such a lock, because it commits many transactions; it gives the lock back in a `finally`.
+# The mistake to remember: a lock of the session. It stays when the transaction has failed, so the next night waits for a sync that has ended.
 
 # %% [markdown]
-# Now both syncs start at the same moment, in two threads, and pause after each step.
+# Now both syncs start at the same moment, in two threads. They pause after each step.
 #
-# > **Predict.** Which steps of the two can still meet?
+# > **Predict.** In which order do the six steps run now?
 
 # %%
 from concurrent.futures import ThreadPoolExecutor
@@ -475,30 +487,28 @@ both[1].set_xlabel("time (a line is a transaction)")
 lab.alt(both, "Two time lines; in each, one sync commits before the other begins.")
 
 # %% tags=["claim"]
-assert all(order in (["one"] * 3 + ["two"] * 3, ["two"] * 3 + ["one"] * 3) for order, _ in turns.values()), "None: the second sync waits, and then reads what the first one has committed"
+assert all(order in (["one"] * 3 + ["two"] * 3, ["two"] * 3 + ["one"] * 3) for order, _ in turns.values()), "One sync does all three steps. The second waits, then reads what the first has committed"
 assert all(result == fine for _, result in turns.values()), "Nothing is lost, and no orphan stays"
 
 # %% [markdown]
-# None: the second sync waits, and then reads what the first one has committed. Nothing is lost, and no orphan stays.
-# The lock is in the database, so it also holds for syncs on different machines.
+# One sync does all three steps. The second waits, then reads what the first has committed. Nothing is lost, and no orphan stays.
 #
-# The lock covers the plan, the list and the orphans, but not the encoding: this may take minutes, and no other sync should wait for it.
+# Only the encoding stays outside of the lock, because it may take minutes.
 #
 # ## In the field
 #
-# - `MERGE` does a whole plan in one statement; since PostgreSQL 17 it can also delete what the source no longer has. It does not replace the
-#   lock: it sees no more of other transactions than your DELETE.
-# - *Change data capture* reads a database's log of changes, so nothing has to be compared. It needs a source with such a log; a folder and a
-#   lock file have none.
+# You need such a lock wherever "is it still used?" and "delete" are two steps: files in a bucket, images in a registry, users of a tenant.
+#
+# `MERGE` does a whole plan in one statement, but it does not replace the lock: it sees no more of other transactions than your DELETE. *Change
+# data capture* reads a database's log of changes, so nothing has to be compared. But a folder has no such log.
 
 # %% [markdown]
 # ## Recap
 #
-# - A plan only compares states, of pages or packages: skip, add, change, remove.
-# - The state decides what is done again: for a vector it is text and model, not the version.
+# - A plan only compares states: skip, add, change, remove.
+# - For a vector, the state is text and model, not the version.
 # - Delete from a shared catalogue only what no project uses.
-# - Two syncs can each be right and still fail together, because neither sees what the other has not committed. One statement does not
-#   prevent this; a lock does.
+# - Two syncs can each be right and still fail together. A lock prevents this.
 #
 # ## Three questions to test yourself
 #
@@ -510,14 +520,12 @@ assert all(result == fine for _, result in turns.values()), "Nothing is lost, an
 #
 # 1. If the program were killed between two transactions, an orphan would stay forever. With the encoding inside, all others would wait.
 # 2. One of the two would end with an error, and the program would have to run it again from the beginning.
-# 3. It adds all packages under the new name and encodes nothing. The old name keeps its list, until `course xray forget` removes it.
+# 3. It adds all packages under the new name and encodes nothing. `course xray forget` removes the list of the old name.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# - LangChain's `index` plans by a hash of text and metadata. What happens if only the version changes, and what if the model does? Try it with
-#   a record manager in memory.
-# - `course xray scan DIR --project P` syncs your own project. Run it twice, update a package, and run it again.
+# `course xray scan DIR --project P` syncs your own project.
 #
 # Next is [lab 13](../labs/13_packages_for_a_prompt.ipynb). It searches this catalogue for the packages that a prompt needs.

@@ -32,7 +32,7 @@ lab.show.pipeline("search")
 # names only the first fifty, in the order of the alphabet. A better program names the few that fit the comment.
 #
 # To see both prompts, first fill the tables of [lab 12](../labs/12_a_fresh_index.ipynb) with the packages of both projects. Their descriptions
-# come from a file. At work, a language model could write them.
+# come from a file.
 
 # %%
 from course_lib.settings import project_root
@@ -45,7 +45,8 @@ for project, files in lock_files.items():
     sync_project(conn, project, files, embedder=lab.embedder, describer=TableDescriber())
 
 # %% [markdown]
-# Now the course's `generation_prompt` makes the prompt in both ways:
+# Now the course's `generation_prompt` makes the prompt in both ways. After a table, you see the beginning of the first prompt, and the whole
+# second one:
 
 # %%
 from pathlib import Path
@@ -64,11 +65,14 @@ made = {"first fifty by name": by_name, "nearest three by meaning": by_meaning}
 pd.DataFrame({way: {"characters": len(one.text), "names spotipy": "spotipy" in one.text} for way, one in made.items()}).T
 
 # %% tags=["nbval-check-output"]
+print(*by_name.text.splitlines()[:10], "… and 45 packages more", sep="\n")
+
+# %% tags=["nbval-check-output"]
 print(by_meaning.text)
 
 # %% tags=["claim"]
 assert len(lock_files["rider-app"].packages("python")) > 100, "The project has more than a hundred for Python alone"
-assert "spotipy" in by_meaning.text and "spotipy" not in by_name.text, "The alphabet puts it after the first fifty"
+assert by_name.text.count("\n- ") == 50 and "spotipy" in by_meaning.text and "spotipy" not in by_name.text, "The alphabet puts it after the first fifty"
 assert len(by_name.text) > 6 * len(by_meaning.text), "although it is six times as long"
 
 # %% [markdown]
@@ -355,7 +359,6 @@ for near_rows, by_name_rows in ((find_packages(instruction, "rider-app", "python
 #
 # ## Stretch, and what comes next
 #
-# `course xray scan DIR --project P` reads the lock files of your own project, and `course xray suggest` suggests its packages. Which of them need a
-# better description?
+# `course xray scan DIR --project P` reads the lock files of your own project, and `course xray suggest` suggests its packages.
 #
 # Next is [lab 14](../labs/14_choosing_passages.ipynb). It chooses passages for a prompt in a similar way, and makes them fit.

@@ -22,7 +22,7 @@ lab.show.pipeline("answers")
 # ## Two sentences, two sources
 #
 # Lab 14 chose passages for an answer. Now the answer is there. It sounds right, and it names its sources, as a
-# [grounded answer](../labs/GLOSSARY.md#grounded-answer) does. But do these sources exist? And do they say what the answer says?
+# [grounded answer](../labs/GLOSSARY.md#grounded-answer) does.
 #
 # Here is such an answer, with its passages. Each sentence ends with a [citation](../labs/GLOSSARY.md#citation): `[3: what-is-mlops.md]` means
 # passage 3, which is from `what-is-mlops.md`.
@@ -68,7 +68,7 @@ for sentence in find_unsupported(split_sentences(first["cited"]), paths, lines, 
     print("not supported:", sentence)
 
 # %% [markdown]
-# Only the first. The second cites passage 3, but with the path of passage 2. You cannot know which of the two is meant.
+# Only the first. The second cites passage 3, but with the path of passage 2.
 #
 # You will write the three parts of this check:
 #
@@ -122,7 +122,7 @@ pd.DataFrame(rows).groupby("citation").flagged.agg(sentences="count", flagged="s
 #
 # ## Supported or not
 #
-# Does a passage say what a sentence says? That is a question about meaning. Two measures help, and neither needs a language model.
+# Does a passage say what a sentence says? Two measures help, and neither needs a language model.
 #
 # - *Similarity*: is a line of the passage similar to the sentence? Vectors show it.
 # - *Words*: does the passage contain the words of the sentence? `stems` returns the important words of a text, without their endings.
@@ -149,13 +149,13 @@ lab.hint("15.2")  # run again for the next hint
 # mean over all lines would be low for every long passage.
 
 # %% [markdown]
-# Does your number agree with a person? Each sentence of the data has a label, `supported`: does its section support it? The next cell makes all
-# vectors once, and `encode` looks them up.
+# Does your number agree with a person? Each sentence of the data has a label, `supported`: does its section support it?
 
 # %%
 support = lab.use("support")
 texts = {text for one in answers for text in split_sentences(one["answer"])}
 texts.update(line for one in answers for passage in one["passages"] for line in lines_of(**passage))
+# All vectors are made once here, and `encode` looks them up.
 vector = dict(zip(texts, lab.encode([*texts]), strict=True))
 
 
@@ -205,11 +205,10 @@ halves = {half: scores[scores.split == half] for half in ("tune", "test")}
 for rows in halves.values():
     assert rows.score[rows.supported].median() > 0.75 and rows.score[~rows.supported].median() < 0.6, "Most supported sentences score above 0.65, and most others below"
     assert rows.score[~rows.supported].max() > rows.score[rows.supported].min(), "the two groups overlap"
-assert columns["not supported"].max() > 0.85, "One sentence that is not supported even scores about 0.9"
 
 # %% [markdown]
 # No, because the two groups overlap. Most supported sentences score above 0.65, and most others below. But look at the bars near the line: there,
-# both groups have sentences. One sentence that is not supported even scores about 0.9.
+# both groups have sentences.
 #
 # So you can only choose between mistakes. A low threshold lets inventions pass. A high one warns about good sentences, until nobody reads the
 # warnings.
@@ -235,12 +234,7 @@ assert accepted.mean() == 1 and len(accepted) == 45, "All 45 supported sentences
 assert 0 < len(rejected) - rejected.sum() < 6, "A few of the others are accepted, too"
 
 # %% [markdown]
-# All 45 supported sentences are accepted. But 45 are few: by the *rule of three*, you know with 95 % confidence only that the true share is at least
-# 1 − 3/45, about 0.93.
-#
-# A few of the others are accepted, too. These are the dangerous mistakes.
-#
-# > **Predict.** Are they from half right answers, or from invented ones?
+# All 45 supported sentences are accepted. A few of the others are accepted, too. These are the dangerous mistakes:
 
 # %%
 pd.set_option("display.max_colwidth", None)
@@ -248,12 +242,59 @@ test[(test.score >= least) & ~test.supported][["kind", "score", "sentence"]].rou
 
 # %% tags=["claim"]
 missed = test[(test.score >= least) & ~test.supported]
-assert {*missed.kind} == {"half right", "invented"}, "They are from both kinds of answers"
 assert missed.sentence.str.startswith("Leakage makes a model look worse").any(), "Leakage makes a model look worse"
 
 # %% [markdown]
-# They are from both kinds of answers. Look at *Leakage makes a model look worse*. The passage says the opposite, with nearly the same words. Your
-# function sees which words are there, but not what they say together.
+# Look at *Leakage makes a model look worse*. The passage says the opposite, with nearly the same words. Your function sees which words are there,
+# but not what they say together.
+#
+# ## A formula of your own
+#
+# Is the mean the best formula? The next cells compare it with each of its halves. Every formula gets its own threshold from the tune half, and
+# judges the same sentences of the test half. In brackets is the 95 % [interval](../labs/GLOSSARY.md#confidence-interval).
+#
+# > **Predict.** Which half could you leave out, the similarity or the words?
+
+# %%
+from course_lib.answers.words import stems
+from course_lib.evaluation.statistics import bootstrap_interval, paired_interval
+
+
+def words_alone(sentence, evidence, encode):
+    words = stems(sentence)
+    return len(words & set().union(*map(stems, evidence))) / max(1, len(words))
+
+
+def similarity_alone(sentence, evidence, encode):
+    vectors = encode([sentence, *evidence])
+    return (vectors[1:] @ vectors[0]).max()
+
+
+formulas = {"support": support, "words alone": words_alone, "similarity alone": similarity_alone}  # add yours
+
+
+# %%
+def judged(formula):  # for each sentence of the test half: 1 if the verdict is right
+    scores = scored(formula)
+    least = best(scores[scores.split == "tune"])
+    test = scores[scores.split == "test"]
+    return ((test.score >= least) == test.supported).astype(float).to_list()
+
+
+right = {name: judged(formula) for name, formula in formulas.items()}
+gain = {name: paired_interval(right["support"], some) for name, some in right.items()}
+rows = {name: [str(bootstrap_interval(some)), str(gain[name])] for name, some in right.items()}
+pd.DataFrame(rows, index=["share judged right", "difference to support"]).T
+
+# %% tags=["claim"]
+assert gain["words alone"].mean < 0 < gain["words alone"].high, "the interval of the difference contains 0"
+assert gain["similarity alone"].high < 0, "Similarity alone is clearly worse, because its whole interval is below 0"
+
+# %% [markdown]
+# Perhaps the similarity. Words alone look a little worse, but the interval of the difference contains 0. Similarity alone is clearly worse,
+# because its whole interval is below 0.
+#
+# Can you beat `support`? Change a formula, and run both cells again. But if you try ten, one may win by chance.
 #
 # ## Exercise 15.3: the sentences to name
 #
@@ -325,9 +366,9 @@ print(fence("PASSAGE 1: notes.md", evil, boundary([evil])))
 # It ends nothing. The real lines contain a code that is computed from all passages. If an author writes a code into a passage, this changes the
 # real one.
 #
-# But the instruction is still in the prompt, and a model may *follow* it. What stops it then is that the model **has no rights**: it writes only
-# text. Your checks make an odd answer visible, and no more. Where the text could reach a file, a person decides: `course edit` shows a difference,
-# and writes nothing without `--rewrite`.
+# But the instruction is still in the prompt, and a model may *follow* it. What stops it then is that the model **has no rights**: it has no tools,
+# and writes only text. Your checks make an odd answer visible, and no more. Where the text could reach a file, a person decides: `course edit`
+# shows a difference, and writes nothing without `--rewrite`.
 
 # %% [markdown]
 # ## Recap
@@ -353,6 +394,6 @@ print(fence("PASSAGE 1: notes.md", evil, boundary([evil])))
 #
 # ## Stretch, and what comes next
 #
-# Is the mean the best formula? Try another one, such as the words alone, with its own threshold.
+# Label ten answers of a model of yours. How well does `support` judge them?
 #
 # Next is [lab 16](../labs/16_measuring_retrieval.ipynb). There you learn how far you can trust a number from so few answers.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -43,6 +45,21 @@ settings.register_profile(
 )
 settings.load_profile("course")
 
+
+def stack(context: int = 1) -> list[inspect.FrameInfo]:
+    """Return the frames of a call without their source, as `inspect.stack` does with it."""
+    frame, found = sys._getframe(1), []
+    while frame:
+        code = frame.f_code
+        known = (frame, code.co_filename, frame.f_lineno, code.co_name, None, None)
+        found.append(inspect.FrameInfo(*known))
+        frame = frame.f_back
+    return found
+
+
+# kfp asks for the name of its caller at each setting of a task. Looking for the source of all
+# frames in thousands of modules, a test of a pipeline took 0.7 seconds instead of 0.02.
+inspect.stack = stack
 
 LONGEST = (
     "tests/e2e/test_pythons.py",

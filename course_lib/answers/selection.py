@@ -76,7 +76,7 @@ def maximal_marginal_relevance(
 
     Examples
     --------
-    The second candidate is a copy of the first, so the third is taken before it:
+    The second candidate is a copy of the first:
 
     >>> vectors = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
     >>> maximal_marginal_relevance([0.9, 0.8, 0.7], vectors, 3)

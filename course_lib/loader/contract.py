@@ -157,8 +157,6 @@ def check_record(
     >>> refused = check_record('{"embedding": [0.1]}', "line 7")
     >>> refused.code, refused.record, refused.field
     ('KB_PARSED_CHUNK_EMBEDDING_REJECTED', 'line 7', 'embedding')
-    >>> print(check_record("[]", "line 8"))
-    line 8: KB_PARSED_CHUNK_INVALID: record: must be a JSON object, not an array
     """
     try:
         values = read_object(record)

@@ -104,6 +104,12 @@ def _create(db: Scratch, text: str) -> None:
     Case(db.probe, _pasted()).holds(
         row != (None,), "a table named document_chunks", got="no table of that name"
     )
+    empty = db.execute("SELECT * FROM document_chunks LIMIT 0")
+    columns = {one.name for one in empty.description or ()}
+    for name in COLUMNS:
+        Case(db.probe, _pasted()).holds(
+            name in columns, f"a column {name}, as it is given", got=f"no column {name}"
+        )
 
 
 def _takes(db: Scratch, because: str, *rows: dict[str, Any]) -> None:

@@ -179,7 +179,7 @@ MUTANTS = {
         ),
         forgets_a_comma=("> 0), -> > 0)", "a statement that PostgreSQL accepts"),
         forgets_the_quotes=("IN ('issues') -> IN (issues)", "a statement that PostgreSQL accepts"),
-        drops_a_column=("    namespace     text,\n -> ", "PostgreSQL accepts"),
+        drops_a_column=("    namespace     text,\n -> ", "a column namespace"),
         renames_the_table=(
             "TABLE document_chunks ( -> TABLE chunks (", "OF document_chunks -> OF chunks",
             "a table named document_chunks",
