@@ -89,8 +89,8 @@ def request_model() -> type[BaseModel]:
     - `query`: a text of 1 to 1,000 characters, with at least one that is not white space
     - `top_k`: a whole number from 1 to 50; 5 if it is missing
     - `similarity_threshold`: a number from 0 to 1, both included; 0.0 if it is missing
-    - `partitions`: at most 20 names (`Filter`), or None; None if it is missing. May the list be
-      empty? Decide what it would mean
+    - `partitions`: 1 to 20 names (`Filter`), or None; None if it is missing. An empty list would
+      mean "in no partition", but its sender probably means "in all"
 
     Refuse an unknown field. Refuse a value of another type, such as `"5"` instead of 5.
 

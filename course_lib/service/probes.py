@@ -53,8 +53,6 @@ async def readiness(checks: Checks, timeout: float = 0.5) -> tuple[int, dict[str
     (200, {'status': 'ready', 'database': 'ready', 'model': 'ready'})
     >>> await readiness({"database": raises, "model": loads})  # doctest: +SKIP
     (503, {'status': 'not ready', 'database': 'missing', 'model': 'the model is being loaded'})
-    >>> await readiness({"database": works, "model": hangs})  # doctest: +SKIP
-    (503, {'status': 'not ready', 'database': 'ready', 'model': 'missing'})
     """
 
     async def state(check: Callable[[], Awaitable[str]]) -> str:
