@@ -23,9 +23,8 @@ lab.show.pipeline("documents")
 # %% [markdown]
 # ## An answer that is not there
 #
-# Pods of the platform Heron are killed, and somebody asks the index why. It has an old version of the repository `heron/platform`.
-# `local_github()` is a server on this machine that answers like GitHub's [REST API](../labs/GLOSSARY.md#rest-api). (If you set
-# `github_api` above, you ask GitHub about `kubeflow/manifests` instead.)
+# Pods of the platform Heron are killed, and you ask the index why. But it has an old version of the repository `heron/platform`.
+# `local_github()` is a server on this machine that answers like GitHub's [REST API](../labs/GLOSSARY.md#rest-api).
 
 # %%
 import os
@@ -41,7 +40,7 @@ if github_api:
 ours = KUBEFLOW if github_api else HERON
 
 # %% [markdown]
-# `course ingest-repo` runs `ingest_repository`: it downloads one version, splits each file by its kind,
+# `ingest_repository` downloads one version of the repository. Then it splits each file by its kind,
 # [embeds](../labs/GLOSSARY.md#embedding) the pieces and stores them.
 
 # %%
@@ -84,15 +83,15 @@ found_before
 # %% tags=["claim"]
 addresses = [one.partition("/blob/")[2].partition("/") for one in found_before["address"]]
 assert all(len(commit) == 40 and "#L" in path for commit, _, path in addresses), "Each address names the repository, a commit, the file and the lines"
-assert github_api or not found_before["begins"].str.contains("On call").any(), "None of these passages says why"
+assert github_api or not found_before["begins"].str.contains("On call").any(), "none of these passages says why"
 
 # %% [markdown]
-# Each address names the repository, a commit, the file and the lines. None of these passages says why. The answer is in the
-# newer version. You will build the update that brings it, and ask again.
+# Each address names the repository, a commit, the file and the lines. But none of these passages says why. The answer is in the
+# newer version. You will build the update that brings it, and then ask again.
 #
 # ## A download that reports success
 #
-# Many tools list the files, request each file, and use whatever the answer contains:
+# Like many tools, this one lists the files, requests each file, and uses whatever the answer contains:
 
 # %%
 import base64
@@ -114,8 +113,8 @@ def naive_download(github, ref):
 
 
 # %% [markdown]
-# The tool runs on four days. One is normal. On the second, the version is misspelled. On the third, only 20
-# requests of this hour are left. On the fourth, the repository is large: the server lists only 40 entries in one answer.
+# The tool runs on four days. The first is normal. On the second, the version is misspelled. On the third, only 20 requests of this
+# hour are left. On the fourth, the repository is too large for one list, so the server lists only 40 entries.
 #
 # > **Predict.** On which days does the tool report an error?
 
@@ -132,8 +131,7 @@ downloads = {day: naive_download(client_of(where), ref) for day, (where, ref) in
 pd.DataFrame({day: {"files": len(files), "empty": sum(not content for content in files.values())} for day, files in downloads.items()}).T
 
 # %% [markdown]
-# On none: it took a 404 for *no files*, a refusal for an *empty file*, and a part of the list for the *whole
-# list*. A good download is
+# On none. It took a 404 for *no files*, a refusal for an *empty file*, and a part of the list for the *whole list*. A good download is
 #
 # - **pinned**: it never mixes two versions;
 # - **complete**: it has every file with the right content, or says what is missing;
@@ -144,10 +142,11 @@ pd.DataFrame({day: {"files": len(files), "empty": sum(not content for content in
 #
 # ![An old and a new commit. Only the file that changed has a new blob, with new trees above it. All else is shared.](../labs/figures/git_tree.svg)
 #
-# A [commit](../labs/GLOSSARY.md#commit) has a *tree*, a folder. It lists other trees and
-# *blobs*, the contents of files. The name of every object is its [digest](../labs/GLOSSARY.md#digest). For a file that contains *hello* and a
-# line feed, this is the SHA-1 of `blob 6`, a byte 0 and the 6 bytes. So you can check what you get. (This finds accidents. An attacker
-# can make two files with the same SHA-1; git detects the known method.)
+# A [commit](../labs/GLOSSARY.md#commit) has a *tree*, which is a folder. A tree lists other trees and *blobs*. A blob is the content of
+# a file.
+#
+# The name of every object is its [digest](../labs/GLOSSARY.md#digest), so you can check what you get. For a file that contains
+# *hello* and a line feed, this is the SHA-1 of `blob 6`, a byte 0 and the 6 bytes.
 
 # %%
 import hashlib
@@ -166,14 +165,13 @@ pd.DataFrame({day: {"other hash than listed": len(paths), "for example": (paths 
 
 # %% [markdown]
 # The hashes show the empty files. They also show a wrong file on the normal day: `docs/deployment.yaml` is a *link*, and the server
-# sent the file that it points to. But hashes do not show a file that was never listed, as on the large day.
+# sent the file that it points to. But they do not show a file that was never listed, as on the large day.
 #
-# > **Predict.** We list the files. Then somebody pushes a change. We request a file by [branch](../labs/GLOSSARY.md#branch) and
-# > by commit. Which request gets the listed content?
+# We list the files again. Then a colleague pushes a change, and we request a file.
+#
+# > **Predict.** Which request gets the listed content: by [branch](../labs/GLOSSARY.md#branch), or by commit?
 
 # %% tags=["nbval-check-output"]
-from course_lib.errors import InputError
-from course_lib.loader.github.names import citation_url
 from course_lib.teaching.github_server import Repository
 
 moving = Repository("heron/moving")
@@ -185,20 +183,28 @@ for name, ref in {"by branch": "main", "by commit": commit}.items():
     answer = local.get(f"/repos/heron/moving/contents/limits.yaml?ref={ref}").json()
     content = base64.b64decode(answer["content"])
     print(name, content, blob_sha(content) == listed["sha"])
+
+# %% [markdown]
+# The one by commit. A branch moves, and a tag can be set again, but a commit never changes. So ask first which commit a name points to.
+# Then use only this commit. This is called [pinning](../labs/GLOSSARY.md#pinning).
+#
+# A [citation](../labs/GLOSSARY.md#citation) has to be pinned, too, because it must still show these lines next year. So the library's
+# `citation_url` refuses the name of a branch:
+
+# %% tags=["nbval-check-output"]
+from course_lib.errors import InputError
+from course_lib.loader.github.names import citation_url
+
 try:
     citation_url("https://github.com/heron/moving", "main", "limits.yaml", 1)
 except InputError as error:
     print(error)
 
 # %% [markdown]
-# The one by commit. A branch moves, and a tag can be set again; a commit never changes. So ask first
-# which commit a name points to, and then use only this commit. This is called [pinning](../labs/GLOSSARY.md#pinning). A
-# [citation](../labs/GLOSSARY.md#citation) must still show these lines next year, so the library's `citation_url`
-# refuses everything but the whole hash of a commit.
-#
 # ## Complete: all files of a tree
 #
-# One request with `recursive` lists a tree with everything below it. GitHub stops at 100,000 entries or 7 MB, and says `truncated`.
+# One request with `recursive` lists a tree with everything below it. But GitHub stops at 100,000 entries or 7 MB, and says `truncated`.
+# We can list one folder after the other:
 #
 # ```
 # root ── README.md          read("root", True):   README.md  apps  apps/a.md    truncated!
@@ -206,28 +212,10 @@ except InputError as error:
 #              └─ b.md
 # ```
 #
-# `tree_reader` makes the function `read` of the drawing. It returns the entries, and whether they are truncated.
-#
-# > **Predict.** Is the root alone truncated, too?
-
-# %%
-from course_lib.loader.github.client import GitHubClient
-from course_lib.loader.github.files import tree_reader
-
-large_tree = sample_repository().tree_of("main")
-read = tree_reader(GitHubClient(large.url), HERON.repo)
-
-# %% tags=["nbval-check-output"]
-for recursive in (True, False):
-    entries, truncated = read(large_tree, recursive)
-    print(f"recursive={recursive}: {len(entries)} entries, truncated={truncated}, the last: {entries[-1].path}")
-
-# %% [markdown]
-# No, so we can list one folder after the other.
-#
 # ## Exercise 10.1: no file missing
 #
-# `replace(entry, path=…)` makes an entry with another path. `leads_to(folder, within)` is true if a folder has to be listed.
+# Your function gets `read` of the drawing. `replace(entry, path=…)` makes an entry with another path, and `leads_to(folder, within)` is
+# true if a folder has to be listed.
 
 # %% exercise="10.1"
 from course_lib.loader.github.tree import list_tree
@@ -245,6 +233,12 @@ lab.hint("10.1")  # run again for the next hint
 # %% [markdown]
 # > **Predict.** What changes if the server lists fewer entries in one answer? Move the slider.
 
+# %%
+from course_lib.loader.github.client import GitHubClient
+from course_lib.loader.github.files import tree_reader
+
+large_tree = sample_repository().tree_of("main")
+
 # %% tags=["nbval-check-output"]
 list_tree = lab.use("list_tree")
 
@@ -261,17 +255,17 @@ def listing(limit=40):
 lab.interact(listing, limit=(15, 80, 5))
 
 # %% [markdown]
-# Your list always has the same files. A lower limit costs more requests. (The library follows links, and reports *submodules*: other repositories.)
+# Your list always has the same files. But a lower limit costs more requests, and these are limited, too.
 
 # %% [markdown]
 # ## Polite: when the server asks you to wait
 #
-# With a token, GitHub allows 5,000 requests in an hour. Without one it allows 60 *for each IP address*: a class with one router
-# shares them. This is the [rate limit](../labs/GLOSSARY.md#rate-limit). GitHub may ban a client that ignores it.
-# (Since May 2025, `raw.githubusercontent.com` and clones have limits of their own for requests without a token.)
+# With a token, GitHub allows 5,000 requests in an hour. Without one, it allows 60 *for each IP address*, so a class with one router
+# shares them. (Since May 2025, `raw.githubusercontent.com` and clones have limits of their own for requests without a token.) This is
+# the [rate limit](../labs/GLOSSARY.md#rate-limit). GitHub may ban a client that ignores it.
 #
-# Here is a server that allows five requests. We send six. Its clock is ten minutes ahead of ours.
-# `x-ratelimit-reset` says when the hour ends, in seconds since 1970.
+# So a client has to wait, but how long? Here is a server that allows five requests, and we send six. `x-ratelimit-reset` says when the
+# hour ends, in seconds since 1970. The server's clock is ten minutes ahead of ours.
 #
 # > **Predict.** Do we wait until this number, by our clock?
 
@@ -293,15 +287,10 @@ print(f"by our clock {reset - time.time():.0f} s, by the server's clock {reset -
 assert answer.status_code == 403 and 540 < server_now - time.time() < 602, "By our clock, we would wait ten minutes too long"
 
 # %% [markdown]
-# No. By our clock, we would wait ten minutes too long. Compare the reset with the `date` of the same answer.
+# No. By our clock, we would wait ten minutes too long. So compare the reset with the `date` of the same answer.
 #
-# | answer | meaning | wait |
-# |---|---|---|
-# | 403 or 429, `retry-after: 7` | too many requests | 7 s |
-# | 403 or 429, `x-ratelimit-remaining: 0` | no requests are left in this hour | until the reset |
-# | 429, or 403 whose message mentions a *rate limit* | too many requests; no time is given | one minute, then two, four, … |
-# | any other 403 | you may not read this | no: it will not change |
-# | 404 | it does not exist, or you may not know | no |
+# Other limits come with `retry-after`, or without any time. And most answers with 403 are about no limit: you may not read this, so do not
+# wait. Your function distinguishes these cases.
 #
 # ## Exercise 10.2: how long to wait
 
@@ -318,7 +307,7 @@ lab.hint("10.2")  # run again for the next hint
 # The mistake to remember: waiting after every 403. Most of them are about rights, and the answer will be the same in an hour.
 
 # %% [markdown]
-# `ask` waits and tries again. If the wait is too long, its error says when to try again.
+# `ask` uses your function: it waits, and then tries again. If the wait is too long, its error says when to try again.
 
 # %%
 def ask(github, path, max_wait=30, attempts=5):
@@ -341,7 +330,8 @@ def impatient(github, path):
 
 
 # %% [markdown]
-# Two clients want 25 answers each, from servers that give 15 every two seconds. The impatient one tries again after 0.1 s. The other one is yours.
+# Two clients want 25 answers each, from servers that give 15 every two seconds. The impatient one tries again after
+# 0.1 s. The other one is yours.
 #
 # > **Predict.** How often is each client refused? Which one has its answers first?
 
@@ -369,14 +359,14 @@ assert count["yours", "refused"] == 1 and count["impatient", "refused"] > 5, "Yo
 assert ended["impatient", "answered"] < ended["yours", "answered"], "The impatient one has its answers first"
 
 # %% [markdown]
-# Both have their 25 answers. Your client was refused once, the impatient one again and again. The impatient one has its answers first: it
-# asks at the moment when the limit ends. Yours waits until the time in the header, and one second more. But in GitHub's hour,
-# the impatient client would be refused up to 36,000 times, and perhaps banned.
+# Both have their 25 answers. Your client was refused once, the impatient one again and again. The impatient one has its answers first,
+# because it asks at the moment when the limit ends. Yours waits one second longer. But in GitHub's hour, the impatient client would be
+# refused up to 36,000 times, and perhaps banned.
 
 # %% [markdown]
 # ## Fresh: only what has changed
 #
-# We have the hash of each old file, and the new list has hashes, too. A comparison needs no download.
+# Which files do we need again? We have the hash of each old file, and the new list has hashes, too. So you can compare before you download.
 #
 # ## Exercise 10.3: what to download, what to remove
 
@@ -393,11 +383,19 @@ lab.hint("10.3")  # run again for the next hint
 # The mistake to remember: forgetting what is gone. A file that was deleted upstream is still found and cited, and no error says so.
 
 # %% [markdown]
-# > **Predict.** A script was renamed in the new version. Where are its two names in the plan? We bring the old version once more, then the new one.
-# > How many files are downloaded each time?
+# Now `bring` runs your three functions, because the next cell puts them into the library. We bring the old version once more, then the new
+# one, in which a script was renamed.
 
 # %%
-plan_update = lab.use("plan_update")
+from course_lib.loader.github import sync, waiting
+
+sync.list_tree, waiting.wait_time = list_tree, wait_time
+
+# %% [markdown]
+# > **Predict.** Where are the script's two names in the plan? How many files are downloaded if we bring the old version again?
+
+# %%
+sync.plan_update = plan_update = lab.use("plan_update")
 
 
 def names_in_index():
@@ -424,11 +422,14 @@ pd.DataFrame(table).T
 first_time, again, changed = (one.fetched for one in reports.values())
 assert again == 0, "The second run downloaded nothing"
 assert github_api or changed == len(missing) == 5, "The plan and the report agree: five files."
+assert github_api or "docs/deployment.yaml" in names_in_index() - before, "So docs/deployment.yaml is new in the index, although it was not downloaded"
 assert "code/scripts/keys.sh" in gone and ["code/scripts/rotate-keys.sh"] in missing.values(), "The old name is removed, and the content is downloaded for the new name"
 
 # %% [markdown]
-# The old name is removed, and the content is downloaded for the new name. The second run downloaded nothing. The plan and the report agree: five files. Both
-# leave out links. All other pieces were kept and not embedded again.
+# The old name is removed, and the content is downloaded for the new name. The second run downloaded nothing.
+#
+# The plan and the report agree: five files. Both count no links, because the library stores a link with the content of its target. So
+# `docs/deployment.yaml` is new in the index, although it was not downloaded. All other pieces were kept, and not embedded again.
 #
 # > **Predict.** We ask the first question again. Does the index answer it now?
 
@@ -453,12 +454,16 @@ assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].
 # %% [markdown]
 # It does: the model outgrew its memory. The first passage is the new page about it, and all pieces cite the new commit, also those that did not change.
 #
-# Even the question "has anything changed?" is a request. With the header `If-None-Match`, GitHub answers 304: free, but only with a token.
+# The second run sent requests, too: has anything changed? With the header `If-None-Match`, GitHub answers 304. This is free, but only with
+# a token.
 #
 # ## In the field: git itself
 #
-# Git needs no API, and checks every hash. `--filter=blob:none` leaves out the contents of files until they are needed;
-# `sparse-checkout` chooses folders.
+# At work, `course ingest-repo OWNER/NAME` in a nightly job is enough. Give it a token that can only read. It refuses dangerous names, such
+# as `../../.bashrc`.
+#
+# Git needs no API, and checks every hash. `--filter=blob:none` leaves out the contents of files until they are needed. `sparse-checkout`
+# chooses folders.
 #
 # > **Predict.** How many requests does git need for one folder?
 
@@ -481,12 +486,12 @@ if shutil.which("git"):
     assert [line.rpartition(" requests")[0][-1] for line in counted.splitlines()] == ["2", "0", "1"], "Two for the clone, one for all files of the folder"
 
 # %% [markdown]
-# Two for the clone, one for all files of the folder (and of the top). They do not count for the API's limit. Use git for files,
-# the API for issues.
+# Two for the clone, and one for all files of the folder (and of the top). They do not count for the API's limit. Use the API if you want
+# issues, or if your service must not write a working copy.
 #
 # ## Recap
 #
-# - Pinned: ask for the commit first. Use only this.
+# - Pinned: ask first which commit a name points to. Use only this commit.
 # - Complete: check hashes, and look at `truncated`.
 # - Polite: use `retry-after`, or the reset and the server's clock. Do not repeat other refusals.
 # - Fresh: compare hashes before you download. Remove what was deleted upstream.
@@ -507,8 +512,7 @@ if shutil.which("git"):
 #
 # ## Stretch, and what comes next
 #
-# - **Pages.** The header `Link` has the next page's address, which `next_page` in `course_lib.loader.github.names` finds. Read all issues of
-#   Heron.
-# - **Dangerous names.** Add a `Repository` with a file `../../.bashrc` to `server`, and download it with `DownloadOptions(partial=True)`.
+# A long list comes in pages. The header `Link` has the address of the next one, and `next_page` in `course_lib.loader.github.names` finds
+# it. Read all issues of Heron.
 #
 # Next is [lab 11](../labs/11_kubeflow_pipeline.ipynb): the steps become a pipeline.

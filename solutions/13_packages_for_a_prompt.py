@@ -45,8 +45,7 @@ for project, files in lock_files.items():
     sync_project(conn, project, files, embedder=lab.embedder, describer=TableDescriber())
 
 # %% [markdown]
-# Now the course's `generation_prompt` makes the prompt in both ways. After a table, you see the beginning of the first prompt, and the whole
-# second one:
+# Now the course's `generation_prompt` makes the prompt in both ways:
 
 # %%
 from pathlib import Path
@@ -72,12 +71,13 @@ print(by_meaning.text)
 
 # %% tags=["claim"]
 assert len(lock_files["rider-app"].packages("python")) > 100, "The project has more than a hundred for Python alone"
-assert by_name.text.count("\n- ") == 50 and "spotipy" in by_meaning.text and "spotipy" not in by_name.text, "The alphabet puts it after the first fifty"
-assert len(by_name.text) > 6 * len(by_meaning.text), "although it is six times as long"
+assert by_name.text.count("\n- ") == 50 and "spotipy" in by_meaning.text and "spotipy" not in by_name.text, "In the alphabet, it comes after the first fifty"
+assert len(by_name.text) > 6 * len(by_meaning.text), "although it is more than six times as long"
 
 # %% [markdown]
-# The code needs *spotipy*. The alphabet puts it after the first fifty, so the prompt by name does not contain it, although it is six times as
-# long. The short prompt names it first, and its description tells the model what it is for.
+# The code needs *spotipy*. In the alphabet, it comes after the first fifty. So the prompt by name does not contain it, although it is more than
+# six times as long. The short prompt names it first, and its description tells the model what it is for. If you have an assistant, give it
+# both prompts and compare the imports.
 #
 # Was this only bad luck? The course has more such comments, for two projects and five languages. We call them *instructions*. Each is labelled
 # with the packages that it needs, its [gold](../labs/GLOSSARY.md#gold).
@@ -101,6 +101,7 @@ for each in instructions:
 shares = pd.Series({f"{name}: {packages}": 100 * score_suggestions(first_names, some).recall for (name, packages), some in groups.items()})
 axes = shares.sort_values().plot.barh(figsize=(6, 3), xlim=(0, 100), xlabel="needed packages among the first fifty, %", ylabel="project, language: packages")
 lab.alt(axes, f"Found in per cent: {shares.round().astype(int).to_dict()}")
+print(f"over all instructions: {score_suggestions(first_names, instructions).recall:.2f}")
 
 # %% tags=["claim"]
 small = [shares[f"{name}: {packages}"] for name, packages in groups if packages < 50]
@@ -187,8 +188,8 @@ table = pd.DataFrame(nearest, columns=["language", "name"])
 table.assign(remains=[language == "python" and name in rider for language, name in nearest])
 
 # %% [markdown]
-# One remains, because the five nearest are clients for Spotify in five languages. With a thousand projects in the catalogue, perhaps none would
-# remain. So the order has to be the other one: first the filter, then the choice.
+# One remains, because the five nearest are clients for Spotify in five languages. So the order has to be the other one:
+# first the filter, then the choice.
 
 # %% [markdown]
 # ## Exercise 13.2: the nearest packages of a project
@@ -231,16 +232,18 @@ lab.interact(look, instruction=instruction, project=["rider-app", "forecasting"]
 
 # %% tags=["claim"]
 for asked, wanted in {instruction: "spotipy", "charge the rider's card": "stripe", "retry the request": "tenacity"}.items():
-    assert find_packages(asked, "rider-app", "python", 1)[0][0] == wanted, "Each time, the nearest package is the one that the code needs"
-    assert wanted not in asked, "although the instruction does not contain its name"
+    assert find_packages(asked, "rider-app", "python", 1)[0][0] == wanted, "In these three cases, the nearest package is the one that the code needs"
+assert "stripe" not in "charge the rider's card", "charge the rider's card does not contain the name stripe"
 (*_, first), (*_, second) = find_packages(instruction, "rider-app", "python", 2)
 assert first > 1.4 * second, "After spotipy, the similarity falls clearly"
 
 # %% [markdown]
-# Each time, the nearest package is the one that the code needs, although the instruction does not contain its name. Look at the last column,
-# too. After *spotipy*, the similarity falls clearly: the others only fill the list.
+# In these three cases, the nearest package is the one that the code needs. *charge the rider's card* does not contain the name stripe.
 #
-# How much do the descriptions do? The next figure compares three ways on all instructions: vectors of name and description, vectors of the name
+# Look at the last column, too. After *spotipy*, the similarity falls clearly: the others only fill the list. A limit could remove them, but it
+# would differ from model to model.
+#
+# The next figure shows how often this works. It compares three ways on all instructions: vectors of name and description, vectors of the name
 # alone, and the alphabet.
 #
 # > **Predict.** How many suggestions does your search need to find as much as the first fifty by name?
@@ -282,7 +285,7 @@ missed = score_suggestions(lambda asked: names["name and description"][asked][:5
 assert any("metres" in each.instruction and "geoalchemy2" in each.gold_packages for each in missed), "stations within 500 metres"
 
 # %% [markdown]
-# One. Compare the left end of the upper line with the right end of the lowest: one suggestion by meaning finds more than fifty by name. Then
+# One is enough. Compare the left end of the upper line with the right end of the lowest: one suggestion by meaning finds more than fifty by name. Then
 # compare the upper two at the left: with one suggestion, descriptions find more than twice as much as names.
 #
 # The upper line also says how many to suggest. After about five, it rises only slowly. What is still missing needs a better description: that of
@@ -330,7 +333,7 @@ for near_rows, by_name_rows in ((find_packages(instruction, "rider-app", "python
 # ## In the field
 #
 # GitLab's [Repository X-Ray](https://docs.gitlab.com/user/project/repository/code_suggestions/repository_xray/) reads such files, too, and
-# adds at most 300 libraries to the prompts of its code assistant. Your search adds five, with what they are for.
+# adds at most 300 libraries to the prompts of its code assistant.
 #
 # But a description is a text that others wrote, and it goes into your prompt. It may hold an instruction, which a model may obey.
 # [Lab 15](../labs/15_checking_an_answer.ipynb) comes back to this.

@@ -46,7 +46,7 @@ report = ingest(folder, Scope(repo="kfp-dsl"), IngestOptions(chunk_size=1200, pr
 # No language model comes with the course. In its place, a *quoting answerer* copies the lines of the context that are most like the question.
 # It invents nothing, so a wrong answer shows you what is wrong with the context.
 #
-# `choose` makes a context: the five passages that the [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search finds. `quote` makes an answer.
+# `passages_for` makes a context: the five passages that the [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search finds. `quote` makes an answer.
 
 # %%
 from course_lib.answers import ContextOptions, Prompt, find_citations, retrieve_context
@@ -58,7 +58,7 @@ speaker = generator(settings(), backend="extractive", embedder=lab.embedder)
 
 
 # %%
-def choose(question, options, top_k=5):
+def passages_for(question, options, top_k=5):
     return retrieve_context(conn, lab.embedder, Query(question, top_k=top_k), options).passages
 
 
@@ -89,7 +89,7 @@ naming = [one for one in questions if PurePosixPath(one.gold_paths[0]).name in o
 
 # %%
 def ask_all(options):
-    rows = [(one.question, one.gold_paths[0], *quote(one.question, choose(one.question, options))) for one in naming]
+    rows = [(one.question, one.gold_paths[0], *quote(one.question, passages_for(one.question, options))) for one in naming]
     table = pd.DataFrame(rows, columns=["question", "file", "answer", "quotes"]).set_index("question")
     return table.assign(quotes_it=[file in quoted for file, quoted in zip(table.file, table.quotes, strict=True)])
 
@@ -106,10 +106,10 @@ assert (~first.quotes_it).sum() == 3 and not first.quotes_it[asked], "Three"
 assert "defined under component_decorator.py" in first.answer[asked], "The answer above the table even says where to look"
 
 # %% [markdown]
-# Three. The answer above the table even says where to look: *defined under component_decorator.py*. But the answerer cannot look there, because no
-# passage of this file is in the context.
+# Three. The table shows what they quote instead. The answer above the table even says where to look: *defined under component_decorator.py*.
+# But the answerer cannot look there, because no passage of this file is in the context.
 #
-# The name of the file is in the question. So a program can read it there, and put passages of this file into the context.
+# But the name of the file is in the question, so a program can read it there.
 
 # %% [markdown]
 # ## Exercise 14.1: which file is meant
@@ -174,7 +174,7 @@ def marked(passage):
     return passage.place + (" ← names artifact_types.py" if "artifact_types.py" in passage.text else "")
 
 
-pages = pd.DataFrame({one: [marked(passage) for passage in choose(one, with_page)] for one in (asked, where)}, index=range(1, 6))
+pages = pd.DataFrame({one: [marked(passage) for passage in passages_for(one, with_page)] for one in (asked, where)}, index=range(1, 6))
 pages
 
 # %% tags=["claim"]
@@ -184,8 +184,7 @@ assert pages[asked][:3].str.startswith("component_decorator.py").all(), "it come
 assert pages[where].str.contains("←").to_list() == [True, False, False, False, False], "Only this page names artifact_types.py"
 
 # %% [markdown]
-# Place 4 and place 1: it comes after the named file, and before the search. Only this page names `artifact_types.py`, which defines the artifacts.
-# But it takes a place from the search, so the next steps leave it out.
+# Place 4 and place 1: it comes after the named file, and before the search. Only this page names `artifact_types.py`. It takes a place from the search, so the next steps leave it out.
 
 # %% [markdown]
 # ## Passages that repeat each other
@@ -229,7 +228,8 @@ assert {*pairs.nlargest(2).index} == {(0, 1), (7, 9)}, "1 with 2, and 8 with 10"
 # (1 − diversity) · relevance − diversity · similarity to the most similar passage already taken
 #
 # By hand, with a *diversity* of 0.5: passages a, b and c have the relevances 1.0, 0.9 and 0.6. Passage b is a copy of a, and c has nothing in
-# common with them. First, a is taken. Now b adds 0.45 − 0.5 = −0.05, and c adds 0.3 − 0 = 0.3. So c is next, although b is more relevant.
+# common with them. First, a is taken. Now b adds 0.45 − 0.5 = −0.05, and c adds 0.3 − 0 = 0.3. So c is next,
+# although b is more relevant.
 
 # %% [markdown]
 # ## Exercise 14.2: the passage that adds most
@@ -328,12 +328,10 @@ lab.hint("14.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: letting a dropped passage back in because it is short. Then a worse passage stays while a better one is gone.
-#
-# Without any rule, the server decides. Hosted APIs refuse a prompt that is too long. Some local servers may cut off its *beginning*, and the
-# instructions are there.
 
 # %% [markdown]
-# Back to the wrong answer. Now there are ten passages: three of the named file, then seven of the search. The bar shows what fills the window.
+# Back to the wrong answer. Now there are ten passages: three of the named file, then seven of the search. The bar shows what
+# fills the window.
 #
 # > **Predict.** A larger window has room for more passages. Does the answer get better? Move the slider.
 
@@ -342,7 +340,7 @@ from course_lib.answers import fence
 from course_lib.answers.prompts import SYSTEM_PROMPT
 
 chosen = ContextOptions(hint_max_chunks=3, structure_max_chunks=0)
-candidates = choose(asked, chosen, top_k=10)
+candidates = passages_for(asked, chosen, top_k=10)
 costs = [count_tokens(fence(one.place, one.text, "0" * 12)) for one in candidates]
 fixed = count_tokens(SYSTEM_PROMPT) + count_tokens(asked)
 
@@ -364,7 +362,9 @@ def fill(window=2300):
     axes = pd.DataFrame(parts, index=[""]).plot.barh(stacked=True, figsize=(8, 2.2), xlabel="tokens", xlim=(0, 5000))
     axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1))
     lab.alt(axes, f"A window of {window} tokens: {parts}.")
-    print(f"{len(kept)} of {len(candidates)} passages; the answer quotes", *quote(asked, kept)[1])
+    answer, files = quote(asked, kept)
+    print(f"{len(kept)} of {len(candidates)} passages; the answer quotes", *files)
+    print(*answer.splitlines()[:6], "…", sep="\n")
 
 
 lab.interact(fill, window=(1500, 5000, 100))
@@ -374,11 +374,11 @@ short, long = (quote(asked, kept_in(window)) for window in (2300, 5000))
 assert [one.origin for one in candidates[:4]] == ["hint"] * 3 + ["search"] and len(kept_in(2300)) == 3, "With the three passages of the named file"
 assert short[1] == ["component_decorator.py"] and "pip_index_urls" in short[0], "it quotes what each argument means"
 assert "component_factory.py" in long[1] and "component_decorator.py" not in long[1], "With all ten, it is wrong again"
-assert len(kept_in(5000)) == 10 and "defined under component_decorator.py" in long[0], "it quotes the sentence defined under component_decorator.py"
+assert len(kept_in(5000)) == 10 and "defined under component_decorator.py" in long[0], "quotes the sentence defined under component_decorator.py"
 
 # %% [markdown]
-# No. With the three passages of the named file, the answer is right: it quotes what each argument means. With all ten, it is wrong again: it quotes
-# the sentence *defined under component_decorator.py*, because this is more like the question.
+# No. With the three passages of the named file, the answer is right: it quotes what each argument means. With all ten, it is wrong again.
+# Now it quotes the sentence *defined under component_decorator.py*, because this is more like the question.
 #
 # Language models are misled, too: [one irrelevant sentence in a maths problem](https://arxiv.org/abs/2302.00093) made their answers clearly worse.
 
@@ -397,11 +397,9 @@ print(prompt.system, prompt.user, sep="\n")
 
 # %% tags=["claim"]
 assert all(f"PASSAGE {one.index}: {one.place}\n{one.text[:20]}" in prompt.user for one in kept_in(2000)), "Its number and its path. They are in the line before its text"
-assert len(kept_in(2000)) == 2 and prompt.user.endswith(f"Question: {asked}"), "first the instructions, then the two passages for which your budget has room, and last the question"
 
 # %% [markdown]
-# Its number and its path. They are in the line before its text. Look at the order, too: first the instructions, then the two passages for which
-# your budget has room, and last the question.
+# Its number and its path. They are in the line before its text.
 
 # %% [markdown]
 # ## Measure
@@ -409,7 +407,7 @@ assert len(kept_in(2000)) == 2 and prompt.user.endswith(f"Question: {asked}"), "
 # You have added two steps to the search. Do they help? We ask all sixty questions, and count those with a right passage in the context. A
 # passage is right if it has a phrase that we know, or, for some questions, is from the right file.
 #
-# > **Predict.** Which step helps if a question names a file?
+# > **Predict.** How many of the thirty questions that name a file get a right passage only through its name?
 
 # %%
 def helps(passage, one):
@@ -419,7 +417,7 @@ def helps(passage, one):
 
 
 def is_found(one, options):
-    return any(helps(passage, one) for passage in choose(one.question, options))
+    return any(helps(passage, one) for passage in passages_for(one.question, options))
 
 
 # %%
@@ -431,13 +429,13 @@ pd.DataFrame({f"{group}, of {len(some)}": some.sum() for group, some in found.it
 
 # %% tags=["claim"]
 named, none = found["names a file"], found["names none"]
-assert named["+ named files"].sum() - named["search alone"].sum() == 3, "With named files, three more of the thirty questions have a right passage"
+assert named["+ named files"].sum() - named["search alone"].sum() == 3, "with named files, three more of the thirty questions have a right passage"
 assert (none["+ named files"] == none["search alone"]).all(), "For the others, it changes nothing"
 assert none["+ diversity"].sum() - none["+ named files"].sum() == 2, "With diversity, two more of them have one"
 
 # %% [markdown]
-# With named files, three more of the thirty questions have a right passage. For the others, it changes nothing. With diversity, two more of them
-# have one. But thirty questions are few, so this may be chance ([lab 16](../labs/16_measuring_retrieval.ipynb)).
+# Three: with named files, three more of the thirty questions have a right passage. For the others, it changes nothing. With diversity, two more
+# of them have one. But two of thirty may be chance. The same holds for three of thirty ([lab 16](../labs/16_measuring_retrieval.ipynb)).
 #
 # > **Predict.** How many of the three wrong answers quote the named file now?
 
@@ -447,26 +445,26 @@ answers = {"search alone": first, "named files and diversity": second}
 pd.Series({name: some.quotes_it.sum() for name, some in answers.items()}, name="quote the named file, of 30").to_frame()
 
 # %% tags=["claim"]
-assert second.quotes_it[asked] and (second.quotes_it & ~first.quotes_it).sum() == 1, "One: the answer about the decorator"
+assert second.quotes_it[asked] and (second.quotes_it & ~first.quotes_it).sum() == 1, "Of the three wrong answers, one is right now: that about the decorator"
 assert (~first.quotes_it).sum() == 3 and (~second.quotes_it).sum() == 2 and second.quotes_it[first.quotes_it].all(), "Good passages do not guarantee a good answer"
 still = second[~second.quotes_it]
-assert all(file in {one.path for one in choose(question, chosen)} for question, file in still.file.items()), "For the other two, the named file is in the context now"
+assert all(file in {one.path for one in passages_for(question, chosen)} for question, file in still.file.items()), "For the other two, the named file is in the context now"
 
 # %% [markdown]
-# One: the answer about the decorator. For the other two, the named file is in the context now, but the answerer quotes others. Good passages do not
-# guarantee a good answer.
+# Of the three wrong answers, one is right now: that about the decorator. For the other two, the named file is in the context now, but the
+# answerer quotes others. Good passages do not guarantee a good answer.
 
 # %% [markdown]
 # ## In the field
 #
-# LangChain's vector stores have MMR, too: `max_marginal_relevance_search`. Its `lambda_mult` is 1 − diversity.
+# With [Ollama](https://ollama.com), `course ask … --backend ollama` answers from your passages. Log the tokens of each prompt. Hosted APIs
+# refuse a prompt that is too long, but a local server may cut off its beginning, with your instructions, and report nothing.
 #
 # ## Recap
 #
-# - If a question names a file, put passages of this file into the context.
-# - Of two passages that say the same, one is enough. MMR takes the one that adds most.
-# - Instructions, passages, answer and a margin share one window. Whole passages go, the worst first.
-# - More passages can make an answer worse.
+# - If a question names a file, put passages of it into the context.
+# - Of two passages that say the same, one is enough.
+# - Prompt, answer and a margin share one window. Whole passages go, the worst first.
 #
 # ## Three questions to test yourself
 #
@@ -478,12 +476,12 @@ assert all(file in {one.path for one in choose(question, chosen)} for question, 
 #
 # 1. A few passages of the few files that the search ranks highest.
 # 2. The longest may be the best.
-# 3. The margin absorbs it, or the server refuses or cuts the prompt.
+# 3. The margin absorbs it, if it is large enough.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# Add [reranking](../labs/GLOSSARY.md#reranking), `rerank="maxsim"`, to `chosen`, and measure again.
+# Add `rerank="maxsim"` to `chosen`, and measure again.
 #
 # Next is [lab 15](../labs/15_checking_an_answer.ipynb): does an answer say what its passages say?

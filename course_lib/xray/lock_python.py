@@ -92,12 +92,12 @@ def parse_poetry_lock(text: str) -> Versions:
 
     - `read_toml(text)` returns a dictionary. `toml_packages` of it gives name, version and table
       of each package.
-    - A package whose table has a `source` of the type "directory" is the project's own: skip it.
+    - `table_at(table, "source")` returns the table `source` of a package, or an empty one.
+    - A package whose `source` has the type "directory" is the project's own: skip it.
     - Names are compared in one form, which `canonicalize_name` returns.
     - A package may be there in several versions. `collect` takes pairs of name and version, and
       keeps the newest.
-    - `table_at(table, name)` returns a table inside it, or an empty one.
-    - The table `metadata` comes last. If it is missing, a part of the file is missing.
+    - The table `metadata` of the file comes last. If it is missing, a part of the file is missing.
     - Its `lock-version`, such as "2.1", says the format: the part before the dot, as a text.
       Without a `lock-version` it is "1". Refuse others with `check_version(part, "1", "2")`.
 
