@@ -176,13 +176,13 @@ assert taken["repo, name, place, content"] == [True] * 4, "With the text in the 
 # %% [markdown]
 # ## Exercise 6.1: the table
 #
-# So far, you know what the course's table has to refuse and what its key has to do. One thing is missing: a search of the documentation
+# You know what the course's table has to refuse and what its key has to do. One thing is missing: a search of the documentation
 # should not even open the issues.
 #
-# For this, a table can be [partitioned](../labs/GLOSSARY.md#partition). It is used like one table, but it consists of several, and each row
+# A table can be [partitioned](../labs/GLOSSARY.md#partition). It is used like one table, but it consists of several, and each row
 # goes into one of them.
 #
-# The cell below is `schema.sql`. `documents` is complete, as a model. Complete `document_chunks`:
+# The cell below is `schema.sql`. `documents` is complete. Complete `document_chunks`:
 #
 # - It refuses vectors without a direction.
 # - Its primary key tells each chunk from all others. Two tenants, or two branches, may each have an `a.md`. The column that decides about the
@@ -486,7 +486,7 @@ for less, more in (("ivfflat.probes = 1", "ivfflat.probes = 2"), ("hnsw.ef_searc
 #
 # The figure helps with another decision: how far should a search look? Further to the right, each index finds more, but visits more pages.
 #
-# > **Predict.** Which of the two needs fewer pages for a recall of 0.95? Find out with the controls.
+# > **Predict.** Which of the two needs fewer pages for a recall of 0.95?
 
 # %%
 def look(ef_search=80, probes=4):
@@ -515,7 +515,7 @@ assert shown.pages.iloc[0] < 0.85 * shown.pages.iloc[1], "on fewer pages"
 #
 # ## The whole schema
 #
-# Here is `schema.sql`, whole. Can you explain each line? (Later labs add `words_and_tenants.sql`.)
+# Here is `schema.sql`, whole.
 
 # %%
 from course_lib.store.schema import SCHEMA as THE_COURSES

@@ -483,7 +483,7 @@ else:
 
 # %% tags=["claim"]
 if shutil.which("git"):
-    assert [line.rpartition(" requests")[0][-1] for line in counted.splitlines()] == ["2", "0", "1"], "Two for the clone, one for all files of the folder"
+    assert [line.rpartition(" requests")[0][-1] for line in counted.splitlines()] == ["2", "0", "1"], "Two for the clone, and one for all files of the folder"
 
 # %% [markdown]
 # Two for the clone, and one for all files of the folder (and of the top). They do not count for the API's limit. Use the API if you want
