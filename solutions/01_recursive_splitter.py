@@ -42,7 +42,7 @@ assert 0.4 < sum(inside) / len(inside) < 0.6, "About half of the cuts go through
 assert "real traffic" in page and not any("real traffic" in chunk for chunk in fixed), "a search for it finds nothing"
 
 # %% [markdown]
-# About half of the cuts go through a word; orange scissors mark them. One of these words is in *real traffic*, so a search for it finds
+# About half of the cuts go through a word. One of these words is in *real traffic*, so a search for it finds
 # nothing.
 
 # %% [markdown]
@@ -53,7 +53,7 @@ assert "real traffic" in page and not any("real traffic" in chunk for chunk in f
 #
 # A [recursive splitter](../labs/GLOSSARY.md#recursive-splitter) splits the text at the strongest of them. If a piece is still too long, it
 # does the same to this piece with the weaker ones: this is the recursion. It joins small neighbours, because a chunk of one word says
-# little. For example, with a [chunk size](../labs/GLOSSARY.md#chunk-size) of 16 characters:
+# little. With a [chunk size](../labs/GLOSSARY.md#chunk-size) of 16 characters:
 #
 # ```
 # "One.\n\nTwo three four. Five."
@@ -69,7 +69,7 @@ assert "real traffic" in page and not any("real traffic" in chunk for chunk in f
 # ## Exercise 1.1: the recursive version
 #
 # In an [exercise](../labs/GLOSSARY.md#exercise) you complete a [stub](../labs/GLOSSARY.md#stub). Its docstring says what it must do.
-# A [check](../labs/GLOSSARY.md#check) and [hints](../labs/GLOSSARY.md#hint) follow. Here the loop is given, and you decide what happens to each piece.
+# A [check](../labs/GLOSSARY.md#check) and [hints](../labs/GLOSSARY.md#hint) follow.
 #
 # ```
 # split_recursively("ab cd. ef gh", 8)  →  ["ab cd. ", "ef gh"]
@@ -90,24 +90,27 @@ def split_after(text, separator):
 def split_recursively(text, size, separators=SEPARATORS):
     """Split a text into a list of chunks of at most `size` characters.
 
-    For each piece, the first rule that applies decides:
+    Split it after the strongest separator that occurs in it; the last one, "", always does. For each
+    piece, the first rule that applies decides:
 
     1. It is longer than `size`: split it with weaker separators, and append its chunks as they are.
     2. It fits into the last chunk: add it there.
     3. Otherwise it begins a new chunk.
+
+    No chunk is empty.
     """
-    separator = next(one for one in separators if one in text)  # the strongest that occurs; "" always does
+    ### BEGIN SOLUTION
+    separator = next(one for one in separators if one in text)
     chunks = [""]
     for piece in split_after(text, separator):
-        ### BEGIN SOLUTION
         if len(piece) > size:
             chunks += split_recursively(piece, size, separators[1:])
         elif len(chunks[-1]) + len(piece) <= size:
             chunks[-1] += piece
         else:
             chunks.append(piece)
-        ### END SOLUTION
     return [chunk for chunk in chunks if chunk]
+    ### END SOLUTION
 
 
 # %%
@@ -193,7 +196,7 @@ log = "Retry in 5 s.\n" * 8
 # chunk begins that many characters before this one ends.
 #
 # There are no pieces to join, either. You look at as much text as one chunk can hold, and cut it after the last of its strongest separators.
-# Python's `rfind` finds this place. For example, `"ab cd. ef gh".rfind(". ", 0, 8)` is 5. The separator has two characters, so the first
+# Python's `rfind` finds this place: `"ab cd. ef gh".rfind(". ", 0, 8)` is 5. The separator has two characters, so the first
 # chunk ends at 7.
 #
 # ## Exercise 1.2: find the cut
