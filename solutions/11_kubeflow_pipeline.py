@@ -36,9 +36,10 @@ lab.show.dag(next(yaml.safe_load_all(compile_pipeline("docs_pipeline"))))
 # The parts are called [shards](../labs/GLOSSARY.md#shard). Here there are two, so two machines can work at the same time. On a cluster, each
 # step is a [container](../labs/GLOSSARY.md#container) of its own. In this lab, `run_locally` makes each step a process.
 #
-# A cloud provider may take a cheap machine away at any moment. We let this happen: `kill_first` kills the first process that stores a shard.
+# A cloud provider may take a cheap machine away at any moment. Then the step is tried again. We let this happen to a naive step, which appends to
+# a file, and to the pipeline: `kill_first` kills the first process that stores a shard.
 #
-# > **Predict.** What happens to the other shard, and to the index?
+# > **Predict.** What is in the file of the naive step? What happens to the other shard, and to the index?
 
 # %%
 import os
@@ -55,8 +56,19 @@ copy = shutil.copytree(lab.data_dir, work / "pages")
 if embedding_model:
     os.environ["RAG_EMBED_MODEL"] = embedding_model
 
+
+def naive_step(chunks, killed_after=None):
+    with Path(work, "naive.txt").open("a", encoding="utf-8") as file:
+        for chunk in chunks[:killed_after]:
+            print(chunk, file=file)
+
+
 # %%
-print("This takes about a minute.")
+naive_step("abcd", killed_after=2)
+naive_step("abcd")  # the second attempt
+in_file = Path(work, "naive.txt").read_text(encoding="utf-8").split()
+print("naive step:", *in_file)
+print("The pipeline takes about a minute.")
 taken_away = kill_first("embed-and-store")
 run = run_locally("docs_pipeline", {"source": str(copy)}, root=work, url=lab.database_url, on_event=taken_away)
 with lab.connect() as conn:
@@ -67,20 +79,21 @@ lab.show.attempts(run, "One step is killed and tried again")
 # %% tags=["claim"]
 tries = sorted(one.outcome for one in run.attempts if one.task.startswith("embed-and-store"))
 assert tries == ["failed", "succeeded", "succeeded"] and not run.error, "The step was tried again, and the other shard was not repeated"
+assert in_file == list("ababcd"), "has some chunks twice"
 assert rows == 121, "No chunk is lost, and none is there twice"
 
 # %% [markdown]
 # Look at the two rows of `embed-and-store`. The step was tried again, and the other shard was not repeated. No chunk is lost, and none is there
-# twice. A cluster does the same, with a new container.
+# twice. A cluster does the same.
 #
 # Kubeflow only *starts* a step again. That a second start does no harm is your work: the step must be
-# [idempotent](../labs/GLOSSARY.md#idempotent).
+# [idempotent](../labs/GLOSSARY.md#idempotent). The naive step is not: its file has some chunks twice, and there was no error.
 
 # %% [markdown]
 # ## From a function to a component
 #
 # A step is made from a [component](../labs/GLOSSARY.md#component): a function with a decorator. The decorator names an *image*, which is the
-# file system of the container, with Python and `course_lib` in it. Ours is `LOADER`. It has kfp already, so we do not install it.
+# file system of the container, with Python and `course_lib` in it. Ours is `LOADER`.
 #
 # A step gets small values as parameters. Documents are too large for that, so they are in a file, an
 # [artifact](../labs/GLOSSARY.md#artifact). It has a `path`, and a dictionary `metadata` for facts about the file.
@@ -148,44 +161,10 @@ lab.hint("11.1")  # run again for the next hint
 # case. And a second attempt writes over the whole file. If the file were opened with the mode `"a"`, its lines would be there twice.
 
 # %% [markdown]
-# Now your function splits five documents into one shard, then into two, and so on up to six. In the figure, each point is a shard. On the dotted
-# line, all shards would have the same size.
-#
-# > **Predict.** The step takes as long as its largest shard. Will a third machine make it faster?
-
-# %%
-import pandas as pd
-
-
-def chunks_of(shards):
-    parts = {}
-    for n in range(shards):
-        some, own = Dataset(uri=str(work / "some.jsonl")), Dataset(uri=str(work / "own.jsonl"))
-        split_function(pages, some, own, f"{n}/{shards}", 512, 64)
-        parts[f"{n}/{shards}"] = some.metadata["chunks"]
-    return parts
-
-
-# %%
-split_function = lab.use("split_documents")
-parts = {shards: list(chunks_of(shards).values()) for shards in range(1, 7)}
-points = pd.DataFrame([(shards, chunks) for shards, sizes in parts.items() for chunks in sizes], columns=["shards", "chunks in a shard"])
-axes = points.plot.scatter("shards", "chunks in a shard", s=60, alpha=0.5, title="Five documents, split into shards")
-axes.plot(list(parts), [sum(sizes) / shards for shards, sizes in parts.items()], ":", color="gray", marker="")
-lab.alt(axes, f"The chunks in each shard, by the number of shards: {parts}.")
-
-# %% tags=["claim"]
-assert [shards for shards in parts if min(parts[shards]) == 0] == [3, 4, 5, 6], "From three shards on, at least one shard is empty"
-assert max(parts[3]) > max(parts[2]), "the largest shard of three is larger than that of two"
-
-# %% [markdown]
-# It will not: the largest shard of three is larger than that of two, because a hash spreads so few names unevenly. From three shards on, at
-# least one shard is empty.
-#
 # ## Half a file
 #
-# An empty shard does no harm. But what if a file is damaged before the next step, `embed_and_store`, reads it? We try two accidents: ten
-# chunks are there twice, or the last ten are missing. `store_shard` is the function that this step calls.
+# What if a file is damaged before the next step, `embed_and_store`, reads it? We try two accidents. A step that *appends* is killed and tried
+# again, so ten chunks are there twice. Or the disk was full, and the last ten are missing.
 #
 # > **Predict.** Which of the two does it notice?
 
@@ -204,6 +183,7 @@ def stored_of(lines):
 
 
 # %%
+split_function = lab.use("split_documents")
 split_documents = dsl.component(split_function, base_image=LOADER, install_kfp_package=False)
 chunks, rows = Dataset(uri=str(work / "chunks.jsonl")), Dataset(uri=str(work / "rows.jsonl"))
 split_function(pages, chunks, rows, "0/1", 512, 64)
@@ -219,7 +199,7 @@ assert half == chunks.metadata["chunks"] - 10, "Lost lines are not noticed"
 # %% [markdown]
 # Lines that are there twice are refused, because two chunks have the same identity. Lost lines are not noticed: the document only looks shorter.
 #
-# Only the counts can show this. So `embed_and_store` returns two numbers for its shard: `chunks`, which it has read, and `split`, which the
+# So `embed_and_store` returns two numbers for its shard: `chunks`, which it has read, and `split`, which the
 # splitter has counted. The next step, `build_index`, gets the numbers of all shards, and your function compares them.
 #
 # ## Exercise 11.2: compare the counts
@@ -236,6 +216,18 @@ lab.hint("11.2")  # run again for the next hint
 # %% [markdown] tags=["solution"]
 # The mistake to remember: comparing the sums and not the shards. If one shard has lost a chunk and another has one too many, the sums are
 # equal. For Python, `2 == 2.0` is true, so only the results have to be made whole.
+
+# %% tags=["nbval-check-output"]
+from course_lib.pipeline.storing import COUNTS
+
+add_up = lab.use("add_up")
+try:
+    add_up([{**dict.fromkeys(COUNTS, 0), "chunks": half, "split": chunks.metadata["chunks"]}])
+except CourseError as error:
+    print(error)
+
+# %% [markdown]
+# The half file would now stop the run.
 
 # %% [markdown]
 # ## An old result from the cache
@@ -270,7 +262,7 @@ print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcom
 # It returns the old count, as a cluster would. The cache compares code, image and inputs of a step, and the path is the same text as before. It does not see what is
 # *at* the path, or in a database. There are two remedies:
 #
-# - Switch the cache off for a step that looks at such a thing, or that changes it.
+# - Switch the cache off for a step that reads or changes something outside: a folder, a database.
 # - If the step takes long, let a small step look instead. It returns a *fingerprint*, a hash of the content. The long step takes this as an
 #   input, so an old result is used only for the same content.
 
@@ -290,8 +282,6 @@ print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcom
 # Parameters are shown in logs. So a password is not a parameter: it comes from a Secret of the cluster.
 #
 # ## Exercise 11.3: a step with the database
-#
-# You decide how to set it up.
 
 # %% exercise="11.3"
 from course_lib.pipeline.pipelines import with_database
@@ -308,9 +298,9 @@ lab.hint("11.3")  # run again for the next hint
 
 # %% [markdown]
 # What does a cluster get? The compiler writes a YAML file, the [intermediate representation](../labs/GLOSSARY.md#intermediate-representation).
-# Here is one step that went through your function.
+# Here is one step from your function.
 #
-# > **Predict.** Is the password in the file?
+# > **Predict.** Which of your five settings can everybody read who gets this file?
 
 # %%
 from kfp import compiler
@@ -339,7 +329,7 @@ print("memory: ", container["resources"]["resourceMemoryLimit"], "at most")
 print("secret: ", wishes["secretAsEnv"][0]["secretName"])
 
 # %% [markdown]
-# It is not: the file has only the name of the secret. Empty braces mean that the cache is off.
+# All but the password: the file has only the name of the secret. Empty braces mean that the cache is off.
 #
 # ## Connect the steps
 #
@@ -376,11 +366,13 @@ lab.hint("11.4")  # run again for the next hint
 # %% [markdown]
 # ## Run it
 #
-# Run your pipeline twice, with two shards.
+# Now run your pipeline twice. It has your `split_documents` and `with_database`.
 #
 # > **Predict.** Which steps come from the cache in the second run?
 
 # %%
+import pandas as pd
+
 print("This takes about a minute.")
 pipeline = dsl.pipeline(lab.use("docs_pipeline"), name="docs-pipeline")
 wanted = {"source": str(copy), "shards": 2, "chunk_size": 500}  # another size: nothing is in the cache yet
@@ -429,6 +421,11 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 # infra/setup-kubeflow.sh                # the UI is at http://localhost:8080
 # course pipeline submit --host http://localhost:8080 --set shards=4
 # ```
+
+# | problem | solution |
+# |---|---|
+# | `install_kfp_package` is true by default | install kfp in the image, and set it to false |
+# | a long text as a parameter is stored in databases and logs | use an artifact |
 
 # %% [markdown]
 # ## Recap
