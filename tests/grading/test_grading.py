@@ -322,6 +322,47 @@ def test_a_learners_own_version_of_a_function_of_the_labs_is_used_and_a_value_ne
     assert bob.marks[0].said == "it uses rows, and a cell that is not run changes it"
 
 
+LAST = """(text, separator, start, limit, floor):
+    return text.rfind(separator, max(start, floor + 1 - len(separator)), limit)"""
+CUTS = """def find_cut(text, start, limit, floor=0, separators=("\\n\\n", "\\n", ". ", " ", "")):
+    for separator in separators:
+        at = FOUND(text, separator, start, limit, floor)
+        if at >= 0:
+            return at + len(separator)
+    return limit"""
+RULES = "RULES = []\ndef rule(function):\n    RULES.append(function)\n    return function\n"
+SHAPES = "from functools import singledispatch\n@singledispatch\ndef last(*given):\n    return -1\n"
+FROM_RULES = "def first(*given):\n    return RULES[0](*given) if RULES else -1"
+
+
+def test_what_an_added_cell_does_unread_counts_or_a_person_looks(tmp_path: Path) -> None:
+    """Functions that only a decorator or `globals()` finds were left out."""
+    (path,) = lab_masters(["01"])
+    master = read_master(path, lab="01")
+    sheet = nbformat.read(project_root() / "labs" / path.name, as_version=4)
+    name = next(one for one, text in master.solutions.items() if "def find_cut" in text)
+    (tmp_path / "in").mkdir()
+    for login, added, found in (
+        ("decorator", f"{RULES}@rule\ndef last{LAST}", "RULES[0]"),
+        ("dispatch", f"{SHAPES}@last.register(str)\ndef _{LAST}", "last"),
+        ("globals", f"def last{LAST}", "globals()['last']"),
+        ("loop", f"RULES = []\ndef last{LAST}\nfor one in [last]:\n    RULES.append(one)\n"
+         f"{FROM_RULES}", "first"),
+        ("wrong", f"{RULES}@rule\ndef last{LAST.replace(' + 1', '')}", "RULES[0]"),
+    ):  # fmt: skip
+        sent = learners(sheet, {name: CUTS.replace("FOUND", found)})
+        place = next(i for i, one in enumerate(sent.cells) if "def find_cut" in one.source)
+        sent.cells.insert(place, cell(added))
+        hand_in(tmp_path / "in", login, sent)
+    found = handed_in(tmp_path / "in")
+    book = grade_all(found, master, tmp_path / "out", Options(any_fence(), jobs=1))
+    marks = {one.learner: one.marks[1] for one in book.grades}
+    assert {login: one.points for login, one in marks.items()} == {
+        "decorator": 3, "dispatch": 3, "globals": 3, "loop": None, "wrong": 2,
+    }, marks  # fmt: skip
+    assert marks["loop"].said == "it uses RULES, and a cell that is not run changes it"
+
+
 ENDS_IN_ITS_AUDIT = """
 import os, sys
 mine = find_cut

@@ -7,6 +7,7 @@ can be pasted.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import psycopg
@@ -101,9 +102,12 @@ def _create(db: Scratch, text: str) -> None:
     with explained(SAYS):
         db.runs(filled(text, 3, db.schema), called=_pasted())
     row = db.execute("SELECT to_regclass(%s)", [f"{db.schema}.document_chunks"]).fetchone()
+    named = re.search(r"\bTABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?\"?(\w+)\"?\s*\.", text, re.I)
     Case(db.probe, _pasted()).holds(
-        row != (None,), "a table named document_chunks", got="no table of that name"
-    )
+        row != (None,), "a table named document_chunks", got="no table of that name",
+        because=f"it is made where the connection's search path begins, not in {named[1]}: "
+        "leave the name of the schema out" if named else "",
+    )  # fmt: skip
     empty = db.execute("SELECT * FROM document_chunks LIMIT 0")
     columns = {one.name for one in empty.description or ()}
     for name in COLUMNS:
@@ -184,7 +188,8 @@ def _has_the_columns(db: Scratch) -> None:
         "ELSE '' END FROM pg_attribute WHERE attrelid = 'document_chunks'::regclass "
         "AND attnum > 0 AND NOT attisdropped"
     ).fetchall()
-    Case(db.probe, _pasted(), value=dict(found)).gives(
+    given = {name: rules for name, rules in found if name in COLUMNS}  # more columns do no harm
+    Case(db.probe, _pasted(), value=given).gives(
         COLUMNS, because="the library writes and reads the columns as they are given"
     )
 
@@ -239,7 +244,7 @@ def _runs_the_course(db: Scratch, text: str) -> None:
     from course_lib.store import build_vector_indexes, write_chunks, write_documents
     from course_lib.store.schema import WORDS_AND_TENANTS, filled
 
-    around = filled(text + WORDS_AND_TENANTS, 3, db.schema)
+    around = filled(f"{text}\n;{WORDS_AND_TENANTS}", 3, db.schema)
     called = "course ingest data/documents"
     db.runs(around, called=called, because="the rest of the course's schema is made around it")
     fields = {"tenantId": "local", "repoSlug": "docs", "rootKind": "external-source"}

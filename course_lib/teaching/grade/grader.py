@@ -159,14 +159,24 @@ class Grader:
     def _run(
         self, merged: Merged, *, proving: bool = False
     ) -> tuple[list[Mark], list[str], Conversation, tuple[str, ...]]:
-        """Run answers; where a name is missing that cells define which were left out, run all."""
+        """Run answers; where a name is missing that cells define which were left out, run all.
+
+        What an added cell defines may count though nothing reads its name: a function that a
+        decorator enters into a list, one that is found by `globals()`. So where an answer is
+        wrong without it, all that added cells define is run, and the better run counts.
+        """
         steps = make_plan(self.master, merged, everything=not self.master.lab)
         found = self._run_steps(steps, merged, proving=proving)
         missing = {name for run in found[2].runs for name in UNKNOWN.findall(run.evalue)}
         own = (bound_names(one) for several in merged.helpers.values() for one in several)
         if self.master.lab and missing & self.master.given_names.union(*own):
             steps = make_plan(self.master, merged, everything=True)
-            found = self._run_steps(steps, merged, proving=proving)
+            return self._run_steps(steps, merged, proving=proving)
+        if self.master.lab and merged.helpers and any(map(_is_wrong, found[0])):
+            more = make_plan(self.master, merged, everything=False, added=True)
+            if more != steps:
+                again = self._run_steps(more, merged, proving=proving)
+                found = max(found, again, key=lambda one: sum(m.points or 0 for m in one[0]))
         return found
 
     def _run_steps(
@@ -244,6 +254,11 @@ class Grader:
             if talk.ended:
                 unheard[exercise] = faults[place] = talk.said
         return faults
+
+
+def _is_wrong(one: Mark) -> bool:
+    """Tell whether an answer has been tried and has lost points."""
+    return one.points is not None and one.points < one.max and one.state != "not attempted"
 
 
 def _not_python_here(master: Master, merged: Merged, newer: str) -> dict[str, str]:

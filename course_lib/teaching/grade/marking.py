@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from course_lib.teaching.grade.master import Master, MasterCell
-from course_lib.teaching.grade.merge import Added, Merged
+from course_lib.teaching.grade.merge import Added, Merged, binding
 from course_lib.teaching.grade.running import CellRun
 from course_lib.teaching.names import bound_names, read_names
 from course_lib.teaching.notebooks.cells import parse_code
@@ -229,11 +229,21 @@ def _unclear(master: Master, merged: Merged, check: MasterCell, given: Mark) -> 
     own = frozenset[str]().union(*(bound_names(cell.source) for cell in about))
     if magic and not given.points and ("UsageError" in given.said or own.intersection(unknown)):
         return f"its cell begins with {magic[1]}, so it defines nothing"
-    used = frozenset[str]().union(*map(read_names, sources))
-    if changed := sorted(merged.changed & used):
+    if changed := sorted(merged.changed & _used(merged, sources)):
         return f"it uses {changed[0]}, and a cell that is not run changes it"
     missing = sorted(unknown if "*" in merged.elsewhere else merged.elsewhere.intersection(unknown))
     return f"it uses {missing[0]}, and the cell that defines it is not run" if missing else ""
+
+
+def _used(merged: Merged, sources: Sequence[str]) -> set[str]:
+    """Return the names that answers read, and what the helpers read that they use."""
+    used, before = set[str]().union(*map(read_names, sources)), -1
+    helpers = [one for several in merged.helpers.values() for one in several]
+    while len(used) > before:
+        before = len(used)
+        for one in helpers:
+            binding(one, used)  # adds to `used`
+    return used
 
 
 def _differ(source: str, stub: str) -> bool:

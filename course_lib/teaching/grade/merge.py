@@ -27,6 +27,9 @@ DEFINES = (
 )  # fmt: skip
 """The statements that define something."""
 
+IN_PLACE = ("shuffle", "heapify", "heappush", "heappop", "insort")
+"""Functions of modules that change the list that they are given."""
+
 
 @dataclass(frozen=True)
 class Added:
@@ -231,7 +234,7 @@ class _Finder:
         """
         taken = frozenset[str]().union(*(bound_names(cell.source) for cell in self.master.cells))
         self.redefined = taken & self._own_functions(answers)
-        taken -= self.redefined
+        taken -= self.redefined | {"_"}  # a name that nobody reads, as singledispatch has it
         placed: list[tuple[int, str]] = []
         left_out = 0
         for j, place in self._unplaced():
@@ -375,9 +378,12 @@ class _Finder:
     def changed(self) -> frozenset[str]:
         """Return what loops, calls and items of added cells change, and names that are not new."""
         nodes = self._nodes()
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        made = {one.name: ast.unparse(one) for one in nodes if isinstance(one, kinds)}
         values = [one for one in nodes if isinstance(one, ast.Assign | ast.AnnAssign)]
         own = frozenset[str]().union(*(bound_names(ast.unparse(one)) for one in values))
-        changed = own & {name for node in nodes for name in _changes(node)}
+        changed = own & {name for node in nodes for name in _changes(node, made)}
+        changed |= (own | made.keys()) & {name for node in nodes for name in _patches(node)}
         imports = ast.Import, ast.ImportFrom
         texts = [ast.unparse(one) for one in nodes if not isinstance(one, imports)]
         again = frozenset[str]().union(*(bound_names(s) for s in texts if s not in self.given))
@@ -464,16 +470,41 @@ class _Finder:
         return self.sent[j].source
 
 
-def _changes(node: ast.stmt) -> frozenset[str]:
-    """Return the names that a statement of an added cell, which is not run, may change."""
+def _changes(node: ast.stmt, made: Mapping[str, str]) -> frozenset[str]:
+    """Return the names that a statement of an added cell, which is not run, may change.
+
+    Parameters
+    ----------
+    node
+        The statement.
+    made
+        The functions of added cells: a call of one may change what it is given, and what it reads.
+    """
+    text = ast.unparse(node)
     match node:
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=of))):
-            return read_names(ast.unparse(of))
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))) if name in made:
+            return read_names(text) | read_names(made[name]) | bound_names(made[name])
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=of, attr=attr))):
+            return read_names(text if attr in IN_PLACE else ast.unparse(of))
         case ast.Assign(targets=targets) if any(not isinstance(one, ast.Name) for one in targets):
             return frozenset[str]().union(*(read_names(ast.unparse(one)) for one in targets))
-        case ast.For() | ast.While() | ast.With() | ast.If() | ast.Try():
-            return read_names(ast.unparse(node)) | bound_names(ast.unparse(node))
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+            return frozenset() if isinstance(target, ast.Name) else read_names(ast.unparse(target))
+        case ast.Delete() | ast.For() | ast.While() | ast.With() | ast.If() | ast.Try():
+            return read_names(text) | bound_names(text)
     return frozenset()
+
+
+def _patches(node: ast.stmt) -> frozenset[str]:
+    """Return the names whose attributes a statement sets: functions and classes have some, too."""
+    match node:
+        case ast.Assign(targets=targets):
+            found = [one.value for one in targets if isinstance(one, ast.Attribute)]
+        case ast.Expr(value=ast.Call(func=ast.Name(id="setattr"), args=[of, *_])):
+            found = [of]
+        case _:
+            found = []
+    return frozenset[str]().union(*(read_names(ast.unparse(one)) for one in found))
 
 
 def _given_by(stub: str) -> str:

@@ -33,7 +33,9 @@ class Step:
         return self.source == self.cell.source
 
 
-def make_plan(master: Master, merged: Merged, *, everything: bool) -> list[Step]:
+def make_plan(
+    master: Master, merged: Merged, *, everything: bool, added: bool = False
+) -> list[Step]:
     """Return what is run for a submission, up to the last code that is graded, if any.
 
     Parameters
@@ -43,6 +45,8 @@ def make_plan(master: Master, merged: Merged, *, everything: bool) -> list[Step]
     everything
         Whether cells run whole that are neither set-up, answers nor checks; else only what binds
         names that are read further on.
+    added
+        Whether this holds for the master's own cells alone, and added cells keep all definitions.
     """
     steps = []
     for place, cell in enumerate(master.cells):
@@ -53,15 +57,16 @@ def make_plan(master: Master, merged: Merged, *, everything: bool) -> list[Step]
     graded = (i for i, step in enumerate(steps) if step.cell.role in ("check", "manual"))
     last = max(graded, default=-1)
     steps = steps[: last + 1]
-    return steps if everything else _without_the_tour(steps)
+    roles = {"code"} if added else {"code", "answer"}
+    return steps if everything else _without_the_tour(steps, roles)
 
 
-def _without_the_tour(steps: Sequence[Step]) -> list[Step]:
+def _without_the_tour(steps: Sequence[Step], roles: set[str]) -> list[Step]:
     """Return steps with those statements of further cells that bind names which are read.
 
     Further cells are those of the master outside the set-up, and those that a learner has added.
     """
-    tour = [one for one in steps if one.cell.role in ("code", "answer") and not one.cell.grade_id]
+    tour = [one for one in steps if one.cell.role in roles and not one.cell.grade_id]
     tour = [one for one in tour if "parameters" not in one.cell.tags]
     read = {name for one in steps if one not in tour for name in read_names(one.source)}
     kept = []

@@ -184,6 +184,10 @@ MUTANTS = {
             "TABLE document_chunks ( -> TABLE chunks (", "OF document_chunks -> OF chunks",
             "a table named document_chunks",
         ),
+        names_another_schema=(
+            "TABLE document_chunks -> TABLE public.document_chunks",
+            "OF document_chunks -> OF public.document_chunks", "leave the name of the schema out",
+        ),
         has_three_numbers=("vector({dimension}) -> vector(4)", "expected 4 dimensions"),
     ),
     "6.2": edits(
