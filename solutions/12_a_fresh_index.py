@@ -112,7 +112,8 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 # ## Exercise 12.1: the plan
 #
 # Your function compares the current states with the stored ones. It does not know what its keys are, so it can plan pages and packages alike.
-# `Plan()` is a record of four empty lists: `skip`, `add`, `change` and `remove`. Append the keys to them.
+# `Plan()` is a record of four empty lists: `skip`, `add`, `change` and `remove`. Append the keys to them;
+# its fields take no new lists.
 
 # %% exercise="12.1"
 from course_lib.indexing.plan import make_plan
@@ -313,12 +314,11 @@ print("deleted:", [name for (name,) in deleted], "in the catalogue:", in_catalog
 #
 # ## Break it: two at once
 #
-# Your statement looks for uses, and deletes what has none. Is this still safe if two syncs run at the same time?
+# A sync is one [transaction](../labs/GLOSSARY.md#transaction) of three steps: it carries out the plan, deletes orphans, and commits. (Unlike
+# `conn`, a connection of `lab.connect()` begins a transaction with its first statement.) PostgreSQL's default is READ COMMITTED: a statement sees what
+# others have committed before it began.
 #
-# A sync is one [transaction](../labs/GLOSSARY.md#transaction) of three steps. PostgreSQL's default is READ COMMITTED: a statement sees what
-# others have committed before it began, and nothing else of theirs.
-#
-# `sync` is a generator. It stops at each `yield`, and `next` lets it go on. So we decide when the other sync runs.
+# `sync` is a generator. It stops at each `yield`, and `next` lets it go on. So we decide when the other runs.
 
 # %%
 def sync(conn, project, packages, events):
@@ -346,8 +346,8 @@ def meet(first, second, steps):
 
 
 # %% [markdown]
-# We try two cases. In the first, *two* begins to use `shared`, while *one* replaces it by `mine`. Here we take the foreign key away, because
-# many schemas have none. In the second case, both projects stop using `shared`.
+# The projects are called *one* and *two*. In the first case, *two* begins to use `shared`, while *one* replaces it by `mine`. Here we take the
+# foreign key away: many schemas have none. In the second case, both projects stop using `shared`.
 
 # %%
 # what both use before, the sync that begins, and the other one
@@ -376,7 +376,7 @@ def left():
 # %% [markdown]
 # One sync does some of its steps. Then the other does all three, and then the first goes on.
 #
-# > **Predict.** After how many steps of the first does something go wrong? Then move the slider.
+# > **Predict.** After how many steps of the first sync does something go wrong? Move the slider.
 
 # %%
 import matplotlib.pyplot as plt
@@ -391,8 +391,8 @@ def draw(axes, events, title):
     axes.set(title=title, yticks=[0, 1], yticklabels=["two", "one"], ylim=(-0.6, 1.6), xlim=(-0.6, 5.6), xticks=[])
 
 
-def look(steps=2):
-    figure, both = plt.subplots(2, figsize=(8.5, 4), layout="constrained")
+def look(steps=0):
+    figure, both = plt.subplots(2, figsize=(9.5, 4), layout="constrained")
     for axes, (case, (_, first, second)) in zip(both, CASES.items(), strict=True):
         begin(case)
         events = meet(first, second, steps)
@@ -413,19 +413,19 @@ for case, (_, first, second) in CASES.items():
         results[case, steps] = left()
 fine = "lost: nothing, orphans: none"
 assert [results["two begins, one ends", steps] == fine for steps in range(4)] == [True, False, False, True], "two begins, one ends | lost | lost"
-assert [results["both end", steps] == fine for steps in range(4)] == [True, True, False, True], "both end | – | orphan"
+assert [results["both end", steps] == fine for steps in range(4)] == [True, True, False, True], "both end | nothing | orphan"
 
 # %% [markdown]
 # | case | after 1 step | after 2 steps |
 # |---|---|---|
 # | two begins, one ends | lost | lost |
-# | both end | – | orphan |
+# | both end | nothing | orphan |
 #
-# In the first, *one* cannot see a use that is not committed, so it deletes what *two* has begun to use. With the foreign key, *one* would wait
-# for *two*, and then fail. In the second, each still sees the other's use, so neither deletes. No constraint prevents this, and no later night
+# In the first case, *one* cannot see a use that is not committed, so it deletes what *two* has begun to use. With the foreign key, *one* would wait
+# for *two*, and then fail. In the second case, neither has seen that the other stopped, so neither deletes. No constraint prevents this, and no later night
 # repairs it, because nobody removes `shared` again.
 #
-# So one statement does not close the gap: the gap is between the statement and the *commit* of the other sync. The two have to take turns.
+# So one statement does not close the gap: the gap is between the statement and the *commit* of the other sync. They have to take turns.
 
 # %% [markdown]
 # ## Exercise 12.4: take turns
@@ -440,7 +440,7 @@ assert [results["both end", steps] == fine for steps in range(4)] == [True, True
 #
 # Which one lets two syncs take turns, even if one of them fails?
 #
-# There is a trap. Under REPEATABLE READ, a transaction sees the database as it was at its first query. Here, the first query waits for the
+# The caller may have chosen another level. Under REPEATABLE READ, a transaction sees the database as it was at its first query. Here, the first query waits for the
 # lock. So what it sees is too old. Set the level first: `SET TRANSACTION ISOLATION LEVEL READ COMMITTED`.
 
 # %% exercise="12.4"
@@ -456,7 +456,7 @@ lab.hint("12.4")  # run again for the next hint
 # The mistake to remember: a lock of the session. It stays when the transaction has failed, so the next night waits for a sync that has ended.
 
 # %% [markdown]
-# Now both syncs start at the same moment, in two threads. They pause after each step.
+# Now both syncs start at once, in two threads. They pause after each step.
 #
 # > **Predict.** In which order do the six steps run now?
 
@@ -474,7 +474,7 @@ def careful_sync(project, packages, events):
 
 # %%
 take_lock = lab.use("take_lock")
-figure, both = plt.subplots(2, figsize=(8.5, 4), layout="constrained")
+figure, both = plt.subplots(2, figsize=(9.5, 4), layout="constrained")
 turns = {}
 for axes, (case, (_, *syncs)) in zip(both, CASES.items(), strict=True):
     begin(case)

@@ -38,7 +38,7 @@ def start(
     note("started", path.stem[:2])
     shown = path.relative_to(project_root())
     there = "it was copied before, and what you wrote in it is kept"
-    show(f"{shown} is ready, {'and so are the labs that it leads to' if is_new else there}")
+    show(f"{shown} is ready, {'and so are the other labs' if is_new else there}")
     show("Open it with `make lab` (or `course lab`).")
 
 
