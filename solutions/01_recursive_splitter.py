@@ -6,7 +6,7 @@
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | write a recursive splitter, and say what it cannot promise · write one on offsets that can · read a test that searches for its mistakes | about {minutes} min | only this notebook |
+# | write a recursive splitter, and say what it cannot promise · write one on offsets that can · read a test that searches for a splitter's mistakes | about {minutes} min | only this notebook |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -52,8 +52,7 @@ assert "real traffic" in page and not any("real traffic" in chunk for chunk in f
 # the weakest: a blank line, a line end, a sentence end, a space, and last `""`, which is between all characters.
 #
 # A [recursive splitter](../labs/GLOSSARY.md#recursive-splitter) splits the text at the strongest of them. If a piece is still too long, it
-# does the same to this piece with the weaker ones: this is the recursion. It joins small neighbours, because a chunk of one word says
-# little. With a [chunk size](../labs/GLOSSARY.md#chunk-size) of 16 characters:
+# does the same to this piece with the weaker ones: this is the recursion. It joins small neighbours. With a [chunk size](../labs/GLOSSARY.md#chunk-size) of 16 characters:
 #
 # ```
 # "One.\n\nTwo three four. Five."
@@ -151,7 +150,7 @@ assert cut["nothing lost"].all() and cut["longest"].max() <= 512, "Nothing is lo
 # **Overlap.** Sometimes a phrase is cut in two. So neighbours share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap): what one
 # chunk cuts off, the next has whole. A splitter that works on pieces can only repeat whole pieces.
 #
-# > **Predict.** We ask for 64 characters. How many can your chunks repeat?
+# > **Predict.** We ask for 64 characters. How many of your chunks can repeat nothing, or only a line end?
 
 # %%
 import re
@@ -201,8 +200,8 @@ log = "Retry in 5 s.\n" * 8
 #
 # ## Exercise 1.2: find the cut
 #
-# Write `find_cut`, which returns where a chunk ends. Cuts up to `floor` do not count: the next chunk would not
-# begin later than this one, as exercise 1.3 shows.
+# Write `find_cut`, which returns where a chunk ends. A cut at `floor` or before does not count; exercise 1.3
+# shows why.
 #
 # ```
 # find_cut("ab cdefghij", 0, 8, 2)  →  3    the space ends at 3, after the floor
@@ -369,10 +368,11 @@ if "LangChain" in found:
 
 # %% [markdown]
 # Few overlap, because it can repeat only whole pieces. Some characters are lost, because it removes white space at both ends of each chunk
-#. Take it if you need no exact offsets or overlaps.
+#. With `add_start_index` it has offsets,
+# too. Take it if you need no exact overlap.
 #
-# With any splitter, look at the line ends: files from Windows have `"\r\n"` ([CRLF](../labs/GLOSSARY.md#crlf)), so `"\n\n"` is never found
-# in them.
+# With any splitter, look at the line ends. Files from Windows have `"\r\n"` ([CRLF](../labs/GLOSSARY.md#crlf)). If a program keeps these, it never
+# finds `"\n\n"`.
 
 # %% [markdown]
 # ## Measure: torn sentences, and what a search finds
@@ -384,7 +384,8 @@ if "LangChain" in found:
 # - *gain*: what this adds to the recall of the first row, and the [interval](../labs/GLOSSARY.md#confidence-interval) in which the true gain
 #   probably is.
 #
-# *Fixed* cuts every 380, 400 or 512 characters, and its rows are the mean of the three, because what fixed cuts find depends on luck.
+# *Fixed* cuts every 380, 400 or 512 characters: your chunks have about 380 in the mean, and at most 512. Its rows are the mean of the three,
+# because what fixed cuts find depends on luck.
 #
 # > **Predict.** What helps more, good cuts or overlap?
 
@@ -477,4 +478,3 @@ assert max(lab.embedder.count_tokens(one.content) for one in passages_of(split_t
 # Write `keep_crlf(text, spans)`, so that no span starts or ends between `\r` and `\n`.
 #
 # **Next.** In a manifest, each line belongs to another line above it, and a cut can separate the two: [lab 02](../labs/02_resource_splitter.ipynb).
-# If you only want to search documents, continue with [lab 05](../labs/05_embeddings.ipynb).

@@ -228,7 +228,7 @@ assert leaked == 0, "never read as SQL"
 #
 # But a plan need not be made for the values of one search. PostgreSQL can keep a statement
 # [prepared](../labs/GLOSSARY.md#prepared-statement), together with a plan. psycopg prepares a statement after five uses, and with
-# `prepare=True` at once. (On this new connection the iterative scan is off.)
+# `prepare=True` at once.
 #
 # > **Predict.** We ask for five chunks of our documents, ten times for five of the handbook, and for our documents again. How many come each time?
 
@@ -238,7 +238,7 @@ short = """
     WHERE repo_slug = %(repo_slug)s ORDER BY embedding <=> %(query)s LIMIT 5"""
 
 # %%
-with lab.connect(autocommit=True) as fresh:
+with lab.connect(autocommit=True) as fresh:  # on a new connection, the iterative scan is off
     repos = ["documents", *["handbook"] * 10, "documents"]
     rows = [fresh.execute(short, asked(queries[26], repo=repo), prepare=True).rowcount for repo in repos]
     plans = fresh.execute("SELECT custom_plans, generic_plans FROM pg_prepared_statements").fetchone()
@@ -258,8 +258,8 @@ assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their va
 # pgvector continues a walk if `hnsw.iterative_scan` is not `off`. It can be `strict_order`, which returns the rows by
 # distance, or `relaxed_order`, which may swap some of them, and finds a little more: `strict_order` leaves out rows that it meets too late.
 #
-# `SET …` changes a setting of the connection, also for whoever uses it next. `SET LOCAL …` changes it until the transaction ends, such as the
-# block of `with conn.transaction():`. Which do you need?
+# `SET …` changes a setting of the connection, also for whoever uses it next. `SET LOCAL …` changes it until the transaction ends.
+# `with conn.transaction():` is one, if none is open. Which do you need?
 
 # %% exercise="7.2"
 from course_lib.retriever.query import find_nearest
@@ -332,18 +332,15 @@ for way, change, back in (("on, with statistics", pairs, "DROP STATISTICS pairs"
     ways["archived sections", way] = measure(lambda values: find_nearest(conn, values), filters, iterative="strict_order")
     conn.execute(f"{back}; ANALYZE document_chunks_documentation")
 ways = pd.DataFrame(ways).T
-pages = ways.pages.unstack(0)
-axes = pages.plot.barh(logx=True, xlim=(1, 1e5), figsize=(6, 3.8), xlabel="pages a search visits", title="Cost of a search; beside it, its recall")
-axes.invert_yaxis()  # the first bar at the top, as in the legend
-for bars, name in zip(axes.containers, pages, strict=True):
-    axes.bar_label(bars, [f" {ways.recall[name, way]:.2f}" if (name, way) in ways.index else "" for way in pages.index], fontsize=9)
-axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.1), ncols=2)
-lab.alt(axes, f"Pages a search visits: {ways.pages.round().to_dict()}; recall: {ways.recall.round(2).to_dict()}")
+old = ways.loc["archived sections"]
+axes = old.pages.plot.barh(logx=True, xlim=(1, 1e5), figsize=(6, 2.8), xlabel="pages a search visits", title="Archived sections: cost, and beside it recall")
+axes.invert_yaxis()  # the first bar at the top
+axes.bar_label(axes.containers[0], [f" {recall:.2f}" for recall in old.recall], fontsize=9)
+lab.alt(axes, f"Pages a search visits: {old.pages.round().to_dict()}; recall: {old.recall.round(2).to_dict()}")
 ways.round(2)
 
 # %% tags=["claim"]
 both = ways.xs("iterative scan on", level=1)
-old = ways.loc["archived sections"]
 assert old.rows["iterative scan off"] < 1, "a search found almost none of the archived sections"
 assert (both.rows == 5).all(), "each search gets five rows"
 assert ways.recall["sections", "iterative scan off"] + 0.01 < both.recall["sections"] < 1, "a walk misses a few of the true rows"
@@ -364,7 +361,7 @@ assert old.rows["on, at most 2,000 rows"] < 4, "Rows are missing again"
 # `ANALYZE` then counts how often two values come together. With them, PostgreSQL expects few rows and does not walk.
 #
 # The last bar is a walk that may read 2,000 rows. Usually the limit is 20,000 (`hnsw.max_scan_tuples`), or memory (`hnsw.scan_mem_multiplier`).
-# Rows are missing again, without a message. But your program can count them.
+# Rows are missing again, without a message. Your program can count them.
 
 # %% [markdown]
 # ## A threshold, inside or outside

@@ -47,7 +47,8 @@ def find_nearest(
 
     - A walk continues after a filter has removed rows, and the rows are in the order of `distance`.
     - The statement is planned for its values, however often it runs.
-    - After the search, also one that fails, the settings of `conn` are as before.
+    - After the search, also one that fails, the settings of `conn` are as before;
+      within a transaction of the caller's, once that ends.
     - Rows have names (`row.similarity_score`), as by a cursor with `row_factory=namedtuple_row`.
 
     Examples
@@ -156,12 +157,14 @@ def search(
     vector = as_vector(query_vector)
     values, distance = values_of(vector, query), distance_of(vector, query)
     said = None
+    # One transaction: both rankings see the same rows, and `ef_search` ends with it.
     with explained(conn), own_settings(conn, query.ef_search):
         near = search_filtered(conn, values, query.least, distance)
         if query.words is not None:
             cursor = conn.cursor(row_factory=namedtuple_row)
             said = cursor.execute(WITH_WORDS, values, prepare=False).fetchall()
         results = ranked(query, near, said)
+        # The newest commit of each document, for the address that is cited.
         documents = documents_in_commits(results)
         commits = conn.execute(COMMITS, documents).fetchall() if documents else []
     return in_commits(results, commits)
@@ -191,6 +194,7 @@ async def search_async(
         async with conn.cursor(row_factory=namedtuple_row) as cursor:
             await cursor.execute(SET_EF_SEARCH, {"ef_search": query.ef_search})
             await cursor.execute("SET LOCAL hnsw.iterative_scan = strict_order")
+            # As `search_filtered`; EXACT comes once where it was asked for.
             for distance in dict.fromkeys((distance_of(vector, query), EXACT)):
                 if len(near) < query.depth:
                     statement = NEAREST.format(distance=distance)
@@ -216,8 +220,7 @@ def ranked(query: Query, near: Sequence[Any], said: Sequence[Any] | None) -> lis
     near, said
         Rows by falling similarity, and the rows that say the question's words, the best first.
     """
-    # `search_async` leaves this to us, as does the list of words below. Where a row's vector is
-    # zero, its similarity is not a number and passes no comparison.
+    # `search_async` has not applied the threshold. NaN passes no comparison.
     near = [row for row in near if row.similarity_score >= query.least]
     # Vectors of over 2,000 numbers are indexed at half precision: in not quite this order.
     near.sort(key=lambda row: (-row.similarity_score, *_identity(row)))
@@ -230,6 +233,7 @@ def ranked(query: Query, near: Sequence[Any], said: Sequence[Any] | None) -> lis
             ((rows[chunk_id], score) for chunk_id, score in fused),
             key=lambda pair: (-pair[1], *_identity(pair[0])),
         )
+    # Only now: a row that words found keeps its place in their ranking.
     similar = [pair for pair in scored if pair[0].similarity_score >= query.least]
     return [SearchResult(**row._asdict(), score=score) for row, score in similar[: query.top_k]]
 

@@ -61,9 +61,9 @@ FROM (
 """Sets how many candidates a walk keeps, until the transaction ends: `ef_search`, or 100 to 1,000.
 
 `set_config` with `true` is `SET LOCAL` for a value that is computed. `reltuples` is how many rows
-a partition had by its last ANALYZE; `pg_inherits` lists the partitions. Between 10,000 and
-1,000,000 rows, the candidates are the square root of the largest partition's rows: a larger
-table gets a longer list, but not in proportion. pgvector takes at most 1,000.
+a partition had by its last ANALYZE; `pg_inherits` lists the partitions. Each has a graph of its
+own, and the largest decides. Between 10,000 and 1,000,000 rows, the candidates are the square root
+of its rows: a larger table gets a longer list, but not in proportion. pgvector takes at most 1,000.
 """
 
 WITH_WORDS: LiteralString = """
@@ -86,14 +86,18 @@ ORDER BY found.place
 """
 """The rows with a question's words (lab 08), the best first: those that whoever asks may read.
 
-`chunks_with_words` (words_and_tenants.sql) gives their keys and places. LATERAL runs the subquery
+`chunks_with_words` (words_and_tenants.sql) gives their keys and places; it has its owner's rights,
+and what it reads is not shown. LATERAL runs the subquery
 once for each, which reads the row itself, under the caller's row security, with the columns of
 `NEAREST`.
 """
 
 
 def values_of(vector: Vector, query: Query) -> dict[str, Any]:
-    """Return the values for the placeholders of `NEAREST` and `WITH_WORDS`."""
+    """Return the values for the placeholders of `NEAREST` and `WITH_WORDS`.
+
+    `top_k` is how many rows a ranking has there: at least 100 where two are fused.
+    """
     return {**query.filters, "query": vector, "words": query.words, "top_k": query.depth}
 
 
