@@ -140,6 +140,16 @@ def test_a_check_that_was_given_something_of_another_name_is_for_a_person(
     assert found.undecided == ({"double": because} if given else {})
 
 
+def test_what_a_hidden_check_reads_is_not_asked_of_a_learners_check(tmp_path) -> None:
+    notebook = master_notebook()
+    by_id(notebook.cells, "double").source = f"import operator\n\n{RIGHT_IN_MARKS}"
+    hidden = "### BEGIN HIDDEN TESTS\nassert operator.add(1, 1) == double(1)"
+    check = by_id(notebook.cells, "check-double")
+    check.source = check.source.replace("### BEGIN HIDDEN TESTS", hidden)
+    master, sheet = read_master(write_master(tmp_path, notebook)), released(notebook)
+    assert not merged(master, learners(sheet, RIGHT), tmp_path).undecided
+
+
 def test_an_added_cell_that_defines_what_the_answer_does_changes_nothing(
     master, sheet, tmp_path
 ) -> None:

@@ -413,11 +413,11 @@ class _Finder:
         """Leave it to a person where a learner has given a check something of another name."""
         own = {which for j in range(len(self.sent)) for which in self._writes(j)}
         for cell in self.master.cells:
-            asked = read_names(cell.source).intersection(missing)
+            asked = read_names(cell.stub).intersection(missing)  # hidden tests are not theirs
             for j in self._checking(cell) if cell.role == "check" and asked else ():
                 source, [which, *_] = self.sent[j].source, sorted(asked)
                 given = sorted(own & read_names(source)) or ["a lambda"] * ("lambda" in source)
-                if given and not read_names(source) & asked:
+                if given and not read_names(source) & asked and _plain(source) != _plain(cell.stub):
                     self.undecided[name] = (
                         f"its check was given {given[0]}, and nothing is named {which}"
                     )
