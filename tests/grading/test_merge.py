@@ -60,6 +60,7 @@ def test_a_deleted_answer_counts_as_not_written(master, sheet, tmp_path) -> None
 
 RIGHT_IN_MARKS = next(one for one in master_notebook().cells if one.id == "double").source
 DOUBLE, LONGEST = RIGHT["double"], RIGHT["longest"]
+MINE = "def mine(x):\n    return x + x"
 HEAD, BODY = DOUBLE.split("\n")
 
 
@@ -116,6 +117,37 @@ def test_where_it_is_not_clear_which_cell_is_the_answer_a_person_decides(
     found = merged(master, notebook, tmp_path)
     assert told in found.undecided["double"] and set(found.undecided) == {"double"}
     assert [one.source for one in found.added] == others
+
+
+@pytest.mark.parametrize(
+    ("own", "check", "given"),
+    [
+        (MINE, "assert mine(2) == 4", "mine"),  # the answer's function, renamed
+        ("", f"{MINE}\n\nassert mine(2) == 4", "mine"),
+        ("", "assert (lambda x: 2 * x)(2) == 4", "a lambda"),
+        ("", "import time\nassert time.time() > 4", ""),
+        ("", "took = double(2)\nassert took == 4", ""),
+        ("", "# assert double(2) == 4", ""),
+    ],
+)
+def test_a_check_that_was_given_something_of_another_name_is_for_a_person(
+    master, sheet, tmp_path, own: str, check: str, given: str
+) -> None:
+    stub = by_id(sheet.cells, "double").source
+    notebook = learners(sheet, RIGHT | {"double": own or stub, "check-double": check})
+    found = merged(master, notebook, tmp_path)
+    because = f"its check was given {given}, and nothing is named double"
+    assert found.undecided == ({"double": because} if given else {})
+
+
+def test_what_a_hidden_check_reads_is_not_asked_of_a_learners_check(tmp_path) -> None:
+    notebook = master_notebook()
+    by_id(notebook.cells, "double").source = f"import operator\n\n{RIGHT_IN_MARKS}"
+    hidden = "### BEGIN HIDDEN TESTS\nassert operator.add(1, 1) == double(1)"
+    check = by_id(notebook.cells, "check-double")
+    check.source = check.source.replace("### BEGIN HIDDEN TESTS", hidden)
+    master, sheet = read_master(write_master(tmp_path, notebook)), released(notebook)
+    assert not merged(master, learners(sheet, RIGHT), tmp_path).undecided
 
 
 def test_an_added_cell_that_defines_what_the_answer_does_changes_nothing(

@@ -42,6 +42,12 @@ def test_an_honest_answer_and_what_the_solution_does_too_are_not_suspicious() ->
     assert not suspicions({"a": "def split(text:\n"}, SOLUTION)
 
 
+def test_what_another_stub_imports_is_not_suspicious_but_what_it_asks_for_is() -> None:
+    both = SOLUTION | {"b": "from course_lib.x import Key, split\ndef read(text):\n    return 0"}
+    assert not suspicions({"a": f"from course_lib.x import Key\n{HONEST}"}, both)
+    assert suspicions({"a": "from course_lib.x import split"}, both)
+
+
 LONG = '''def merged(spans, limit=10):
     """Join spans that touch."""
     joined, last = [], None

@@ -148,9 +148,9 @@ def _place(error: psycopg.Error, statement: str) -> str:
     # PostgreSQL counts in what psycopg sends: `$1` in place of the first name, and so on.
     names = list(dict.fromkeys(_PLACEHOLDER.findall(statement)))
     sent = _PLACEHOLDER.sub(lambda found: f"${names.index(found[1]) + 1}", statement)
-    at = int(position) - 1
+    at = min(int(position), len(sent.rstrip())) - 1  # "at end of input" is after the last line end
     line = sent.count("\n", 0, at)
-    text = statement.splitlines()[line].strip()
+    text = statement.split("\n")[line].strip()
     if len(text) > 160:
         before, after = sent[:at].rpartition("\n")[2][-60:], sent[at:].partition("\n")[0][:60]
         text = f"…{before}{after}…"

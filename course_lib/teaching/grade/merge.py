@@ -19,7 +19,7 @@ from functools import lru_cache
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.submissions import LONGEST_SOURCE, SentCell
 from course_lib.teaching.names import bound_names, read_names
-from course_lib.teaching.notebooks.cells import defined_names, parse_code
+from course_lib.teaching.notebooks.cells import checked_exercise, defined_names, parse_code
 
 DEFINES = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
@@ -304,6 +304,7 @@ class _Finder:
         homes = sorted({j for which in asked - has.keys() for j in makers[which].values()})
         if not homes:
             self._ask_about_text(name, asked - has.keys())
+            self._ask_about_check(name, asked - has.keys())
             return own
         if own is not None and own.strip() and parse_code(own) is None:
             self.undecided[name] = (
@@ -407,6 +408,35 @@ class _Finder:
                 self.undecided[name] = (
                     f"another cell seems to define {which}, and cannot be taken as it is"
                 )
+
+    def _ask_about_check(self, name: str, missing: Collection[str]) -> None:
+        """Leave it to a person where a learner has given a check something of another name."""
+        own = {which for j in range(len(self.sent)) for which in self._writes(j)}
+        for cell in self.master.cells:
+            asked = read_names(cell.stub).intersection(missing)  # hidden tests are not theirs
+            for j in self._checking(cell) if cell.role == "check" and asked else ():
+                source, [which, *_] = self.sent[j].source, sorted(asked)
+                given = sorted(own & read_names(source)) or ["a lambda"] * ("lambda" in source)
+                if given and not read_names(source) & asked and _plain(source) != _plain(cell.stub):
+                    self.undecided[name] = (
+                        f"its check was given {given[0]}, and nothing is named {which}"
+                    )
+
+    def _checking(self, cell: MasterCell) -> list[int]:
+        """Return the cells that were sent and check what a check of the master's does."""
+        exercise = checked_exercise(cell.source)
+        codes = [j for j, one in enumerate(self.sent) if one.kind == "code"]
+        if exercise is not None:
+            return [j for j in codes if checked_exercise(self.sent[j].source) == exercise]
+        return [j for j in codes if j in self.places and self.master.cells[self.places[j]] is cell]
+
+    def _writes(self, j: int) -> frozenset[str]:
+        """Return the names that the learner gave something in a cell, but for imports."""
+        if not self._is_code(j):
+            return frozenset()
+        own = [one for one in _statements(self.sent[j].source) if one not in self.given]
+        own = [one for one in own if not one.startswith(("import ", "from "))]
+        return frozenset[str]().union(*map(bound_names, own))
 
     def _is_answer(self, j: int) -> bool:
         """Tell whether a cell that was sent is one of the answers, which runs in its place."""

@@ -58,6 +58,11 @@ def test_what_postgresql_says_is_shown_with_the_line(lab: Lab):
     assert tables(lab) == 0
 
 
+def test_where_the_text_ends_too_early_its_last_line_is_shown(lab: Lab):
+    text = message(lab, lambda dimension: "\nCREATE TABLE chunks (\n    content text\n\n")
+    assert "line 3: content text" in text and "syntax error at end of input" in text
+
+
 def test_each_session_has_a_database_of_its_own(lab: Lab):
     other = Lab("01")
     assert other.database_url != lab.database_url
