@@ -89,7 +89,7 @@ shorter = replace(original, content=original.content.partition("\n## Rollback")[
 pieces = split_document(shorter)
 ingest_plain(pieces, lab.encode([piece.embedded_text for piece in pieces]))  # the third night
 best = search_plain(question)[0][1]
-print("is it in the document?", best in shorter.content, best, sep="\n")
+print("is it in the document?", best in shorter.content, best[:100], sep="\n")
 
 # %% tags=["claim"]
 assert best not in shorter.content, "The document no longer says this, but the search still finds it"
@@ -97,7 +97,7 @@ assert best not in shorter.content, "The document no longer says this, but the s
 # %% [markdown]
 # The document no longer says this, but the search still finds it. Such a chunk is [stale](../labs/GLOSSARY.md#stale-chunk).
 #
-# So we wish for a table that
+# So we want a table that
 #
 # 1. stores vectors and compares them itself,
 # 2. can tell which row is which, so that a second night changes nothing,
@@ -185,8 +185,8 @@ assert taken["repo, name, place, content"] == [True] * 4, "With the text in the 
 # The cell below is `schema.sql`. `documents` is complete. Complete `document_chunks`:
 #
 # - It refuses vectors without a direction.
-# - Its primary key tells each chunk from all others. Two tenants, or two branches, may each have an `a.md`. The column that decides about the
-#   partition has to be in the key.
+# - Its primary key tells each chunk from all others. Two [tenants](../labs/GLOSSARY.md#tenant), or two branches, may each have an `a.md`.
+#   PostgreSQL demands that `partition` is in the key.
 # - The column `partition` decides where a row goes. Five partitions are given. A row with any other value needs a place, too.
 #
 # Create no vector index yet.
@@ -239,8 +239,8 @@ for where in ("", "WHERE partition = 'documentation'"):
 assert [len(tables) for tables in read.values()] == [6, 1], "PostgreSQL left out all partitions but one before it read a row"
 
 # %% [markdown]
-# Six and one. For the second search, PostgreSQL left out all partitions but one before it read a row. This is
-# called pruning.
+# Six and one. For the second search, PostgreSQL left out all partitions but one before it read a row
+# (*pruning*).
 
 # %% [markdown]
 # ## Exercise 6.2: insert, or else update
@@ -260,7 +260,8 @@ assert [len(tables) for tables in read.values()] == [6, 1], "PostgreSQL left out
 #
 # - which columns make a conflict (those of 6.1),
 # - what an update sets besides: `updated_at` becomes now,
-# - which rows it leaves alone: a row whose values are all equal already keeps its `updated_at`.
+# - which rows it leaves alone: a row whose values are all equal already keeps its `updated_at`. An update writes a new copy of a row even
+#   if nothing changed.
 #
 # `(a, b) IS DISTINCT FROM (c, d)` compares several values at once, and treats two NULLs as equal.
 
@@ -363,10 +364,10 @@ except psycopg.Error as error:
     print("2nd edition: ", error.diag.message_primary)
 print("the table:   ", editions())
 shortened = replace_document(conn, document, rows_of(pieces))
-print("shorter:     ", shortened)
+print("shorter:     ", shortened)  # one row changed: its text ends with one line break less
 first = "SELECT content FROM document_chunks WHERE partition = 'documentation' ORDER BY embedding <=> %s LIMIT 1"
 best_now = conn.execute(first, (lab.encode(question),)).fetchone()[0]
-print("first result:", best_now)
+print("first result:", best_now[:100])
 
 # %% tags=["claim"]
 assert repair == (len(second) // 2, 0), "The repair restored what the failed loop had overwritten"
@@ -374,7 +375,6 @@ assert shortened == (1, len(own) - len(pieces)) and best_now != best, "the short
 
 # %% [markdown]
 # The repair restored what the failed loop had overwritten. The broken edition changed nothing, and the shorter document lost its last rows.
-# (One row counts as changed, because its text ends with one line break less.)
 
 # %% [markdown]
 # ## Two vector indexes, before the rows or after
@@ -393,7 +393,7 @@ assert shortened == (1, len(own) - len(pieces)) and best_now != best, "the short
 # ![A graph in three layers, through which a search walks towards the query.](../labs/figures/hnsw_walk.svg)
 
 # %% [markdown]
-# Many scripts create the index together with the table. Is that right? We make each index twice: before the 5,000 made-up rows
+# Many scripts create the index together with the table. We make each index twice: before the 5,000 made-up rows
 # are inserted, and after. Then we measure two things. [Recall](../labs/GLOSSARY.md#recall) is the share of the true ten nearest rows that a
 # search finds. The pages of 8 kB that a search visits are its cost.
 #
@@ -402,7 +402,7 @@ assert shortened == (1, len(own) - len(pieces)) and best_now != best, "the short
 # %%
 from time import perf_counter
 
-INDEXES = {
+INDEXES = {  # lists = 5: pgvector suggests the number of rows / 1,000
     "IVFFlat": "CREATE INDEX ON {} USING ivfflat (embedding vector_cosine_ops) WITH (lists = 5)",
     "HNSW": "CREATE INDEX ON {} USING hnsw (embedding vector_cosine_ops)",
 }
@@ -456,14 +456,14 @@ measured.append(("exact scan", "", "", None, 1.0, all_pages))
 measured = pd.DataFrame(measured, columns=["index", "built", "setting", "seconds to build", "recall", "pages"])
 
 # %%
-display(measured.round({"seconds to build": 2, "recall": 2, "pages": 0}))
+display(measured.round({"seconds to build": 2, "recall": 2, "pages": 0}).set_index(["index", "built", "seconds to build", "setting"]))
 figure, axes = plt.subplots(figsize=(6, 3))
 for name, group in measured[measured.built == "after"].groupby("index"):
     axes.plot(group.pages, group.recall, marker="o", label=name)
     for one in group.itertuples():
         axes.annotate(one.setting.partition(".")[2], (one.pages, one.recall), xytext=(0, 6 if name == "HNSW" else -14), textcoords="offset points")
 axes.plot(all_pages, 1, marker="s", label="exact scan")
-axes.set(xlabel="pages a search visits", ylabel="recall", ylim=(0, 1.15), title="Built after the rows")
+axes.set(xlabel="pages a search visits", ylabel="recall", ylim=(0.6, 1.05), title="Built after the rows")
 axes.legend()
 seen = "; ".join(f"{one.index} {one.setting}: recall {one.recall:.2f}, {one.pages:.0f} pages" for one in measured[measured.built != "before"].itertuples(index=False))
 lab.alt(figure, f"Recall against visited pages, built after the rows. {seen}")
@@ -481,15 +481,15 @@ for less, more in (("ivfflat.probes = 1", "ivfflat.probes = 2"), ("hnsw.ef_searc
 
 # %% [markdown]
 # IVFFlat finds less if it comes first. Without rows, pgvector chooses the centres at random, and there they stay. HNSW learns no centres and
-# finds as much, but it takes much longer: each INSERT changes the graph on its pages, while a later build makes it in memory. Both reasons hold for any
-# number of rows. So build a vector index when the rows are there.
+# finds as much, but it takes much longer: each INSERT changes the graph on its pages, while a later build makes it in memory. So build a
+# vector index when the rows are there. Later nights may insert into the finished HNSW index: in the table its recall does not suffer.
 #
 # The figure helps with another decision: how far should a search look? Further to the right, each index finds more, but visits more pages.
 #
 # > **Predict.** Which of the two needs fewer pages for a recall of 0.95?
 
 # %%
-def look(ef_search=80, probes=4):
+def look(ef_search=50, probes=3):
     rows = {}
     for name, setting in {"HNSW": f"hnsw.ef_search = {ef_search}", "IVFFlat": f"ivfflat.probes = {probes}"}.items():
         found, pages = search_ten(f"{name}_after", setting)
@@ -507,15 +507,13 @@ for at in range(1, 6):
         enough[setting.partition(".")[0]] += [one.pages] * int(one.recall >= 0.95)
 assert min(enough["hnsw"]) < min(enough["ivfflat"]), "It is HNSW"
 shown = look()
-assert shown.recall.min() > 0.9 and abs(shown.recall.iloc[0] - shown.recall.iloc[1]) < 0.1, "it finds about as much as IVFFlat in four of five cells"
+assert abs(shown.recall - 0.95).max() < 0.07, "it finds about as much as IVFFlat in three of five cells"
 assert shown.pages.iloc[0] < 0.85 * shown.pages.iloc[1], "on fewer pages"
 
 # %% [markdown]
-# It is HNSW. With a list of 80, it finds about as much as IVFFlat in four of five cells, on fewer pages.
+# It is HNSW. With a list of 50, it finds about as much as IVFFlat in three of five cells, on fewer pages.
 #
 # ## The whole schema
-#
-# Here is `schema.sql`, whole.
 
 # %%
 from course_lib.store.schema import SCHEMA as THE_COURSES
@@ -554,8 +552,8 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 # - A row's identity is its primary key. With it, an upsert makes a second run harmless.
 # - A document changes in one transaction, which also deletes its stale rows.
 # - **At work**, begin without a vector index: an exact scan misses nothing, and with a partition for each kind of text it reads few rows. When
-#   searches become too slow, load the rows, build HNSW, and measure recall and pages with your own questions. Make the ingest one transaction
-#   a document from the first day.
+#   searches become too slow, load the rows, build HNSW, and measure recall and pages with your own questions. From the first day, change
+#   each document in one transaction.
 #
 # ## Three questions
 #
@@ -566,7 +564,7 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 # <details><summary>Answers</summary>
 #
 # 1. It does not delete the chunks that the new version lacks.
-# 2. No error, but searches that miss more of the nearest rows.
+# 2. No error, only a notice that most programs do not show, and searches that miss more of the nearest rows.
 # 3. As soon as two branches are indexed. Each ingest overwrites the other's chunks, and readers find texts of another version.
 #
 # </details>
