@@ -34,7 +34,7 @@ lab.show.pipeline("search")
 # To see both prompts, first fill the tables of [lab 12](../labs/12_a_fresh_index.ipynb) with the packages of both projects. Their descriptions
 # come from a file.
 
-# %%
+# %% tags=["nbval-check-output"]
 from course_lib.settings import project_root
 from course_lib.xray import TableDescriber, create_tables, drop_tables, find_lock_files, sync_project
 
@@ -43,6 +43,7 @@ drop_tables(conn)
 create_tables(conn)
 for project, files in lock_files.items():
     sync_project(conn, project, files, embedder=lab.embedder, describer=TableDescriber())
+print(len(lock_files), "projects,", conn.execute("SELECT count(*) FROM xray_packages").fetchone()[0], "packages in the catalogue")
 
 # %% [markdown]
 # Now the course's `generation_prompt` makes the prompt in both ways:
@@ -76,8 +77,7 @@ assert len(by_name.text) > 6 * len(by_meaning.text), "although it is more than s
 
 # %% [markdown]
 # The code needs *spotipy*. In the alphabet, it comes after the first fifty. So the prompt by name does not contain it, although it is more than
-# six times as long. The short prompt names it first, and its description tells the model what it is for. If you have an assistant, give it
-# both prompts and compare the imports.
+# six times as long. The short prompt names it first, and its description tells the model what it is for.
 #
 # Was this only bad luck? The course has more such comments, for two projects and five languages. We call them *instructions*. Each is labelled
 # with the packages that it needs, its [gold](../labs/GLOSSARY.md#gold).
@@ -114,8 +114,7 @@ assert round(10 * score_suggestions(first_names, instructions).recall) == 4, "Ov
 # Over all instructions, four of ten needed packages are found. Only one bar is full: this project has fewer than fifty packages in this
 # language. In each of the other bars, at least half of the needed packages are missing.
 #
-# So you will build a better choice, in three steps. You read a project's packages from its lock file. You find those that are nearest to the
-# instruction. And you decide what a prompt names if nothing can be compared.
+# So you will build a better choice, in three steps. The last one decides what the prompt names if nothing can be compared.
 #
 # ```
 # lock file → 13.1: names and versions → tables → 13.2: the nearest of this project ─┐
@@ -126,12 +125,22 @@ assert round(10 * score_suggestions(first_names, instructions).recall) == 4, "Ov
 # ## Exercise 13.1: the packages of a lock file
 #
 # Which packages does a project have? Its [lock file](../labs/GLOSSARY.md#lock-file) says it: there, a tool such as Poetry writes down all
-# packages that it installs, with their versions. You will read `poetry.lock`, which is [TOML](https://toml.io).
+# packages that it installs, with their versions. You will read `poetry.lock`, which is [TOML](https://toml.io). This is one of its entries,
+# shortened:
+#
+# ```toml
+# [[package]]
+# name = "heron-common"
+# version = "0.3.0"
+# [package.source]
+# type = "directory"
+# ```
 #
 # Your function decides three things. Which entries may a prompt suggest, and which are folders of your own? Are `Flask_Login` and `flask-login`
 # one package? And what happens if the end of the file is missing, for example after a broken download?
 
 # %% exercise="13.1"
+# Given up to: check_version(written.split(".")[0], "1", "2")
 from course_lib.xray.lock_python import parse_poetry_lock
 
 # %%
@@ -196,8 +205,8 @@ table.assign(remains=[language == "python" and name in rider for language, name 
 #
 # Your query decides this order. It joins the two tables, keeps the packages of one project, and only then takes the nearest.
 #
-# It also filters by the model, because a distance between vectors of two models means nothing. `COLUMNS` is ready for your `SELECT`, and `<=>` is
-# pgvector's [cosine distance](../labs/GLOSSARY.md#cosine-distance).
+# It also filters by the model, because a distance between vectors of two models means nothing. `<=>` is pgvector's
+# [cosine distance](../labs/GLOSSARY.md#cosine-distance).
 
 # %% exercise="13.2"
 from course_lib.xray.suggestions import nearest_packages_query
@@ -217,6 +226,7 @@ lab.hint("13.2")  # run again for the next hint
 
 # %%
 nearest_packages_query = lab.use("nearest_packages_query")
+pd.set_option("display.max_colwidth", None)
 
 
 def find_packages(instruction, project, language, k=5):
@@ -232,16 +242,20 @@ lab.interact(look, instruction=instruction, project=["rider-app", "forecasting"]
 
 # %% tags=["claim"]
 for asked, wanted in {instruction: "spotipy", "charge the rider's card": "stripe", "retry the request": "tenacity"}.items():
-    assert find_packages(asked, "rider-app", "python", 1)[0][0] == wanted, "In these three cases, the nearest package is the one that the code needs"
+    assert find_packages(asked, "rider-app", "python", 1)[0][0] == wanted, "For each of the three comments, the first row is the package that the code needs"
 assert "stripe" not in "charge the rider's card", "charge the rider's card does not contain the name stripe"
 (*_, first), (*_, second) = find_packages(instruction, "rider-app", "python", 2)
 assert first > 1.4 * second, "After spotipy, the similarity falls clearly"
 
 # %% [markdown]
-# In these three cases, the nearest package is the one that the code needs. *charge the rider's card* does not contain the name stripe.
+# For each of the three comments, the first row is the package that the code needs: spotipy, stripe, tenacity. *charge the rider's card* does
+# not contain the name stripe.
 #
-# Look at the last column, too. After *spotipy*, the similarity falls clearly: the others only fill the list. A limit could remove them, but it
-# would differ from model to model.
+# Look at the last column, too. After *spotipy*, the similarity falls clearly: the others only fill the list.
+#
+# Here, the database compares all packages of the project. With an HNSW index it would search first and filter afterwards, and could return
+# fewer than five. Since 0.8, pgvector's [iterative scan](../labs/GLOSSARY.md#iterative-scan) (`hnsw.iterative_scan`) goes on until there are
+# enough.
 #
 # The next figure shows how often this works. It compares three ways on all instructions: vectors of name and description, vectors of the name
 # alone, and the alphabet.
@@ -272,7 +286,7 @@ def recall(way, count):
 
 
 found = pd.DataFrame({way: [recall(way, count) for count in counts] for way in ways}, index=counts)
-axes = found.plot.line(marker="o", figsize=(6, 3.5), xlabel="suggestions", ylabel="needed packages found, share", ylim=(0, 1.02))
+axes = found.plot.line(marker="o", figsize=(6, 3.5), xlabel="suggestions", ylabel="share of the needed packages", ylim=(0, 1.02))
 axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
 lab.alt(axes, f"Share of the needed packages for 1 to 50 suggestions: {found.round(2).to_dict()}")
 
@@ -300,8 +314,8 @@ assert any("metres" in each.instruction and "geoalchemy2" in each.gold_packages 
 # are still from the old one.
 #
 # What should the prompt name then? The first fifty by name are better than nothing. But the list must say that it is only a *fallback*. A list that
-# only looks chosen is worse than an error, because nobody notices it. So your function decides two things: what is suggested, and whether it is a
-# fallback.
+# only looks chosen is worse than an error, because nobody notices it. So your function also says whether its list
+# is one. Is an empty list a fallback?
 
 # %% exercise="13.3"
 from course_lib.xray.suggestions import choose
@@ -328,15 +342,17 @@ for near_rows, by_name_rows in ((find_packages(instruction, "rider-app", "python
     print(len(chosen.packages), "packages, fallback:", repr(chosen.fallback))
 
 # %% [markdown]
-# Only the second list is a fallback, and it says why.
+# Only the second list is a fallback, and it says why. The empty list is none, because it replaces nothing.
 #
 # ## In the field
 #
 # GitLab's [Repository X-Ray](https://docs.gitlab.com/user/project/repository/code_suggestions/repository_xray/) reads such files, too, and
 # adds at most 300 libraries to the prompts of its code assistant.
 #
-# But a description is a text that others wrote, and it goes into your prompt. It may hold an instruction, which a model may obey.
-# [Lab 15](../labs/15_checking_an_answer.ipynb) comes back to this.
+# At work, run `course xray scan` in CI after each change of a lock file, and log how often the suggestions are a fallback.
+#
+# There is one danger. Others wrote the descriptions, and each goes into your prompt. A description may contain an instruction, and a model may
+# obey it. [Lab 15](../labs/15_checking_an_answer.ipynb) comes back to this.
 
 # %% [markdown]
 # ## Recap
@@ -355,13 +371,13 @@ for near_rows, by_name_rows in ((find_packages(instruction, "rider-app", "python
 # <details><summary>Answers</summary>
 #
 # 1. It is missing from the answer until the next `course xray scan` makes its vector.
-# 2. Only the primary keys of both tables: they find the 300 rows and their vectors, and then all are compared.
+# 2. None for the vectors: the primary keys find the 300 rows, and all are compared. An HNSW index could even lose rows.
 # 3. A new format may write packages in another way. What is not found would look removed, as in the half file.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# `course xray scan DIR --project P` reads the lock files of your own project, and `course xray suggest` suggests its packages.
+# Run `course xray scan DIR --project P` on a project of yours, then `course xray suggest`.
 #
 # Next is [lab 14](../labs/14_choosing_passages.ipynb). It chooses passages for a prompt in a similar way, and makes them fit.

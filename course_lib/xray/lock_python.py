@@ -90,16 +90,13 @@ def parse_uv_lock(text: str) -> Versions:
 def parse_poetry_lock(text: str) -> Versions:
     r"""Return the packages of a `poetry.lock`: name → version.
 
-    - `read_toml(text)` returns a dictionary. `toml_packages` of it gives name, version and table
-      of each package.
+    - `toml_packages(lock)` gives name, version and table of each package.
     - `table_at(table, "source")` returns the table `source` of a package, or an empty one.
     - A package whose `source` has the type "directory" is the project's own: skip it.
     - Names are compared in one form, which `canonicalize_name` returns.
     - A package may be there in several versions. `collect` takes pairs of name and version, and
       keeps the newest.
     - The table `metadata` of the file comes last. If it is missing, a part of the file is missing.
-    - Its `lock-version`, such as "2.1", says the format: the part before the dot, as a text.
-      Without a `lock-version` it is "1". Refuse others with `check_version(part, "1", "2")`.
 
     Parameters
     ----------
@@ -121,10 +118,10 @@ def parse_poetry_lock(text: str) -> Versions:
     ValueError: it has no metadata, which come last: the end is missing
     """
     lock = read_toml(text)
-    if "metadata" not in lock:
-        raise ValueError("it has no metadata, which come last: the end is missing")
     written = str(table_at(lock, "metadata").get("lock-version", "1"))
     check_version(written.split(".")[0], "1", "2")
+    if "metadata" not in lock:
+        raise ValueError("it has no metadata, which come last: the end is missing")
     return collect(
         (canonicalize_name(name), version)
         for name, version, table in toml_packages(lock)

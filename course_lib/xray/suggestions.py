@@ -71,7 +71,6 @@ def choose(near: Sequence[Any], first: Sequence[Any], why: str) -> Suggestions:
 
     - If there are nearest packages, they are the suggestions, and nothing is a fallback.
     - If there are none, the first packages by name are suggested, with `why` as the fallback.
-    - A project without packages has no fallback: nothing was replaced by anything.
     - `Suggestion(*row)` takes both kinds of rows; without a fourth value its similarity is None.
     - `Suggestions(packages, fallback)` takes a tuple of them, and why they are a fallback, or "".
 
