@@ -122,11 +122,12 @@ NAP = "SELECT statement_timestamp(), clock_timestamp() FROM pg_sleep(0.2)"  # re
 
 
 def pool_of(url, most=4):
-    check = AsyncConnectionPool.check_connection  # a broken connection is replaced before it is lent
     ours = {"autocommit": True, "connect_timeout": 5}
     return AsyncConnectionPool(
-        url, min_size=1, max_size=most, timeout=1, reconnect_timeout=5,
-        open=False, check=check, configure=register_vector_async, kwargs=ours,
+        url, min_size=1, max_size=most, open=False, configure=register_vector_async, kwargs=ours,
+        check=AsyncConnectionPool.check_connection,  # a broken connection is replaced before it is lent
+        timeout=1,  # a request waits at most 1 s for a connection, then it fails
+        reconnect_timeout=5,  # for about 5 s it tries to connect again; after that, the next request starts again
     )
 
 
@@ -200,16 +201,17 @@ assert most["/pool"] == 2, "at most two at a time here"
 #
 # ![Three requests. Above, one encodes on the event loop, and the others wait. Below, it encodes in a thread.](../labs/figures/event_loop.svg)
 #
-# The second route is faster, because FastAPI runs a plain `def` in a thread. But each request opens a connection of its own. With the pool, the
-# connections are open already, and there is a limit: at most two at a time here. So we use the pool for waiting.
+# The second route is faster, because FastAPI runs a plain `def` in a thread. But each request opens a connection of its own. The pool
+# opens connections when they are needed, and keeps them open. There is a limit: at most two at a time here. So we use the pool for waiting.
 #
-# For computing, we use a thread. This helps because the model is native code. Python's own code runs in only one thread at a time (the *GIL*).
+# Computing has no `await`, so it goes into a thread. There the model's native code runs beside the event loop. Pure Python code would
+# take turns with it, because only one thread runs Python at a time (the *GIL*).
 
 # %% [markdown]
 # ## Exercise 9.1: what may be asked
 #
-# Now the bad requests. [pydantic](https://docs.pydantic.dev) checks each request, and you write down what is allowed. Here is an example
-# about another subject:
+# Now the bad requests. [pydantic](https://docs.pydantic.dev) checks each request, and you write down what is allowed. An example about
+# another subject:
 #
 # ```python
 # class Order(BaseModel):
@@ -240,7 +242,8 @@ lab.hint("9.1")  # run again for the next hint
 #
 # Requests are checked now. But a stranger may have written a chunk, with its `metadata` and its address.
 #
-# > **Predict.** A page shows `citation_url` as a link. Which two leaks are in `leaky`?
+# > **Predict.** A page shows `citation_url` as a link. What can the stranger do with `trusting`? Find two
+# > things.
 
 # %%
 from dataclasses import asdict, replace
@@ -251,11 +254,11 @@ mine = SearchResult("c7", "a.md", 3, "Roll back.", 0.5, 0.25, "documentation", "
 forged = replace(mine, metadata={"repo": "somebody-elses"}, citation_url="javascript:alert(document.cookie)")
 
 
-def leaky(one):
+def trusting(one):
     return {**asdict(one), "metadata": {"repo": one.repo_slug, "score": one.score, **one.metadata}}
 
 
-told = leaky(forged)
+told = trusting(forged)
 told["metadata"], told["citation_url"]
 
 # %% tags=["claim"]
@@ -386,7 +389,7 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # %% [markdown]
 # ## Is it ready?
 #
-# What is still missing is to know when not to answer. A cluster asks the service two questions (`infra/k8s/base/retriever.yaml`):
+# The third task: your API must know when it cannot answer. A cluster asks the service two questions (`infra/k8s/base/retriever.yaml`):
 #
 # ```yaml
 # livenessProbe:                     # no answer or an error, three times: restart
@@ -395,7 +398,7 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 #   httpGet: {path: /ready, port: http}
 # ```
 #
-# Suppose that `/health` asks the database, which is away for a minute. Then the cluster restarts all copies again and again, and
+# Suppose that `/health` asks the database, which is away for ten minutes. Then the cluster restarts all copies again and again, and
 # each loads its model. So `/health` checks only that the process answers.
 # [`/ready`](../labs/GLOSSARY.md#readiness) checks what a request needs.
 #
@@ -405,10 +408,9 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 #
 # - `await asyncio.gather(ask(1), ask(2))` runs both at the same time and returns the list of results. `gather(*many)` takes any number.
 # - `await asyncio.wait_for(ask(1), seconds)` cancels it after this time and raises a `TimeoutError`.
-#
-# The next cell imports functions to try yours with.
 
 # %%
+# These are parts to try your function with.
 from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works
 
 # %% exercise="9.3"
@@ -428,11 +430,10 @@ lab.hint("9.3")  # run again for the next hint
 # pool's `timeout`.
 
 # %% [markdown]
-# With your function, the app gets both addresses. The check of the model only looks at a flag. (At work, the lifespan sets
-# `model_is_loaded` after loading.)
+# With your function, the app gets both addresses. The check of the model only looks at a flag.
 
 # %%
-model_is_loaded = True
+model_is_loaded = True  # at work, the lifespan sets it after loading
 
 
 async def model_flag():
@@ -530,7 +531,7 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 
 # %% [markdown]
 # Under the same load, the flag says 200, and the check that encodes says 503, although nothing is broken. A cluster would now give the load to
-# the other copies, until these are busy, too. So a readiness check must not wait for the work.
+# the other copies, until these are busy, too. So a readiness check should not wait in the same queue as the work.
 
 # %% [markdown]
 # ## Measure: sixteen clients
@@ -556,25 +557,26 @@ lab.alt(axes, "The times of each service as a box: those of the ten lines are th
 times.quantile([0.5, 0.95]).set_axis(["p50, ms", "p95, ms"]).T.round()
 
 # %% tags=["claim"]
-assert times["yours"].median() < times["ten lines"].median(), "Yours answers faster"
-assert 0.5 < times["the library's"].median() / times["yours"].median() < 2, "less than twice yours, and more than half"
+assert times["yours"].median() < times["ten lines"].median(), "Yours can answer faster"
+assert 0.5 < times["the library's"].median() / times["yours"].median() < 2, "The library's service is about as fast as yours"
 
 # %% [markdown]
-# Yours answers faster for three reasons: it searches while the model encodes another question, up to four searches run at once, and no request
-# opens a connection. The library's median is less than twice yours, and more than half.
+# Yours can answer faster for three reasons: it searches while the model encodes another question, up to four searches run at once, and the
+# connections stay open. The library's service is about as fast as yours.
 
 # %% [markdown]
 # ## In the field
 #
-# `course serve` starts the library's service, which calls your three functions. It adds keys, tenants and a
-# [rate limit](../labs/GLOSSARY.md#rate-limit).
+# `course serve` starts the library's service, which calls your three functions.
+#
+# **At work**, ask of each service: what does a refusal repeat? What does `/ready` wait for? Is each blocking call in a thread?
 
 # %% [markdown]
 # ## Recap
 #
 # - Use `await` for waiting and a thread for computing.
 # - A refusal gives a field and a reason, and repeats nothing that the client sent.
-# - A readiness check asks all parts at once, names what is missing, and does not wait for the work.
+# - A readiness check asks all parts at once, names what is missing, and does not wait in the same queue as the work.
 
 # %% [markdown]
 # ## Three questions to test yourself
@@ -594,7 +596,7 @@ assert 0.5 < times["the library's"].median() / times["yours"].median() < 2, "les
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# - FastAPI made `/openapi.json` from your request model. `schemathesis run URL/openapi.json` reads it, and sends requests to find a 500. Why can it not find a refusal that repeats a password?
-# - Encode 32 questions in [batches](../labs/GLOSSARY.md#batch) of 1, 8 and 32. When are the first and the last vector there?
+# FastAPI made `/openapi.json` from your request model. `schemathesis run URL/openapi.json` reads it, and sends requests to find a 500. Why can
+# it not find a refusal that repeats a password?
 #
 # Next is [lab 10](../labs/10_code_from_github.ipynb), where you are the client: the documents come from GitHub.
