@@ -6,12 +6,13 @@ nothing of it. The folder has to be small enough to be searched within a minute.
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from course_lib.answers.excerpts import excerpt
 from course_lib.errors import InputError
 from course_lib.files import files_below
 from course_lib.indexing import IngestOptions, ingest
@@ -24,11 +25,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from course_lib.embedder import EmbeddingClient
+    from course_lib.embedder.vectors import Vectors
 
 MOST_FILES = 20_000
 MOST_BYTES = 50_000_000
 MOST_PIECES = 1_500
 """As many as the model encodes in about a minute on one slow core."""
+
+SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
+"""What is between two sentences: white space after a mark, or an empty line."""
 
 COLUMNS = ["similarity", "document", "heading", "lines", "text"]
 
@@ -82,21 +87,41 @@ def search_folder(
 
     def ask(question: str) -> pd.DataFrame:
         query = Query(top_k=5)
-        found = search(conn, embedder.encode([question])[0], query) if question.strip() else []
+        if not question.strip():
+            return pd.DataFrame(columns=COLUMNS)
+        vector = embedder.encode([question])[0]
         rows = [
             (
                 round(one.similarity_score, 2),
                 one.document_name,
                 one.name,
                 f"{one.metadata.get('lineStart', '')}–{one.metadata.get('lineEnd', '')}",
-                excerpt(one, question, 160),
+                from_nearest_sentence(one.content, vector, embedder),
             )
-            for one in found
+            for one in search(conn, vector, query)
         ]
         return pd.DataFrame(rows, columns=COLUMNS, index=range(1, len(rows) + 1))
 
     ask.database = database  # type: ignore[attr-defined]  # it lives as long as what asks it
     return ask
+
+
+def from_nearest_sentence(content: str, vector: Vectors, embedder: EmbeddingClient) -> str:
+    """Return a text on one line, from the sentence on that is most similar to a question.
+
+    Parameters
+    ----------
+    content
+        The text.
+    vector
+        That of the question.
+    embedder
+        Encodes the sentences.
+    """
+    sentences = [" ".join(one.split()) for one in SENTENCE_ENDS.split(content.strip())]
+    first = int((embedder.encode(sentences) @ vector).argmax())
+    shown = ("… " if first else "") + " ".join(sentences[first:])
+    return textwrap.shorten(shown, 160, placeholder=" …")
 
 
 def check_folder(folder: Path, name: str, options: IngestOptions) -> None:
