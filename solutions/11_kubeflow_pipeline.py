@@ -22,8 +22,7 @@ lab.show.pipeline("pipeline")
 # %% [markdown]
 # ## A machine is taken away
 #
-# This is the pipeline that you will build. Each box is a step. A solid arrow is a file that one step hands to another, and a dashed arrow is a
-# small value. The steps in the blue frame run once for each part of the documents.
+# This is the pipeline that you will build. Each box is a step. Look only at the four steps from `load-documents` to `build-index`. The steps in the blue frame run once for each part of the documents.
 
 # %%
 import yaml
@@ -84,16 +83,19 @@ assert rows == 121, "No chunk is lost, and none is there twice"
 
 # %% [markdown]
 # Look at the two rows of `embed-and-store`. The step was tried again, and the other shard was not repeated. No chunk is lost, and none is there
-# twice. A cluster does the same.
+# twice.
 #
 # Kubeflow only *starts* a step again. That a second start does no harm is your work: the step must be
 # [idempotent](../labs/GLOSSARY.md#idempotent). The naive step is not: its file has some chunks twice, and there was no error.
+# `embed_and_store` writes each row by its key, and each document in one transaction (lab 06). If it only appended, the killed shard's first rows
+# could be there twice.
 
 # %% [markdown]
 # ## From a function to a component
 #
 # A step is made from a [component](../labs/GLOSSARY.md#component): a function with a decorator. The decorator names an *image*, which is the
-# file system of the container, with Python and `course_lib` in it. Ours is `LOADER`.
+# file system of the container, with Python and `course_lib` in it. Ours, `LOADER`, contains kfp, too, so
+# `install_kfp_package` is false.
 #
 # A step gets small values as parameters. Documents are too large for that, so they are in a file, an
 # [artifact](../labs/GLOSSARY.md#artifact). It has a `path`, and a dictionary `metadata` for facts about the file.
@@ -131,12 +133,12 @@ pages = run_locally(read_pages, {"folder": str(copy)}, root=work).outputs["pages
 print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitlines()), "lines")
 
 # %% [markdown]
-# It does not, here or on a cluster: kfp takes only the text of the function, without the notebook's imports. So a component imports everything that it needs,
+# No, neither here nor on a cluster: kfp takes only the text of the function, without the notebook's imports. So a component imports everything that it needs,
 # as `read_pages` does.
 #
-# In the file of `read_pages`, the first line is the *origin*, which says where the documents belong. Then there is a line for each of five
-# documents. The component wrote the number 5, and you got 5.0: `kfp.local` hands numbers on as floats, and a cluster does not. So write code
-# that works with both.
+# In the file of `read_pages`, the first line is the *origin*, which says where the documents belong. Then each of the five documents has a
+# line. The component wrote the number 5, and you got 5.0. `kfp.local` makes a float of every number in metadata; on a cluster you get 5.
+# So use `int(…)`, which works for both.
 
 # %% [markdown]
 # ## Exercise 11.1: split one shard
@@ -144,6 +146,7 @@ print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitline
 # Which documents are in a shard? A hash of the document's name decides this, so every machine gets the same result.
 #
 # Complete the component. `origin` is the first line of the file, and the dictionary `found` has a `Document` for each name.
+# `rows` has one line for each document, so a page without chunks is known, too.
 # `replace(origin, shard=…)` returns a copy with another `shard`. `artifact.metadata.update({"a": 1}, b=2)` sets two values.
 
 # %% exercise="11.1"
@@ -163,7 +166,7 @@ lab.hint("11.1")  # run again for the next hint
 # %% [markdown]
 # ## Half a file
 #
-# What if a file is damaged before the next step, `embed_and_store`, reads it? We try two accidents. A step that *appends* is killed and tried
+# What if a file is damaged before the next step, `embed_and_store`, reads it? A step that *appends* is killed and tried
 # again, so ten chunks are there twice. Or the disk was full, and the last ten are missing.
 #
 # > **Predict.** Which of the two does it notice?
@@ -200,7 +203,7 @@ assert half == chunks.metadata["chunks"] - 10, "Lost lines are not noticed"
 # Lines that are there twice are refused, because two chunks have the same identity. Lost lines are not noticed: the document only looks shorter.
 #
 # So `embed_and_store` returns two numbers for its shard: `chunks`, which it has read, and `split`, which the
-# splitter has counted. The next step, `build_index`, gets the numbers of all shards, and your function compares them.
+# splitter has counted. `build_index` gets the numbers of all shards, and your function compares them.
 #
 # ## Exercise 11.2: compare the counts
 
@@ -232,8 +235,8 @@ except CourseError as error:
 # %% [markdown]
 # ## An old result from the cache
 #
-# A second run need not repeat what is done already: the [cache](../labs/GLOSSARY.md#cache) takes the result of a step from an earlier run. As an
-# example, this pipeline counts the pages in a folder.
+# A second run need not repeat what is done already: the [cache](../labs/GLOSSARY.md#cache) takes the result of a step from an earlier run. This
+# pipeline counts the pages in a folder.
 #
 # > **Predict.** Between two runs, a page is added. What does the second run return?
 
@@ -269,7 +272,7 @@ print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcom
 # %% [markdown]
 # ## What a step needs
 #
-# In a pipeline, a call of a component returns a *task*, which you can set up. Here is an example about another subject:
+# In a pipeline, a call of a component returns a *task*, which you can set up. Here is an example from a bakery:
 #
 # ```python
 # task = bake(dough=dough)
@@ -298,7 +301,7 @@ lab.hint("11.3")  # run again for the next hint
 
 # %% [markdown]
 # What does a cluster get? The compiler writes a YAML file, the [intermediate representation](../labs/GLOSSARY.md#intermediate-representation).
-# Here is one step from your function.
+# Here is one step.
 #
 # > **Predict.** Which of your five settings can everybody read who gets this file?
 
@@ -325,7 +328,8 @@ def one_step():
 task, container, wishes = compiled(one_step, "count-pages")
 print("retries:", task["retryPolicy"]["maxRetryCount"])
 print("cache:  ", task["cachingOptions"])
-print("memory: ", container["resources"]["resourceMemoryLimit"], "at most")
+print("memory: ", container["resources"]["resourceMemoryRequest"], "reserved")
+print("limit:  ", container["resources"]["resourceMemoryLimit"])
 print("secret: ", wishes["secretAsEnv"][0]["secretName"])
 
 # %% [markdown]
@@ -333,8 +337,11 @@ print("secret: ", wishes["secretAsEnv"][0]["secretName"])
 #
 # ## Connect the steps
 #
-# You have all parts. What is missing is the order. kfp calls the pipeline's function once, when it compiles it. No component runs then, so the
-# variables are only placeholders for later values. The bakery again:
+# What is missing is the order. In the figure at the beginning, a solid arrow is a file that one step hands to another, and a
+# dashed arrow is a small value.
+#
+# kfp calls your pipeline function only once: when it compiles the pipeline. No component runs then. So the variables are placeholders for later
+# values. The bakery again:
 #
 # ```python
 # dough = knead(flour=flour)                                          # returns a list of names, and has an artifact `mass`
@@ -347,7 +354,7 @@ print("secret: ", wishes["secretAsEnv"][0]["secretName"])
 # ## Exercise 11.4: the pipeline
 #
 # The beginning is given: the exit handler, whose task runs at the end whatever happens inside it, and the two steps that read the folder.
-# (`with_documents` mounts it.) You decide on the cache, the loop, the order, and which steps get the database.
+# You decide on the cache, the loop, the order, and which steps get the database.
 
 # %% exercise="11.4"
 # Given up to: with_documents(loaded, documents_claim)
@@ -366,7 +373,7 @@ lab.hint("11.4")  # run again for the next hint
 # %% [markdown]
 # ## Run it
 #
-# Now run your pipeline twice. It has your `split_documents` and `with_database`.
+# Now run your pipeline twice.
 #
 # > **Predict.** Which steps come from the cache in the second run?
 
@@ -384,10 +391,10 @@ outcomes
 # %% tags=["claim"]
 cached = set(outcomes.index[outcomes["second"] == "cached"])
 assert cached == {"load-documents", "split-documents"}, "Only reading and splitting come from the cache"
-assert set(outcomes["first"]) == {"succeeded"} and not runs[1].error, "The first time, every step ran"
+assert set(outcomes["first"]) == {"succeeded"} and not runs[1].error, "Only reading and splitting come from the cache"
 
 # %% [markdown]
-# The first time, every step ran. Only reading and splitting come from the cache, because the fingerprint is the same. The other steps look at
+# Only reading and splitting come from the cache, because the fingerprint is the same. The other steps look at
 # something outside, or change it, so they ran again.
 #
 # ## Measure
@@ -414,18 +421,15 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 # ## In the field
 #
 # What passed is in `my/system/`, and `course mine pipeline run --set shards=2` runs it here. After `make images`,
-# `course pipeline run --runner docker` runs the library's in containers. A cluster gets the same file. With Docker,
+# `course pipeline run --runner docker` runs the library's pipeline in containers. A cluster gets the same compiled YAML. With Docker,
 # [kind](https://kind.sigs.k8s.io) and kubectl, you can have one on a laptop (**not run here**):
 #
 # ```bash
 # infra/setup-kubeflow.sh                # the UI is at http://localhost:8080
 # course pipeline submit --host http://localhost:8080 --set shards=4
 # ```
-
-# | problem | solution |
-# |---|---|
-# | `install_kfp_package` is true by default | install kfp in the image, and set it to false |
-# | a long text as a parameter is stored in databases and logs | use an artifact |
+#
+# `--set` gives parameters. In the UI, a *recurring run* starts the pipeline each night. Airflow or Dagster could start it, too.
 
 # %% [markdown]
 # ## Recap
@@ -450,8 +454,6 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 #
 # </details>
 #
-# ## Stretch, and what comes next
-#
-# Give the pipeline ten shards. Which steps take longer than before?
+# ## What comes next
 #
 # Next is [lab 12](../labs/12_a_fresh_index.ipynb), where you keep an index up to date.

@@ -5,7 +5,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | find citations that do not exist · measure how well passages support a sentence, and choose a threshold · say what stops an instruction in a passage, and what only makes it visible | `answers/` | about {minutes} min | lab 14 for the passages |
+# | find citations that do not exist · measure how well passages support a sentence, and choose a threshold · say what stops an instruction in a passage | `answers/` | about {minutes} min | lab 14 for the passages |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -21,10 +21,10 @@ lab.show.pipeline("answers")
 # %% [markdown]
 # ## Two sentences, two sources
 #
-# Lab 14 chose passages for an answer. Now the answer is there. It sounds right, and it names its sources, as a
+# Lab 14 chose passages for an answer. Here is such an answer, with its passages. It sounds right, and it names its sources, as a
 # [grounded answer](../labs/GLOSSARY.md#grounded-answer) does.
 #
-# Here is such an answer, with its passages. Each sentence ends with a [citation](../labs/GLOSSARY.md#citation): `[3: what-is-mlops.md]` means
+# Each sentence ends with a [citation](../labs/GLOSSARY.md#citation): `[3: what-is-mlops.md]` means
 # passage 3, which is from `what-is-mlops.md`.
 
 # %% tags=["nbval-check-output"]
@@ -68,7 +68,7 @@ for sentence in find_unsupported(split_sentences(first["cited"]), paths, lines, 
     print("not supported:", sentence)
 
 # %% [markdown]
-# Only the first. The second cites passage 3, but with the path of passage 2. You cannot know whether its number or its path is wrong.
+# Only the first. The second cites passage 3, but with the path of passage 2.
 #
 # You will write the three parts of this check:
 #
@@ -82,7 +82,7 @@ for sentence in find_unsupported(split_sentences(first["cited"]), paths, lines, 
 #
 # ## Exercise 15.1: the passages of a sentence
 #
-# Does a citation lead to a passage at all? Your function finds the citations
+# Does a citation lead to a passage? Your function finds the citations
 # that lead nowhere. It also says which passages should support each sentence, because 15.3 needs this.
 
 # %% exercise="15.1"
@@ -100,9 +100,8 @@ lab.hint("15.1")  # run again for the next hint
 # sentence. In the second, the sentence claims a source that does not exist, so no passage can.
 
 # %% [markdown]
-# Now your function reads all answers. The data say how each citation was made. *No passage* has a number that is too high. *Wrong path* has the
-# path of another passage. *Other passage* is written correctly, but the passage is about something else. *None* is a sentence without a
-# citation.
+# Now your function reads all answers. The data say how each citation was made. *No passage* has a number that is too high. *Other passage* is
+# written correctly, but the passage is about something else.
 #
 # > **Predict.** Which wrong citations does it not find?
 
@@ -173,9 +172,9 @@ def scored(function):
 
 
 # %% [markdown]
-# A *threshold* turns the support into a verdict: a sentence below it is not supported. This can be wrong in two ways, so we look at two shares. How
-# many of the supported sentences are accepted? And how many of the others are rejected? The mean of both is the *balanced accuracy*. In the
-# figure, the black line is the threshold. Move it.
+# A *threshold* turns the support into a verdict: a sentence below it is not supported. This can be wrong in two ways. How
+# many of the supported sentences are accepted? And how many of the others are rejected? The mean of both is the *balanced accuracy*. Move
+# the threshold, which is the black line, with the slider.
 #
 # > **Predict.** Is there a threshold that makes no mistake?
 
@@ -213,8 +212,8 @@ for rows in halves.values():
 # So you can only choose between mistakes. A low threshold lets inventions pass. A high one warns about good sentences, until nobody reads the
 # warnings.
 #
-# Now we take the best of a hundred thresholds. On the sentences for which it was chosen, it looks better than it is. So it is chosen on one half
-# of the answers (*tune*) and measured on the other (*test*):
+# Now we take the best of a hundred thresholds. On the sentences for which it was chosen, it may look better than it is. So it is chosen on one
+# half (*tune*) and measured on the other (*test*):
 
 # %%
 def best(scores):
@@ -225,16 +224,20 @@ least = best(scores[scores.split == "tune"])
 test = scores[scores.split == "test"]
 right = ((test.score >= least) == test.supported).astype(float)
 of = {"accepted, of the supported": right[test.supported], "rejected, of the others": right[~test.supported]}
-print("threshold:", least)
+balanced = {half: round(float(sum(shares(scores[scores.split == half], least))) / 2, 2) for half in ("tune", "test")}
+print("threshold:", least, "· balanced accuracy:", balanced)
 pd.DataFrame({name: {"sentences": len(some), "judged right": int(some.sum())} for name, some in of.items()}).T
 
 # %% tags=["claim"]
 accepted, rejected = of.values()
 assert accepted.mean() == 1 and len(accepted) == 45, "All 45 supported sentences are accepted"
-assert 0 < len(rejected) - rejected.sum() < 6, "A few of the others are accepted, too"
+assert balanced == {"tune": 0.91, "test": 0.97}, "the test half even looks better (0.97) than the tune half (0.91)"
+assert len(rejected) - rejected.sum() == 3, "But three of the others are accepted"
 
 # %% [markdown]
-# All 45 supported sentences are accepted. A few of the others are accepted, too. These are the dangerous mistakes:
+# Here the test half even looks better (0.97) than the tune half (0.91). With 90 sentences each, this is chance.
+#
+# All 45 supported sentences are accepted. But three of the others are accepted, too, and these are the dangerous mistakes:
 
 # %%
 pd.set_option("display.max_colwidth", None)
@@ -250,7 +253,7 @@ assert missed.sentence.str.startswith("Leakage makes a model look worse").any(),
 #
 # ## A formula of your own
 #
-# Is the mean the best formula? The next cells compare it with each of its halves. Every formula gets its own threshold from the tune half, and
+# Is the mean the best formula? The next cells compare it with each of its halves, without the rule about numbers. Every formula gets its own threshold from the tune half, and
 # judges the same sentences of the test half. In brackets is the 95 % [interval](../labs/GLOSSARY.md#confidence-interval).
 #
 # > **Predict.** Which half could you leave out, the similarity or the words?
@@ -294,11 +297,11 @@ assert gain["similarity alone"].high < 0, "Similarity alone is clearly worse, be
 # Perhaps the similarity. Words alone look a little worse, but the interval of the difference contains 0. Similarity alone is clearly worse,
 # because its whole interval is below 0.
 #
-# Can you beat `support`? Change a formula, and run both cells again. But if you try ten, one may win by chance.
+# Can you beat `support` with a formula of yours? But if you try ten, one may win by chance.
 #
 # ## Exercise 15.3: the sentences to name
 #
-# You can find wrong citations, and you can measure support. Now put both together. `without_citations` is imported for you.
+# You can find wrong citations, and you can measure support. `without_citations` is imported for you.
 #
 # Does a sentence that cites only passages that do not exist need a rule of its own?
 
@@ -318,7 +321,7 @@ lab.hint("15.3")  # run again for the next hint
 # %% [markdown]
 # No: it gets no passages, so its support is 0.
 #
-# `holds` says whether a sentence is true *and* its section is among the passages that 15.1 gives it.
+# A sentence *holds* if it is true and 15.1 gives it the section that proves it.
 #
 # > **Predict.** Your first function found none of the 23 citations of another passage. How many are found now?
 
@@ -338,23 +341,15 @@ for made in ("no passage", "wrong path", "other passage"):
     assert counts.loc[(made, False), "named"] == counts.loc[(made, False), "sentences"], "All of them, and all other wrong citations, too"
 assert counts.loc[("right", True), "named"] == counts.loc[("none", True), "named"] == 0, "No sentence that holds is named"
 low = (scores.supported & (scores.score < least)).to_numpy()
-assert low.sum() == 3 and not verdicts.holds[low].any(), "The three supported sentences below your threshold have wrong citations here, so they do not hold"
+assert low.sum() == 3 and not verdicts.holds[low].any(), "the three supported sentences below your threshold have wrong citations"
+assert 0.45 < (~verdicts.holds & (scores.split == "tune")).sum() / (~verdicts.holds).sum() < 0.55, "About half of them are from the tune half"
 assert [(~verdicts.holds).sum(), verdicts.named[~verdicts.holds].sum()] == [126, 120], "Of 126 sentences that do not hold, 120 are named"
 
 # %% [markdown]
-# All of them, and all other wrong citations, too. Of 126 sentences that do not hold, 120 are named. The other six have the words of a passage,
-# but say something else.
+# All of them, and all other wrong citations, too. Of 126 sentences that do not hold, 120 are named. About half of them are from the tune half, so at
+# work expect a little less.
 #
-# No sentence that holds is named. This is luck. The three supported sentences below your threshold have wrong citations here, so they do not
-# hold.
-#
-# ## In the field
-#
-# The share of an answer's claims that its passages support is its [faithfulness](../labs/GLOSSARY.md#faithfulness).
-# [RAGAS](https://docs.ragas.io) measures it with a language model: one request splits the answer into claims, and another asks which of them
-# follow from the passages. Such a judge can see that *worse* says the opposite. But it makes mistakes, too, so measure it as you measured `support`.
-#
-# At work, label fifty sentences of your own answers, supported or not. Then show the named sentences in another colour; do not delete them.
+# No sentence that holds is named. This is luck, because the three supported sentences below your threshold have wrong citations.
 #
 # ## Break it: an instruction in a passage
 #
@@ -372,17 +367,35 @@ print(fence("PASSAGE 1: notes.md", evil, boundary([evil])))
 # %% [markdown]
 # It ends nothing. The real lines contain a code that is computed from all passages, so no author can write it.
 #
-# But the instruction is still in the prompt, and a model may *follow* it. What stops it then is that the model **has no rights**: it has no
-# tools, and writes only text. Your checks make an odd answer visible. Show no links or pictures from an answer that you have not checked. Where
-# the text could reach a file, a person decides: `course edit` shows a difference, and writes nothing without `--rewrite`.
+# But the instruction is still in the prompt, and a model may obey it.
+#
+# > **Predict.** A model obeys, and says so in a sentence that cites the passage. Does your check name it?
+
+# %% tags=["nbval-check-output"]
+print(find_unsupported(["I delete all files [1: notes.md]."], ["notes.md"], [evil.splitlines()], lab.encode))
+
+# %% [markdown]
+# No: the passage has the words of the sentence, so it supports it. Your check does not see an obedient answer.
+#
+# What stops the model is that it **has no rights**: it has no tools, and writes only text. Show no links or pictures from an answer that you have
+# not checked. Where the text could reach a file, a person decides: `course edit` shows a difference, and writes nothing without `--rewrite`.
+#
+# ## In the field
+#
+# The share of an answer's claims that its passages support is its [faithfulness](../labs/GLOSSARY.md#faithfulness).
+# [RAGAS](https://docs.ragas.io) measures it with a language model. Such a judge can see that *worse* says the opposite. But it makes mistakes, too, so measure it as you measured `support`.
+#
+# At work, let a colleague who has not seen the support label fifty sentences of your own answers. Choose the threshold on half of them. Show the
+# named sentences in another colour, and put their share into your monitoring.
 
 # %% [markdown]
 # ## Recap
 #
-# - A citation that leads nowhere is found by comparison. A citation of another passage is found by its support.
+# - A citation that leads nowhere is found by comparison. A citation of another passage is found by the low support of its
+#   sentence.
 # - Similarity and words find most sentences that a passage does not support.
 # - A threshold is chosen on one half of the data, and measured on the other.
-# - A model without rights changes nothing by itself. But its text can still mislead a reader, or hold a link.
+# - A model without rights changes nothing by itself. But its text can mislead a reader, or contain a link.
 #
 # ## Three questions to test yourself
 #
@@ -394,7 +407,7 @@ print(fence("PASSAGE 1: notes.md", evil, boundary([evil])))
 #
 # 1. 15.2, if the passage does not have its numbers or words. Otherwise only a reader who follows the citation.
 # 2. Down, because true sentences share fewer words with their passages.
-# 3. It has no rights. A person looks at an edit before a file is written.
+# 3. It has no rights, and a person looks at each edit.
 #
 # </details>
 #

@@ -85,7 +85,7 @@ def find_unsupported(
 ) -> list[str]:
     """Return the sentences of an answer that its passages do not support, in their order.
 
-    - Hold each sentence against all lines of the passages that `check_citations` gives it.
+    - Compare each sentence with all lines of the passages that `check_citations` gives it.
     - Judge it by `support`, without its citations.
     - Return it, as it is written, if its support is below `least`.
 
