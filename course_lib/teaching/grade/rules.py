@@ -45,7 +45,7 @@ def suspicions(answers: Mapping[str, str], solutions: Mapping[str, str]) -> list
 def _given(solutions: Mapping[str, str]) -> set[str]:
     """Return the imports that any answer has, but of what the answers define.
 
-    They are in the stubs, so all may be in one cell of a learner who answers everything there.
+    The stubs have them, so a learner who answers everything in one cell may have all of them there.
     """
     asked = frozenset[str]().union(*map(defined_names, solutions.values()))
     kinds = ("imports", "from")
