@@ -378,7 +378,7 @@ lab.hint("10.3")  # run again for the next hint
 # The mistake to remember: forgetting what is gone. A file that was deleted upstream is still found and cited, and no error says so.
 
 # %% [markdown]
-# The next two cells put your three functions into the library, so now `bring` runs them. We bring the old version once more, then the new
+# The next two code cells put your three functions into the library, so now `bring` runs them. We bring the old version once more, then the new
 # one, in which a script was renamed.
 
 # %%
