@@ -2,7 +2,7 @@
 # # 10 · Code from GitHub
 #
 # You will bring a repository into the index: exactly one version, with no file missing, without being banned, and without
-# downloading anything twice.
+# downloading again what has not changed.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -188,19 +188,8 @@ for name, ref in {"by branch": "main", "by commit": commit}.items():
 # The one by commit. A branch moves, and a tag can be set again, but a commit never changes. So ask first which commit a name points to.
 # Then use only this commit. This is called [pinning](../labs/GLOSSARY.md#pinning).
 #
-# A [citation](../labs/GLOSSARY.md#citation) has to be pinned, too, because it must still show these lines next year. So the library's
-# `citation_url` refuses the name of a branch:
-
-# %% tags=["nbval-check-output"]
-from course_lib.errors import InputError
-from course_lib.loader.github.names import citation_url
-
-try:
-    citation_url("https://github.com/heron/moving", "main", "limits.yaml", 1)
-except InputError as error:
-    print(error)
-
-# %% [markdown]
+# A [citation](../labs/GLOSSARY.md#citation) has to be pinned, too: it must still show these lines next year.
+#
 # ## Complete: all files of a tree
 #
 # One request with `recursive` lists a tree with everything below it. But GitHub stops at 100,000 entries or 7 MB, and says `truncated`.
@@ -260,14 +249,14 @@ lab.interact(listing, limit=(15, 80, 5))
 # %% [markdown]
 # ## Polite: when the server asks you to wait
 #
-# With a token, GitHub allows 5,000 requests in an hour. Without one, it allows 60 *for each IP address*, so a class with one router
-# shares them. (Since May 2025, `raw.githubusercontent.com` and clones have limits of their own for requests without a token.) This is
-# the [rate limit](../labs/GLOSSARY.md#rate-limit). GitHub may ban a client that ignores it.
+# This is the [rate limit](../labs/GLOSSARY.md#rate-limit). With a token, GitHub allows 5,000 requests in an hour, without one only 60 *for
+# each IP address*, so a class with one router shares them. (Since May 2025, raw files and clones without a token have limits of their
+# own.)
 #
 # So a client has to wait, but how long? Here is a server that allows five requests, and we send six. `x-ratelimit-reset` says when the
 # hour ends, in seconds since 1970. The server's clock is ten minutes ahead of ours.
 #
-# > **Predict.** Do we wait until this number, by our clock?
+# > **Predict.** How long must we wait: this number minus the time of our own clock?
 
 # %%
 import time
@@ -284,13 +273,19 @@ server_now = parsedate_to_datetime(answer.headers["date"]).timestamp()
 print(f"by our clock {reset - time.time():.0f} s, by the server's clock {reset - server_now:.0f} s")
 
 # %% tags=["claim"]
-assert answer.status_code == 403 and 540 < server_now - time.time() < 602, "By our clock, we would wait ten minutes too long"
+assert answer.status_code == 403 and 540 < server_now - time.time() < 602, "Not by our clock: we would wait ten minutes too long"
 
 # %% [markdown]
-# No. By our clock, we would wait ten minutes too long. So compare the reset with the `date` of the same answer.
+# Not by our clock: we would wait ten minutes too long. So compare the reset with the `date` of the same answer.
 #
-# Other limits come with `retry-after`, or without any time. And most answers with 403 are about no limit: you may not read this, so do not
-# wait. Your function distinguishes these cases.
+# Your function distinguishes four cases:
+#
+# |answer|meaning|wait|
+# |---|---|---|
+# |403 or 429 with `retry-after`|too fast|as long as it says|
+# |403 or 429 with `remaining: 0`|no requests left|until the reset|
+# |429, or a message with "rate limit"|too fast|longer each time|
+# |any other 403|you may not read this|not at all|
 #
 # ## Exercise 10.2: how long to wait
 
@@ -307,7 +302,7 @@ lab.hint("10.2")  # run again for the next hint
 # The mistake to remember: waiting after every 403. Most of them are about rights, and the answer will be the same in an hour.
 
 # %% [markdown]
-# `ask` uses your function: it waits, and then tries again. If the wait is too long, its error says when to try again.
+# `ask` uses your function: it waits, and then tries again.
 
 # %%
 def ask(github, path, max_wait=30, attempts=5):
@@ -360,7 +355,7 @@ assert ended["impatient", "answered"] < ended["yours", "answered"], "The impatie
 
 # %% [markdown]
 # Both have their 25 answers. Your client was refused once, the impatient one again and again. The impatient one has its answers first,
-# because it asks at the moment when the limit ends. Yours waits one second longer. But in GitHub's hour, the impatient client would be
+# because it asks at the moment when the limit ends. But in GitHub's hour, the impatient client would be
 # refused up to 36,000 times, and perhaps banned.
 
 # %% [markdown]
@@ -383,7 +378,7 @@ lab.hint("10.3")  # run again for the next hint
 # The mistake to remember: forgetting what is gone. A file that was deleted upstream is still found and cited, and no error says so.
 
 # %% [markdown]
-# Now `bring` runs your three functions, because the next cell puts them into the library. We bring the old version once more, then the new
+# The next two code cells put your three functions into the library, so now `bring` runs them. We bring the old version once more, then the new
 # one, in which a script was renamed.
 
 # %%
@@ -422,14 +417,16 @@ pd.DataFrame(table).T
 first_time, again, changed = (one.fetched for one in reports.values())
 assert again == 0, "The second run downloaded nothing"
 assert github_api or changed == len(missing) == 5, "The plan and the report agree: five files."
-assert github_api or "docs/deployment.yaml" in names_in_index() - before, "So docs/deployment.yaml is new in the index, although it was not downloaded"
+assert github_api or "docs/deployment.yaml" in names_in_index() - before, "So this page is new in the index without a download"
 assert "code/scripts/keys.sh" in gone and ["code/scripts/rotate-keys.sh"] in missing.values(), "The old name is removed, and the content is downloaded for the new name"
 
 # %% [markdown]
 # The old name is removed, and the content is downloaded for the new name. The second run downloaded nothing.
 #
-# The plan and the report agree: five files. Both count no links, because the library stores a link with the content of its target. So
-# `docs/deployment.yaml` is new in the index, although it was not downloaded. All other pieces were kept, and not embedded again.
+# The plan compares a path with its hash. So a renamed file is downloaded again, even if its content is the same: simple, and rarely expensive.
+#
+# The plan and the report agree: five files. `docs/deployment.yaml` is not in the plan, because it is a link. The library stores a link with
+# the content of its target, which it has already. So this page is new in the index without a download.
 #
 # > **Predict.** We ask the first question again. Does the index answer it now?
 
@@ -452,15 +449,15 @@ assert github_api or "docs/on-call.md" in found_now["address"][0], "The first pa
 assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].content, "the model outgrew its memory"
 
 # %% [markdown]
-# It does: the model outgrew its memory. The first passage is the new page about it, and all pieces cite the new commit, also those that did not change.
+# It does: the model outgrew its memory. The first passage is the new page about it, and all pieces cite the new commit.
 #
-# The second run sent requests, too: has anything changed? With the header `If-None-Match`, GitHub answers 304. This is free, but only with
-# a token.
+# Even the run that downloaded nothing asked one thing: is this still the same commit? With the header `If-None-Match`, GitHub answers 304 if
+# nothing has changed. With a token, such an answer does not count for the limit.
 #
 # ## In the field: git itself
 #
-# At work, `course ingest-repo OWNER/NAME` in a nightly job is enough. Give it a token that can only read. It refuses dangerous names, such
-# as `../../.bashrc`.
+# At work, `course ingest-repo OWNER/NAME` in a nightly job is enough. Give it a token that can only read. The author of
+# a repository chooses its file names. So the command refuses `../../.bashrc`, which would be written outside of your folder.
 #
 # Git needs no API, and checks every hash. `--filter=blob:none` leaves out the contents of files until they are needed. `sparse-checkout`
 # chooses folders.
@@ -486,8 +483,7 @@ if shutil.which("git"):
     assert [line.rpartition(" requests")[0][-1] for line in counted.splitlines()] == ["2", "0", "1"], "Two for the clone, and one for all files of the folder"
 
 # %% [markdown]
-# Two for the clone, and one for all files of the folder (and of the top). They do not count for the API's limit. Use the API if you want
-# issues, or if your service must not write a working copy.
+# Two for the clone, and one for all files of the folder. They do not count for the API's limit.
 #
 # ## Recap
 #
@@ -512,7 +508,6 @@ if shutil.which("git"):
 #
 # ## Stretch, and what comes next
 #
-# A long list comes in pages. The header `Link` has the address of the next one, and `next_page` in `course_lib.loader.github.names` finds
-# it. Read all issues of Heron.
+# Read all issues of Heron. A long list comes in pages: `next_page` in `course_lib.loader.github.names` finds the next.
 #
 # Next is [lab 11](../labs/11_kubeflow_pipeline.ipynb): the steps become a pipeline.
