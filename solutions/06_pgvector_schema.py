@@ -461,7 +461,7 @@ figure, axes = plt.subplots(figsize=(6, 3))
 for name, group in measured[measured.built == "after"].groupby("index"):
     axes.plot(group.pages, group.recall, marker="o", label=name)
     for one in group.itertuples():
-        axes.annotate(one.setting.partition(".")[2], (one.pages, one.recall), xytext=(0, 9 if name == "HNSW" else -14), textcoords="offset points", ha="center")
+        axes.annotate(one.setting.partition(".")[2], (one.pages, one.recall), xytext=(0, 9 if name == "HNSW" else -14), textcoords="offset points", ha="center" if name == "HNSW" else "left")
 axes.plot(all_pages, 1, marker="s", label="exact scan")
 axes.set(xlabel="pages a search visits", ylabel="recall", ylim=(0.5, 1.05), title="Built after the rows")
 axes.legend()
