@@ -210,8 +210,7 @@ def test_starting_a_lab_copies_all_labs_and_overwrites_none(tmp_path: Path) -> N
     begun = course("start", "1").ok()
     mine = Path("my", "01_first.ipynb")
     assert begun == (
-        f"{mine} is ready, and so are the other labs\n"
-        "Open it with `make lab` (or `course lab`).\n"
+        f"{mine} is ready, and so are the other labs\nOpen it with `make lab` (or `course lab`).\n"
     )
     copies = sorted(file.name for file in (root / "my").iterdir())
     assert copies == ["01_first.ipynb", "02_second.ipynb", "attempts.jsonl"]
