@@ -140,7 +140,7 @@ def check_names_to_embed(call: Probe) -> None:
     """Test each reason for a new vector, both together, and names that need none."""
     for about, rows in (
         ("names without a vector, and with a vector of another text or model", NEW),
-        ("other names, equal texts, and the order", OTHERS),
+        ("names that need none, empty and equal texts, and the order", OTHERS),
     ):
         with call.part(1, about):
             call.cases(*rows)

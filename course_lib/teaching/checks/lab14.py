@@ -120,8 +120,8 @@ def check_mmr(call: Probe) -> None:
     with call.part(2, "relevance, less what is similar to the one before"):
         call([0.9, 0.8, 0.7], copies, 3).gives(
             [0, 2, 1],
-            because="at the first choice nothing is taken, so there is nothing to compare with; "
-            "then the second is a copy of the first, so the third adds more",
+            because="the second is a copy of the first, so the third adds more; at the first "
+            "choice, nothing is taken yet to compare with",
         )
         call([0.9, 0.8, 0.7], copies, 2, diversity=0).gives(
             [0, 1], because="with diversity 0, only relevance counts"
@@ -134,7 +134,7 @@ def check_mmr(call: Probe) -> None:
         call([1.0, 0.8, 0.4], partly, 2, diversity=0.5).gives(
             [0, 2], because="after the first, the second adds 0.4 - 0.25 and the third 0.2 - 0"
         )
-    with call.part(1, "the most similar of all that are taken, also in the context"):
+    with call.part(1, "the most similar of all that are taken, in the context too; opposites"):
         call.cases(
             (([1.0, 0.8, 0.4], opposite, 2), [0, 1],
              "an inner product below 0 counts as a similarity of 0: the second adds 0.4 - 0"),
