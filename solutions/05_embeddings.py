@@ -380,7 +380,8 @@ for name, size in {"512": 512, "1,024": 1_024, "2,048": 2_048, "whole pages": 99
     lost = [len(unread(text, offsets(text))) for text in spans]
     share = sum(lost) / sum(map(len, spans))
     cut_off.loc[name, ["chunks", "cut off", "% never read"]] = (len(spans), np.count_nonzero(lost), round(100 * share))
-print(f"model-monitoring.md: the model stops at character {len(page) - len(unread(page, offsets(page))):,}, the answer begins at {page.index(answer):,}")
+stops, begins = len(page) - len(unread(page, offsets(page))), page.index("Page somebody at night for symptoms")
+print(f"model-monitoring.md: the model stops at character {stops:,}, the answer begins at {begins:,}")
 cut_off.astype(int).rename_axis("characters")
 
 # %% tags=["claim"]
