@@ -468,12 +468,12 @@ conn.execute("RESET hnsw.max_scan_tuples")
 proof.round(2)
 
 # %% tags=["claim"]
-assert proof.recall["archived sections", "on, then exact"] == 1, "For the archived sections recall is 1 now"
+assert proof.recall["archived sections", "on, then exact"] > 0.95, "For the archived sections recall is nearly 1 now"
 assert proof.rows["archived sections", "iterative scan on"] < 4, "Rows are missing again"
-assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "iterative scan on"], "For all sections it is still that of the walk"
+assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "iterative scan on"], "For all sections it is that of the walk"
 
 # %% [markdown]
-# For the archived sections recall is 1 now. For all sections it is still that of the walk: it found five rows, so there was no second search.
+# For the archived sections recall is nearly 1 now. For all sections it is that of the walk: it found five rows, so there was no second search.
 # Which setting helps which filter, and at what cost? In JupyterLab, move the controls.
 
 # %%
