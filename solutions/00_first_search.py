@@ -104,7 +104,7 @@ vector = lab.encode(question)
 print(vector.shape, vector[:5].round(2))
 
 # %% [markdown]
-# Nobody can read anything from these numbers alone. A vector becomes useful when you compare it with another one: the model was trained so that texts with similar meanings get similar vectors.
+# These numbers alone say nothing to a reader. A vector becomes useful when you compare it with another one: the model was trained so that texts with similar meanings get similar vectors.
 #
 # **Step 3: fill the table.** This step does the main work. It reads the documents and cuts them into pieces of at most 512 characters, which are called [chunks](../labs/GLOSSARY.md#chunk). Then it turns each chunk into a vector, and writes chunks and vectors into a table of the database.
 

@@ -252,7 +252,7 @@ assert counts.iloc[2, :2].to_list() == [5, 2], "Two"
 # So far, a piece is a whole definition, however long it is. But our model [ignores](../labs/GLOSSARY.md#truncation) the end of a long
 # text, so pieces have at most 512 characters here. A larger class is cut at its methods, and a larger method at its blank lines.
 #
-# Then a part can begin with `return [forecast for part in parts …]`, and nobody knows which method this is from. So a
+# Then a part can begin with `return [forecast for part in parts …]`, and nothing says which method this is. So a
 # [header](../labs/GLOSSARY.md#header) is put above the part. It holds *signatures*: the lines that introduce the class and the method.
 #
 # Header and part together must fit into the limit, so often there is no room for all signatures. Here are two quick ideas with room for 90

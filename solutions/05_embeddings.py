@@ -20,7 +20,7 @@ lab.show.pipeline("vectors")
 # %% [markdown]
 # ## Words that are not there
 #
-# You want to know which alarms are worth waking somebody. So you ask a question, and two searches rank the
+# You want to know which alarms justify waking somebody. So you ask a question, and two searches rank the
 # [chunks](../labs/GLOSSARY.md#chunk). One counts the words that a chunk shares with your question. The other compares vectors.
 #
 # > **Predict.** The question below has six words. Which of them lead the first search to the wrong page?

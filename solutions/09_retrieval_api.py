@@ -68,7 +68,7 @@ for body in mistakes:
     print(answer.status_code, f"{len(answer.json())} results" if answer.is_success else answer.text, "to", body)
 
 # %% [markdown]
-# For three mistakes, the service reports an error of its own, without a reason. The typo is worse, because nobody notices it: the client wanted
+# For three mistakes, the service reports an error of its own, without a reason. The typo is worse, because it is not noticed: the client wanted
 # one result and got five. A common repair is to catch every exception and to return its text.
 #
 # > **Predict.** The database is down. What does a stranger learn then?

@@ -59,7 +59,7 @@ print(f"{stale.document_name}, is it there? {(pages / gone).exists()}\n\n… {st
 assert stale.document_name == gone and not (pages / gone).exists(), "The search still quotes the page"
 
 # %% [markdown]
-# The search still quotes the page, because nobody told the index. So the ingest runs again in two more nights. Before the second, an author
+# The search still quotes the page, because the index was not told. So the ingest runs again in two more nights. Before the second, an author
 # also adds one line to another page. Before the third, nothing changes.
 #
 # > **Predict.** A page has about 24 chunks. How many chunks are new or changed in the second night, and how many in the third?
@@ -421,7 +421,7 @@ assert [results["both end", steps] == fine for steps in range(4)] == [True, True
 # | both end | nothing | orphan |
 #
 # In the first case, *one* cannot see a use that is not committed, so it deletes what *two* has begun to use. In the second case, neither has seen that the other stopped, so neither deletes. No constraint prevents this, and no later night
-# repairs it, because nobody removes `shared` again.
+# repairs it, because `shared` is not removed again.
 #
 # So one statement does not close the gap: the gap is between the statement and the *commit* of the other sync. They have to take turns.
 

@@ -314,7 +314,7 @@ assert any("metres" in each.instruction and "geoalchemy2" in each.gold_packages 
 # are still from the old one.
 #
 # What should the prompt name then? The first fifty by name are better than nothing. But the list must say that it is only a *fallback*. A list that
-# only looks chosen is worse than an error, because nobody notices it. So your function also says whether its list
+# only looks chosen is worse than an error, because it is not noticed. So your function also says whether its list
 # is one. Is an empty list a fallback?
 
 # %% exercise="13.3"

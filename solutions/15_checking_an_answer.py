@@ -209,8 +209,8 @@ for rows in halves.values():
 # %% [markdown]
 # No, because the two groups overlap. Most supported sentences score above 0.65, and most others below.
 #
-# So you can only choose between mistakes. A low threshold lets inventions pass. A high one warns about good sentences, until nobody reads the
-# warnings.
+# So you can only choose between mistakes. A low threshold lets inventions pass. A high one warns about good sentences, until the warnings are
+# not read.
 #
 # Now we take the best of a hundred thresholds. On the sentences for which it was chosen, it may look better than it is. So it is chosen on one
 # half (*tune*) and measured on the other (*test*):

@@ -234,7 +234,7 @@ class _Finder:
         """
         taken = frozenset[str]().union(*(bound_names(cell.source) for cell in self.master.cells))
         self.redefined = taken & self._own_functions(answers)
-        taken -= self.redefined | {"_"}  # a name that nobody reads, as singledispatch has it
+        taken -= self.redefined | {"_"}  # a name that is not read, as singledispatch has it
         placed: list[tuple[int, str]] = []
         left_out = 0
         for j, place in self._unplaced():
@@ -368,7 +368,7 @@ class _Finder:
     def elsewhere(self) -> frozenset[str]:
         """Return names that an answer may miss, because the cell that defines them is not run.
 
-        Nobody knows the names of an ``import *``: there is a ``*`` for it among them.
+        The names of an ``import *`` are not known: there is a ``*`` for it among them.
         """
         own = {s for one in self.sent if one.kind == "code" for s in _statements(one.source)}
         stubs = {s for cell in self.master.answers for s in _statements(cell.stub)}

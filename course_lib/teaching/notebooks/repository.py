@@ -41,7 +41,7 @@ OF_PEOPLE = frozenset(
     {".ipynb", ".zip", ".csv", ".db", ".tsv", ".xlsx", ".xls", ".ods", ".html", ".pdf"}
 )
 """Kinds of files that the course has in `labs/`, `data/` and its code only: elsewhere they are
-somebody's answers or grades, a roster or a gradebook."""
+a learner's answers or grades, a roster or a gradebook."""
 
 ANSWERS = re.compile("### BEGIN (?:SOLUTION|HIDDEN TESTS)|=== BEGIN MARK SCHEME ===")
 """What a notebook of an instructor's has, also as a script, and a learner's has not."""
