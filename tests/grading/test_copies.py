@@ -90,7 +90,7 @@ def test_a_long_answer_of_the_courses_is_found_in_disguise(
     disguise: Callable[[str], ast.Module],
 ) -> None:
     tried = list(long_ones())
-    assert len(tried) >= 9
+    assert len(tried) >= 8
     missed = [one for one, source in tried if not is_held_back(one, ast.unparse(disguise(source)))]
     assert not missed
 
