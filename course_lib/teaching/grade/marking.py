@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from course_lib.teaching.grade.master import Master, MasterCell
-from course_lib.teaching.grade.merge import Added, Merged, binding
+from course_lib.teaching.grade.merge import Added, Merged
 from course_lib.teaching.grade.running import CellRun
+from course_lib.teaching.grade.statements import binding
 from course_lib.teaching.names import bound_names, read_names
 from course_lib.teaching.notebooks.cells import parse_code
 

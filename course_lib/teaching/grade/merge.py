@@ -14,21 +14,20 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from course_lib.teaching.grade.master import Master, MasterCell
+from course_lib.teaching.grade.statements import (
+    binding,
+    changes,
+    definitions,
+    given_by,
+    patches,
+    plain,
+    statements,
+)
 from course_lib.teaching.grade.submissions import LONGEST_SOURCE, SentCell
 from course_lib.teaching.names import bound_names, read_names
 from course_lib.teaching.notebooks.cells import checked_exercise, defined_names, parse_code
-
-DEFINES = (
-    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
-    ast.AnnAssign, ast.AugAssign,
-)  # fmt: skip
-"""The statements that define something."""
-
-IN_PLACE = ("shuffle", "heapify", "heappush", "heappop", "insort")
-"""Functions of modules that change the list that they are given."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ def merge(master: Master, sent: Sequence[SentCell]) -> Merged:
         cell.grade_id
         for _, cell in written
         if cell.grade_id not in finder.undecided
-        and _plain(answers[cell.grade_id]) == _plain(cell.stub)
+        and plain(answers[cell.grade_id]) == plain(cell.stub)
     }
     finder.note_changed_checks()
     helpers, left_out = finder.helpers(answers)
@@ -130,49 +129,6 @@ def solved(master: Master) -> Merged:
     return Merged({cell.grade_id: cell.source for cell in written}, frozenset(), {}, ())
 
 
-def definitions(source: str, taken: Collection[str]) -> str:
-    r"""Return the imports, functions, classes and assignments of a cell that define new names.
-
-    Parameters
-    ----------
-    source
-        Of the cell.
-    taken
-        Names that are not new.
-
-    Examples
-    --------
-    >>> definitions("def twice(x):\n    return 2 * x\nprint(twice(2))\nlab = 1", {"lab"})
-    'def twice(x):\n    return 2 * x'
-    """
-    tree = parse_code(source)
-    parts = []
-    for node in tree.body if tree else ():
-        names = bound_names(ast.unparse(node))
-        if isinstance(node, DEFINES) and names and not names.intersection(taken):
-            parts.append(ast.unparse(node))
-    return "\n".join(parts)
-
-
-def binding(source: str, read: set[str]) -> str:
-    r"""Return the statements of a cell that bind names which are read; what these read is added.
-
-    Examples
-    --------
-    >>> read = {"f"}
-    >>> binding("import math\nrows = show()\ndef f(x):\n    return math.pi * x\nprint(rows)", read)
-    'import math\ndef f(x):\n    return math.pi * x'
-    """
-    tree = parse_code(source)
-    kept: list[str] = []
-    for node in reversed(tree.body if tree else ()):
-        statement = ast.unparse(node)
-        if bound_names(statement) & read:
-            kept.insert(0, statement)
-            read |= read_names(statement)
-    return "\n".join(kept)
-
-
 class _Finder:
     """Finds the cells of a master in those that were sent, and notes what is odd about them."""
 
@@ -184,12 +140,10 @@ class _Finder:
         self.used: set[int] = set()
         self.own: dict[str, list[int]] = {}  # of cells that were sent, by the answer's grade id
         self.gave: set[int] = set()  # cells of other places that define what an answer has to
-        self.redefined: frozenset[str] = (
-            frozenset()
-        )  # the lab's names that answers read, and are own
-        stubs = [_plain(cell.stub) for cell in master.cells]
-        plain = [_plain(cell.source) for cell in sent]
-        self.blocks = difflib.SequenceMatcher(None, stubs, plain, autojunk=False).get_opcodes()
+        self.redefined = frozenset[str]()  # names of the lab that answers read, and that are theirs
+        stubs = [plain(cell.stub) for cell in master.cells]
+        texts = [plain(cell.source) for cell in sent]
+        self.blocks = difflib.SequenceMatcher(None, stubs, texts, autojunk=False).get_opcodes()
         self.places: dict[int, int] = {}  # of cells that were sent, among the master's
         for tag, i1, i2, j1, j2 in self.blocks:
             if tag == "equal":
@@ -198,7 +152,7 @@ class _Finder:
             for j, one in enumerate(sent):
                 if {cell.id, cell.grade_id} & {one.id, one.grade_id} - {""}:
                     self.places[j] = place
-        self.given = {statement for cell in master.cells for statement in _statements(cell.stub)}
+        self.given = {statement for cell in master.cells for statement in statements(cell.stub)}
         self.asked = {cell.grade_id: self._asked(cell) for cell in master.answers}
 
     def find(self, place: int, cell: MasterCell) -> str | None:
@@ -217,11 +171,11 @@ class _Finder:
         return bool(self.used or found - {"text", "code"})
 
     def note_changed_checks(self) -> None:
-        stubs = {c.grade_id: _plain(c.stub) for c in self.master.cells if c.role == "check"}
+        stubs = {c.grade_id: plain(c.stub) for c in self.master.cells if c.role == "check"}
         changed = {
             one.grade_id
             for one in self.sent
-            if _plain(one.source) != stubs.get(one.grade_id, _plain(one.source))
+            if plain(one.source) != stubs.get(one.grade_id, plain(one.source))
         }
         self.notes += [f"{name} had been changed; the master's was run" for name in sorted(changed)]
 
@@ -275,17 +229,17 @@ class _Finder:
         by_hand = any(cell.role == "manual" for cell in self.master.cells)
         found = [Added(i, self.sent[j].kind, self.sent[j].source) for j, i in self._unplaced()]
         for j, place in self.places.items():
-            cell, text = self.master.cells[place], _plain(self.sent[j].source)
+            cell, text = self.master.cells[place], plain(self.sent[j].source)
             is_read = cell.grade_id in answers or (by_hand and cell.role == "text")
             known = (cell.source, cell.stub, answers.get(cell.grade_id, ""))
-            if is_read and not any(text in _plain(one) for one in known):
+            if is_read and not any(text in plain(one) for one in known):
                 found.append(Added(place + 1, self.sent[j].kind, self.sent[j].source))
         return tuple(sorted(found, key=lambda one: one.place))
 
     def completed(self, cell: MasterCell, own: str | None) -> str | None:
         """Return an answer with what it does not define itself, where other cells define it."""
         name, asked = cell.grade_id, self.asked.get(cell.grade_id, set())
-        if own is not None and _plain(own) != _plain(cell.stub):
+        if own is not None and plain(own) != plain(cell.stub):
             own = self._with_its_half(name, own)
         has = self._gives(own or "", asked)
         makers: dict[str, dict[str, int]] = {one: {} for one in asked}
@@ -311,8 +265,8 @@ class _Finder:
                 f"{name} is not Python, and another cell defines what it asks for"
             )
             return own
-        is_stub = own is None or _plain(own) in ("", _plain(cell.stub))
-        parts = [_given_by(cell.stub) if is_stub else own or ""]
+        is_stub = own is None or plain(own) in ("", plain(cell.stub))
+        parts = [given_by(cell.stub) if is_stub else own or ""]
         for j in homes:
             source, others = self.sent[j].source, set[str]().union(*self.asked.values()) - asked
             if j in self.places or self._gives(source, others):
@@ -334,7 +288,7 @@ class _Finder:
         """Return the statements of a cell that define names, by name: none that learners got."""
         return {
             name: statement
-            for statement in _statements(source)
+            for statement in statements(source)
             if statement not in self.given
             for name in bound_names(statement).intersection(names)
         }
@@ -370,8 +324,8 @@ class _Finder:
 
         The names of an ``import *`` are not known: there is a ``*`` for it among them.
         """
-        own = {s for one in self.sent if one.kind == "code" for s in _statements(one.source)}
-        stubs = {s for cell in self.master.answers for s in _statements(cell.stub)}
+        own = {s for one in self.sent if one.kind == "code" for s in statements(one.source)}
+        stubs = {s for cell in self.master.answers for s in statements(cell.stub)}
         texts = (own - self.given) | stubs | set(map(ast.unparse, self._nodes()))
         names = frozenset[str]().union(*map(bound_names, texts)).difference(*self.asked.values())
         return names | ({"*"} if any(text.endswith(" import *") for text in texts) else set())
@@ -383,8 +337,8 @@ class _Finder:
         made = {one.name: ast.unparse(one) for one in nodes if isinstance(one, kinds)}
         values = [one for one in nodes if isinstance(one, ast.Assign | ast.AnnAssign)]
         own = frozenset[str]().union(*(bound_names(ast.unparse(one)) for one in values))
-        changed = own & {name for node in nodes for name in _changes(node, made)}
-        changed |= (own | made.keys()) & {name for node in nodes for name in _patches(node)}
+        changed = own & {name for node in nodes for name in changes(node, made)}
+        changed |= (own | made.keys()) & {name for node in nodes for name in patches(node)}
         imports = ast.Import, ast.ImportFrom
         texts = [ast.unparse(one) for one in nodes if not isinstance(one, imports)]
         again = frozenset[str]().union(*(bound_names(s) for s in texts if s not in self.given))
@@ -417,7 +371,7 @@ class _Finder:
             for j in self._checking(cell) if cell.role == "check" and asked else ():
                 source, [which, *_] = self.sent[j].source, sorted(asked)
                 given = sorted(own & read_names(source)) or ["a lambda"] * ("lambda" in source)
-                if given and not read_names(source) & asked and _plain(source) != _plain(cell.stub):
+                if given and not read_names(source) & asked and plain(source) != plain(cell.stub):
                     self.undecided[name] = (
                         f"its check was given {given[0]}, and nothing is named {which}"
                     )
@@ -434,7 +388,7 @@ class _Finder:
         """Return the names that the learner gave something in a cell, but for imports."""
         if not self._is_code(j):
             return frozenset()
-        own = [one for one in _statements(self.sent[j].source) if one not in self.given]
+        own = [one for one in statements(self.sent[j].source) if one not in self.given]
         own = [one for one in own if not one.startswith(("import ", "from "))]
         return frozenset[str]().union(*map(bound_names, own))
 
@@ -443,14 +397,14 @@ class _Finder:
         return j in self.places and self.master.cells[self.places[j]].grade_id in self.asked
 
     def _among(self, cell: MasterCell, places: list[int], by: str) -> str | None:
-        name, stub = cell.grade_id, _plain(cell.stub)
+        name, stub = cell.grade_id, plain(cell.stub)
         self.used.update(places)
         self.own[name] = [j for j in places if self.sent[j].kind == cell.kind]
         right = [self.sent[j].source for j in self.own[name]]
         if not right:
             self.undecided[name] = f"{name} is a {self.sent[places[0]].kind} cell"
             return None
-        texts = {_plain(source): source for source in right}
+        texts = {plain(source): source for source in right}
         written = [source for text, source in texts.items() if text != stub] or right[:1]
         if len(written) > 1:
             joined = "\n".join(written)
@@ -498,77 +452,3 @@ class _Finder:
         self.places[j] = place
         self.own[self.master.cells[place].grade_id] = [j]
         return self.sent[j].source
-
-
-def _changes(node: ast.stmt, made: Mapping[str, str]) -> frozenset[str]:
-    """Return the names that a statement of an added cell, which is not run, may change.
-
-    Parameters
-    ----------
-    node
-        The statement.
-    made
-        The functions of added cells: a call of one may change what it is given, and what it reads.
-    """
-    text = ast.unparse(node)
-    match node:
-        case ast.Expr(value=ast.Call(func=ast.Name(id=name))) if name in made:
-            return read_names(text) | read_names(made[name]) | bound_names(made[name])
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=of, attr=attr))):
-            return read_names(text if attr in IN_PLACE else ast.unparse(of))
-        case ast.Assign(targets=targets) if any(not isinstance(one, ast.Name) for one in targets):
-            return frozenset[str]().union(*(read_names(ast.unparse(one)) for one in targets))
-        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
-            return frozenset() if isinstance(target, ast.Name) else read_names(ast.unparse(target))
-        case ast.Delete() | ast.For() | ast.While() | ast.With() | ast.If() | ast.Try():
-            return read_names(text) | bound_names(text)
-    return frozenset()
-
-
-def _patches(node: ast.stmt) -> frozenset[str]:
-    """Return the names whose attributes a statement sets: functions and classes have some, too."""
-    match node:
-        case ast.Assign(targets=targets):
-            found = [one.value for one in targets if isinstance(one, ast.Attribute)]
-        case ast.Expr(value=ast.Call(func=ast.Name(id="setattr"), args=[of, *_])):
-            found = [of]
-        case _:
-            found = []
-    return frozenset[str]().union(*(read_names(ast.unparse(one)) for one in found))
-
-
-def _given_by(stub: str) -> str:
-    """Return what a stub gives to an answer in another cell: imports, a text that it adds to."""
-    tree = parse_code(stub)
-    nodes = [] if tree is None else [one for one in tree.body if not isinstance(one, ast.Raise)]
-    return "\n".join(ast.unparse(one) for one in nodes if not _is_empty(one))
-
-
-def _plain(source: str) -> str:
-    return "\n".join(line.rstrip() for line in source.strip().splitlines())
-
-
-@lru_cache(maxsize=2_000)
-def _statements(source: str) -> tuple[str, ...]:
-    """Return what defines something at a cell's top level, as texts without comments."""
-    try:
-        tree = parse_code(source)
-        nodes = [one for one in (tree.body if tree else ()) if isinstance(one, DEFINES)]
-        return tuple(ast.unparse(one) for one in nodes if not _is_empty(one))
-    except (ValueError, RecursionError, MemoryError):
-        return ()  # it does not run either
-
-
-def _is_empty(node: ast.stmt) -> bool:
-    """Tell whether a statement defines nothing yet: a function that is to be written, a None."""
-    match node:
-        case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
-            return all(
-                isinstance(one, ast.Pass)
-                or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
-                or (isinstance(one, ast.Raise) and "NotImplementedError" in ast.dump(one))
-                for one in body
-            )
-        case ast.Assign(value=ast.Constant(value=None)):
-            return True
-    return False

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from course_lib.teaching.grade.master import Master, MasterCell
-from course_lib.teaching.grade.merge import Merged, binding
+from course_lib.teaching.grade.merge import Merged
+from course_lib.teaching.grade.statements import binding
 from course_lib.teaching.names import read_names
 
 COMPARED = "nbval-check-output"
