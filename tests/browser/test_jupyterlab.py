@@ -101,7 +101,7 @@ def test_a_question_that_is_typed_into_the_box_of_lab_00_is_answered(
     laboratory.open(f"my/solved_{LABS[0]}.ipynb")
     laboratory.run("Run All Cells")
     answers = laboratory.page.locator(".widget-interact").first
-    expect(answers.locator("tbody tr").first).to_contain_text("ci-cd-for-ml.md")
+    expect(answers.locator("tbody tr").first).to_contain_text("model-monitoring.md")
     box = answers.locator("input[type=text]")
     box.fill("How do I get the value that a feature had in the past?")
     box.press("Enter")

@@ -31,6 +31,7 @@ NOT_TOLD_APART = {
         takes_keys_out_of_what_was_stored takes_the_innermost_off
     """,
     "gives the right number as one of NumPy; the check wants a float": "returns_an_array",
+    "gives the right values one by one; the check wants a list": "yields_chunks",
     "raises the right exception with another message": "lets_min_complain",
     "differs for input that is not drawn; the check has a case for it": """
         asks_twice checks_the_default_separators counts_the_header_s_bytes drops_a_table
