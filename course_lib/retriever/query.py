@@ -157,7 +157,7 @@ def search(
     vector = as_vector(query_vector)
     values, distance = values_of(vector, query), distance_of(vector, query)
     said = None
-    # One transaction: both rankings see the same rows, and `ef_search` ends with it.
+    # Where the transaction is ours, all statements see the same rows. The settings end with it.
     with explained(conn), own_settings(conn, query.ef_search):
         near = search_filtered(conn, values, query.least, distance)
         if query.words is not None:
@@ -178,7 +178,8 @@ async def search_async(
     """Return what `search` returns, without blocking the event loop.
 
     Parameters, results and errors are those of `search`, but for the connection: an async one, in
-    a transaction of the caller's, whose settings are changed until it ends.
+    a transaction of the caller's, whose settings are changed until it ends. Both rankings see the
+    same rows only if it is REPEATABLE READ.
 
     Examples
     --------
@@ -240,4 +241,5 @@ def ranked(query: Query, near: Sequence[Any], said: Sequence[Any] | None) -> lis
 
 def _identity(row: Any) -> tuple[Any, ...]:
     """Return what decides among rows of equal score, so that each search gives the same order."""
-    return row.document_name, row.chunk_index, row.partition, row.repo_slug, row.branch
+    where = row.partition, row.tenant_id, row.repo_slug, row.branch
+    return row.document_name, row.chunk_index, *where

@@ -29,10 +29,11 @@ LIMIT %(top_k)s
 """The rows that pass the filters, the nearest first. {distance} is one of the three below.
 
 The values are those of `Query.filters`, `query` (a vector) and `top_k`. PostgreSQL drops a filter
-that is NULL from its plan, as long as the statement is planned for its values: `prepare=False`.
-`id::text` makes the uuid a text. The other casts name a placeholder's type: PostgreSQL takes it
-from where the placeholder occurs first, and `IS NULL` gives none. Document name and chunk index put
-rows of equal distance in the same order every time.
+whose value is NULL from its plan, as long as the statement is planned for its values:
+`prepare=False`. `id::text` makes the uuid a text. The other casts name a placeholder's type:
+PostgreSQL takes it from where the placeholder occurs first, and `IS NULL` gives none. Document name
+and chunk index order rows of equal distance, but not the copies of a chunk in two branches or
+repositories: if `LIMIT` cuts there, either may come.
 """
 
 BY_VECTOR: LiteralString = "embedding <=> %(query)s"
@@ -60,10 +61,11 @@ FROM (
 """
 """Sets how many candidates a walk keeps, until the transaction ends: `ef_search`, or 100 to 1,000.
 
-`set_config` with `true` is `SET LOCAL` for a value that is computed. `reltuples` is how many rows
-a partition had by its last ANALYZE; `pg_inherits` lists the partitions. Each has a graph of its
-own, and the largest decides. Between 10,000 and 1,000,000 rows, the candidates are the square root
-of its rows: a larger table gets a longer list, but not in proportion. pgvector takes at most 1,000.
+`set_config` with `true` is `SET LOCAL` for a value that is computed. `reltuples` is how many rows a
+partition had by its last ANALYZE (-1 before the first); `pg_inherits` lists the partitions. Each
+has a graph of its own, and the largest decides. Between 10,000 and 1,000,000 rows, the candidates
+are the square root of its rows: a larger table gets a longer list, but not in proportion. pgvector
+takes at most 1,000.
 """
 
 WITH_WORDS: LiteralString = """
@@ -80,16 +82,15 @@ CROSS JOIN LATERAL (
     WHERE (partition, tenant_id, repo_slug, branch, document_name, chunk_index) = (
         found.partition, found.tenant_id, found.repo_slug, found.branch,
         found.document_name, found.chunk_index)
-    LIMIT 1  -- has the planner look up each row by its key
+    LIMIT 1  -- keeps this from becoming a join: each row is looked up by its key
 ) AS chunk
 ORDER BY found.place
 """
 """The rows with a question's words (lab 08), the best first: those that whoever asks may read.
 
-`chunks_with_words` (words_and_tenants.sql) gives their keys and places; it has its owner's rights,
-and what it reads is not shown. LATERAL runs the subquery
-once for each, which reads the row itself, under the caller's row security, with the columns of
-`NEAREST`.
+`chunks_with_words` (store/words_and_tenants.sql) runs with its owner's rights, so it returns only
+keys and places. LATERAL runs the subquery once for each key. It reads the row under the caller's
+row security, with the columns of `NEAREST`.
 """
 
 

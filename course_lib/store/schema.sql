@@ -1,11 +1,12 @@
--- The tables of the course (lab 06). `create_schema`, in schema.py, fills in what is in braces and runs this file.
--- After it comes words_and_tenants.sql, with what later labs add.
+-- The tables of the course (lab 06). `create_schema`, in schema.py, fills in the dimension and the storage of
+-- `embedding` and runs this file. After it comes words_and_tenants.sql, with what later labs add. There is no vector
+-- index here: it is built when the rows are there (vector_indexes.py).
 
 -- The extension pgvector has the type vector, its operators and its kinds of index.
 CREATE EXTENSION IF NOT EXISTS vector;
 
 -- One row for each source document. The ingest (lab 12) reads here what is indexed already; lab 06 writes no row.
--- A tenant owns texts, such as a customer. A repository's name is its slug. A document's name is its path there.
+-- A tenant, such as a customer, owns texts. repo_slug names a repository, document_name is a path in it.
 CREATE TABLE documents (
     -- Which document it is. A column of a key is never NULL, so a document without a branch has ''.
     partition     text NOT NULL,
@@ -13,29 +14,33 @@ CREATE TABLE documents (
     repo_slug     text NOT NULL,
     branch        text NOT NULL DEFAULT '',
     document_name text NOT NULL,
-    -- A short name for the row, for other programs. It stays when the text changes.
+    -- One value that names the row, for other programs. An update keeps it. No search uses it, so it has no index.
     id            uuid NOT NULL DEFAULT gen_random_uuid(),
-    -- The newest commit that has this text (NULL without git), and the address that an answer shows as its source.
+    -- The commit that the last ingest found this text in (NULL without git), and the address that an answer shows.
     commit_sha    text,
     citation_url  text,
-    -- The whole text, for people. The ingest compares its hash.
+    -- The whole text, for people. The ingest compares content_hash instead.
     content       text NOT NULL,
-    -- What its chunks and vectors were made from, and by what. If one of these differs, it is indexed again.
+    -- The hash of the text, and what made its chunks and vectors: the parser and its version, the sizes that it cuts
+    -- to, and the model. If one of the four differs, the document is indexed again.
     content_hash  text NOT NULL,
     parser        text NOT NULL,
     settings      text NOT NULL,
     model         text NOT NULL,
-    -- For fields of your own; the course leaves it empty.
+    -- For fields of your own: the course leaves it empty, and no update touches it.
     metadata      jsonb NOT NULL DEFAULT '{}',
-    -- Who may read it: its tenant only (private), or all. Row-level security (lab 08's stretch) enforces it.
+    -- Who may read it: its tenant only (private), or all. Nothing here enforces it: the row-level security of
+    -- words_and_tenants.sql does.
     visibility    text NOT NULL DEFAULT 'private' CHECK (visibility IN ('private', 'public')),
+    -- The upserts in writer.py set updated_at; there is no trigger.
     created_at    timestamptz NOT NULL DEFAULT now(),
     updated_at    timestamptz NOT NULL DEFAULT now(),
+    -- Also an index. By its order, PostgreSQL finds all rows of a tenant, repository and branch together.
     PRIMARY KEY (partition, tenant_id, repo_slug, branch, document_name)
 ) PARTITION BY LIST (partition);
 
 -- A row goes to the table whose list has the value of its column `partition`; a row with any other value, such as a
--- partition of your own, goes to the last one. The three for code hold the repositories kubeflow/manifests,
+-- partition of your own, goes to the last one. The three for code are meant for the repositories kubeflow/manifests,
 -- kubeflow/pipelines and kubeflow/notebooks.
 CREATE TABLE documents_documentation  PARTITION OF documents FOR VALUES IN ('documentation');
 CREATE TABLE documents_issues         PARTITION OF documents FOR VALUES IN ('issues');
@@ -54,30 +59,32 @@ CREATE TABLE document_chunks (
     branch        text NOT NULL DEFAULT '',
     document_name text NOT NULL,
     chunk_index   integer NOT NULL,
-    -- By this, search results name a chunk. An update keeps it.
+    -- Search results name a chunk by it. It belongs to the place: an update keeps it, even if the text is another one.
     id            uuid NOT NULL DEFAULT gen_random_uuid(),
-    -- The commit that it was made from. The ingest leaves the chunks of an unchanged document alone, so this may be
-    -- older than in `documents`.
+    -- The commit that it was made from. The ingest leaves the chunks of an unchanged document alone, so this, and the
+    -- address, may be older than in `documents`.
     commit_sha    text,
     -- What it is, such as a section or a function, what it is called, and the Kubernetes namespace it belongs to.
-    -- Searches filter by kind and namespace. They are columns because PostgreSQL counts the values of columns, and so
-    -- guesses how many rows a filter keeps.
+    -- Searches filter by kind and namespace. They are columns because ANALYZE looks at the values of columns; from this
+    -- PostgreSQL guesses how many rows a filter keeps.
     kind          text NOT NULL,
     name          text NOT NULL,
     namespace     text,
     citation_url  text,
     content       text NOT NULL,
-    -- The record's own hash (lab 04).
+    -- The hash that lab 04 gives a chunk, of more than its text. The upsert compares the content itself.
     content_hash  text NOT NULL,
-    -- All other fields, such as the lines, the parser and the header that was embedded, too.
+    -- All other fields, such as the lines, the parser, and the header that was embedded with the content. (jsonb can be
+    -- compared, json cannot.)
     metadata      jsonb NOT NULL DEFAULT '{}',
-    -- As in its document, so that a search needs no join.
+    -- A copy of its document's, so that a search needs no join. The ingest sets both for a whole repository.
     visibility    text NOT NULL DEFAULT 'private' CHECK (visibility IN ('private', 'public')),
     created_at    timestamptz NOT NULL DEFAULT now(),
     updated_at    timestamptz NOT NULL DEFAULT now(),
-    -- The dimension of the model's vectors is part of the type. PostgreSQL moves long values of a row of over 2 kB to a
-    -- side table (TOAST), and each comparison would have to look there. PLAIN keeps the vector in its row. A row must
-    -- fit on a page of 8 kB, so a vector of over 7,000 bytes is moved (EXTERNAL).
+    -- The dimension is part of the type: a model with another one is refused. If a row is longer than 2 kB, PostgreSQL
+    -- moves its long values to a side table (TOAST), where each comparison would have to look. PLAIN keeps the vector
+    -- in the row, so the text is moved. But a row must fit on a page of 8 kB, so a vector of over 7,000 bytes gets
+    -- EXTERNAL, which lets it be moved.
     embedding     vector({dimension}) STORAGE {storage} NOT NULL,
     CHECK (vector_norm(embedding) > 0),
     PRIMARY KEY (partition, tenant_id, repo_slug, branch, document_name, chunk_index)

@@ -1,20 +1,20 @@
 -- Runs after schema.sql, and adds what later labs need to its tables: B-trees for the filters of a search (lab 07), the
--- search for words (lab 08), a view of the code (lab 10), and whose rows a connection sees (lab 08's stretch).
--- schema.py fills in what is in braces, the schema of the tables and the ranking by words, in which the function's
--- parameter takes the place of the placeholder for how many rows are asked for.
+-- search for words (lab 08), a view of the code (lab 10), and whose rows a connection sees ("Tenants", below).
+-- schema.py fills in two names in braces: the schema of the tables, and the ranking by words. In this, the function's
+-- parameter `most` takes the place of the placeholder for how many rows are asked for.
 -- To add a column, add one line to its table in schema.sql, nullable or with a DEFAULT, because INSERTs do not name it.
 -- PostgreSQL can also compute it from other columns whenever a row is written (GENERATED), and keep it (STORED):
 --     audience text GENERATED ALWAYS AS (metadata ->> 'audience') STORED,
 
--- B-trees. An index on the whole table makes one index in each partition. The
--- vector index comes after the rows: see vector_indexes.py.
+-- B-trees. An index on the whole table makes one index in each partition. The vector index comes after the rows: see
+-- vector_indexes.py. `partition` needs no index, since it chooses the table, and the key's index begins with it and the
+-- tenant.
 CREATE INDEX document_chunks_document_name ON document_chunks (document_name);
 CREATE INDEX document_chunks_kind ON document_chunks (kind);
 CREATE INDEX document_chunks_namespace ON document_chunks (namespace);
--- The next index is for searches of one repository and branch. Its third column is a protection: for a statement
--- about one document, two indexes fit, the primary key and this one. Before the first ANALYZE, PostgreSQL has no
--- statistics and takes the smaller. If that is this one, without `document_name` it would read every row of the
--- repository.
+-- The next index is for searches of one repository and branch. Its third column is a protection: for a statement about
+-- one document, the primary key fits, and this index, too. Before the first ANALYZE, PostgreSQL has no statistics and
+-- takes the smaller. If that is this one, without `document_name` it would read every row of the branch.
 CREATE INDEX document_chunks_repo_branch ON document_chunks (repo_slug, branch, document_name);
 
 -- The pieces of code (lab 10), by the names that tools for code expect.
@@ -37,11 +37,11 @@ WHERE partition IN ('code_manifests', 'code_pipelines', 'code_notebooks');
 -- KubeflowPipelines and "kubeflow pipelines" find each other.
 
 -- The words of a text, each once, in English stems: parts of identifiers, then identifiers whole. Only the first
--- 100,000 characters of a chunk are indexed: PostgreSQL takes no more than 1 MB of words.
--- (In PL/pgSQL, which keeps the plans of its expressions. PostgreSQL either copies a function in SQL into the query or
--- plans it anew at every call, which costs as much again as its work. IMMUTABLE: a text always has the same words; a
--- generated column accepts no other function. STRICT: for NULL the result is NULL, without a call.
--- PARALLEL SAFE: the processes that share a statement's work may call it.)
+-- 100,000 characters count, because PostgreSQL takes no more than 1 MB of words.
+-- (In PL/pgSQL, which keeps the plans of its expressions for the session. PostgreSQL either copies a function in SQL
+-- into the query or plans it anew, which costs as much again as its work. IMMUTABLE: a text always has the same words;
+-- a generated column accepts no other function. STRICT: for NULL the result is NULL, without a call. PARALLEL SAFE: the
+-- processes that share a statement's work may call it.)
 CREATE FUNCTION search_words(asked text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
@@ -52,31 +52,33 @@ DECLARE
 BEGIN
     -- The plural of GPU is GPUs, whose stem is not GPU. (\M is the end of a word.)
     plain := regexp_replace(plain, '([A-Z][A-Z])s\M', '\1', 'g');
-    -- Parts: cut at - _ and ., between a small letter and a capital, and before the last capital of HTTPServer. It
-    -- looks back (?<=…) and ahead (?=…). Two small letters have to follow, so that GPUsOnly
-    -- becomes `GPUs Only`.
+    -- Parts: cut at - _ and ., between a small letter or a digit and a capital, and before the last capital of
+    -- HTTPServer. The pattern looks back (?<=…) and ahead (?=…). Two small letters have to follow, so that GPUsOnly
+    -- becomes `GPUs Only`. (This plural stays: the rule above needs the end of a word.)
     parts := replace(replace(replace(plain, '-', ' '), '_', ' '), '.', ' ');
     parts := regexp_replace(
         parts, '(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})', ' ', 'g');
     -- Whole: without what joins the parts. `strip` drops where in the text each word is.
     plain := replace(replace(replace(plain, '-', ''), '_', ''), '.', '');
+    -- The configuration is named: otherwise the words would depend on a setting of the session.
     RETURN strip(to_tsvector('pg_catalog.english', parts || ' ' || plain));
 END
 $$;
 
 -- PostgreSQL computes this column itself whenever a row is written (GENERATED). A GIN index lists for each word the
--- rows that have it.
+-- rows that have it. (coalesce: a text joined with NULL is NULL, and a chunk without a header would have no words.)
 ALTER TABLE document_chunks ADD COLUMN search_text tsvector GENERATED ALWAYS AS (search_words(
     name || ' ' || kind || ' ' || document_name || ' '
     || coalesce(metadata ->> 'header', '') || ' ' || content)) STORED;
 
 CREATE INDEX document_chunks_search_text ON document_chunks USING gin (search_text);
 
--- An index would apply an operator to a row before the policies (see below) are checked. PostgreSQL allows this only for
--- operators that are marked leakproof: they reveal nothing of what they saw, not even in an error. @@ is not. This
--- function may use the index, since it has the rights of the tables' owner (SECURITY DEFINER). So it checks what the
--- policies say: `visible` are the rows that the caller may see and asked for. The ranking of rank_by_words.sql reads
--- them. The function returns only keys; WITH_WORDS then reads the rows under the caller's policies.
+-- An index would apply an operator to a row before the policies (see below) are checked. PostgreSQL allows this only
+-- for operators that are marked leakproof: they reveal nothing of what they saw, not even in an error. @@ is not, so
+-- every role but the owner would read the whole table. This function may use the index, since it has the rights of the
+-- tables' owner (SECURITY DEFINER), whose policy lets every row pass. So it checks itself what the policies say:
+-- `visible` are the rows that the caller may see and asked for. The ranking of rank_by_words.sql reads them. The
+-- function returns only keys; WITH_WORDS (retriever/statements.py) then reads the rows under the caller's policies.
 -- A question's 32 longest words are looked up, which tend to be the rarest.
 -- (STABLE: it changes nothing. ROWS 100: how many the planner expects; otherwise it is 1,000. With its own search_path,
 -- a caller cannot put another table or function in the place of those named here. SET jit: compiling the query to
@@ -101,17 +103,18 @@ DECLARE
     -- The owner, and roles that have its rights.
     sees_all boolean := pg_has_role(caller, (
         SELECT relowner FROM pg_class WHERE oid = 'document_chunks'::regclass), 'USAGE');
-    -- `true`: if the setting does not exist, it is NULL instead of an error. nullif: after SET LOCAL it is empty.
+    -- `true`: if the setting does not exist, it is NULL instead of an error. nullif: once a transaction with SET LOCAL
+    -- has ended, it is '' and not NULL.
     own text := nullif(current_setting('course.tenant', true), '');
 BEGIN
-    -- The owner's rights would otherwise let anybody read.
+    -- Every role may call a function, and this one has the owner's rights: without this, each could probe for words.
     IF NOT has_table_privilege(caller, 'document_chunks', 'SELECT') THEN
         RAISE insufficient_privilege
             USING MESSAGE = format('permission denied for table document_chunks to %I', caller);
     END IF;
     RETURN QUERY
-    -- NOT MATERIALIZED: it becomes a part of what reads it, so that the index can look up a word. Otherwise all visible
-    -- rows would be copied first.
+    -- NOT MATERIALIZED: it becomes a part of what reads it, so that the index can look up a word. Without this, a
+    -- ranking that reads it twice would have all visible rows copied first.
     WITH visible AS NOT MATERIALIZED (
         SELECT chunk.tableoid AS part, chunk.ctid AS address, chunk.search_text
         FROM document_chunks AS chunk
@@ -124,7 +127,8 @@ BEGIN
           AND (document IS NULL OR chunk.document_name = document)
           AND (tenant IS NULL OR chunk.tenant_id = tenant)
     ), word AS MATERIALIZED (
-        -- Each word becomes a tsquery: in quotes, and the quotes and backslashes in it are doubled.
+        -- Each word becomes a tsquery: in quotes, and the quotes and backslashes in it are doubled. (A cast, because
+        -- to_tsquery would stem the stems again.)
         SELECT row_number() OVER () AS number,
                ('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''')::tsquery AS query
         FROM unnest(tsvector_to_array(search_words(asked))) AS lexeme
@@ -138,10 +142,12 @@ $$;
 
 -- Tenants. Queries name their tenant, and may forget to; row-level security does not. The owner's own tools see every
 -- row; all other roles read their tenant's rows and the public ones, and write their tenant's only. Their tenant is
--- `course.tenant`; where it is empty, they have none. (A subselect is evaluated once for a query, a function in a
+-- `course.tenant`; where it is empty, they have none. Each role can set it: this protects from a program that forgets
+-- its tenant, not from a person who writes SQL. (A subselect is evaluated once for a query, a function in a
 -- filter once for a row.) USING is tested on existing rows, WITH CHECK on new ones.
 -- CURRENT_USER is who runs this file: the owner. A row has to pass one of the policies for a statement, not all: they
--- are joined by OR. ENABLE has the policies hold for all roles but the owner, FORCE (below) for the owner as well.
+-- are joined by OR. ENABLE has the policies hold for all roles but the owner, FORCE (below) for the owner as well;
+-- superusers are never checked.
 ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
 CREATE POLICY owner_does_all ON documents TO CURRENT_USER USING (true) WITH CHECK (true);
 CREATE POLICY tenant_reads ON documents FOR SELECT
@@ -166,14 +172,15 @@ CREATE POLICY tenant_updates ON document_chunks FOR UPDATE
 CREATE POLICY tenant_deletes ON document_chunks FOR DELETE
     USING (tenant_id = (SELECT nullif(current_setting('course.tenant', true), '')));
 
--- For the owner, too: what it may do is then what a policy says, owner_does_all, and nothing that is not written here.
+-- For the owner, too. owner_does_all lets it do everything, but now what the owner may do is written in a policy, and
+-- can be narrowed there.
 ALTER TABLE documents FORCE ROW LEVEL SECURITY;
 ALTER TABLE document_chunks FORCE ROW LEVEL SECURITY;
 
 -- A policy of the parent does not hold for whoever names a partition. So row security is enabled for each of them, too:
 -- pg_inherits lists them. They have no policies, and without a policy nothing is seen: whoever does not own them sees
--- nothing there. (Without FORCE here: the owner can still COPY into a partition, which is
--- refused to roles that policies apply to.)
+-- nothing there. A partition that is added later needs the same. (Without FORCE here: the owner can still COPY into a
+-- partition, which is refused to roles that policies apply to.)
 DO $$
 DECLARE part regclass;
 BEGIN

@@ -1,8 +1,9 @@
 """Writing: chunks and their vectors go in, rows come out, all of a document or nothing.
 
-A row that is there already is updated where it changed. The same transaction deletes what a new
-version of a document no longer has, so that nobody ever sees half of one version and half of
-another. `executemany` sends the rows of a document one after the other without waiting for each.
+A row that is there already is updated if it changed. The same transaction deletes what a new
+version of a document no longer has, so that no reader sees half of one version and half of another.
+Writers of the same scope take turns, because two at once could still mix two versions.
+`executemany` sends the rows of a document one after the other without waiting for each.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from course_lib.store.rows import DOCUMENT_KEY, DocumentKey, check_chunks, check
 from course_lib.store.schema import stored_dimension
 
 IN_SCOPE: LiteralString = "(partition, tenant_id, repo_slug, branch) = (%s, %s, %s, %s)"
-"""The condition for rows of a scope, whose values are its `key`."""
+"""True for the rows of a scope; the four values are its `key`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ IS DISTINCT FROM
      excluded.content, excluded.content_hash, excluded.metadata, excluded.visibility,
      excluded.embedding)
 """
-"""Inserts a chunk, or updates the row of the same key; a row that is equal already is not touched.
+"""Inserts a chunk, or updates the row of the same key; a row that is equal already is not written.
 
 PostgreSQL updates a row by writing a new copy of it, even if all values are the same.
 """
@@ -80,16 +81,17 @@ VALUES (
     %(citation_url)s, %(content)s, %(content_hash)s, %(parser)s, %(settings)s, %(model)s,
     %(visibility)s)
 ON CONFLICT (partition, tenant_id, repo_slug, branch, document_name) DO UPDATE SET
-    (commit_sha, citation_url, content, content_hash, parser, settings, model, visibility,
-     updated_at) = (excluded.commit_sha, excluded.citation_url, excluded.content,
-     excluded.content_hash, excluded.parser, excluded.settings, excluded.model,
-     excluded.visibility, now())
+    updated_at = now(),
+    (commit_sha, citation_url, content, content_hash, parser, settings, model, visibility)
+    = (excluded.commit_sha, excluded.citation_url, excluded.content, excluded.content_hash,
+       excluded.parser, excluded.settings, excluded.model, excluded.visibility)
 WHERE (old.commit_sha, old.citation_url, old.content, old.content_hash, old.parser, old.settings,
        old.model, old.visibility)
     IS DISTINCT FROM (excluded.commit_sha, excluded.citation_url, excluded.content,
        excluded.content_hash, excluded.parser, excluded.settings, excluded.model,
        excluded.visibility)
 """
+"""Inserts a document's row, or updates it if it changed; id, metadata and created_at stay."""
 
 
 def replace_document(
@@ -229,7 +231,7 @@ def _state(document: SourceDocument) -> dict[str, object]:
 
 
 def delete_chunks(conn: psycopg.Connection, scope: Scope, names: Sequence[str]) -> int:
-    """Delete all chunks of the named documents and return how many rows that were."""
+    """Delete all chunks of the named documents, not their rows in `documents`; return how many."""
     with conn.transaction():
         _take_turn(conn, scope.key)
         return conn.execute(
@@ -262,7 +264,7 @@ def stored_documents(conn: psycopg.Connection, scope: Scope) -> dict[str, tuple[
 def stored_vectors(
     conn: psycopg.Connection, scope: Scope, names: Sequence[str]
 ) -> dict[str, np.ndarray[Any, np.dtype[np.float32]]]:
-    """Return embedded text → vector for the chunks of some documents, of one and the same model.
+    """Return embedded text → vector for the chunks of some documents.
 
     Parameters
     ----------
@@ -271,7 +273,7 @@ def stored_vectors(
     scope
         Where the documents belong.
     names
-        Their names.
+        Their names. Their vectors are of one and the same model, which is the caller's duty.
     """
     with conn.cursor(row_factory=tuple_row, binary=True) as cursor:
         rows = cursor.execute(
@@ -286,9 +288,10 @@ def stored_vectors(
 
 
 def _take_turn(conn: psycopg.Connection, scope: Sequence[object]) -> None:
-    """Wait until no other transaction writes to a scope: partition, tenant, repository, branch.
+    """Wait for others that called this for the same partition, tenant, repository and branch.
 
-    An advisory lock is a lock on a number, here a hash of the four; it ends with the transaction.
+    An advisory lock is a lock on a number, here a hash of the four; it ends with the transaction,
+    so there has to be one.
     Without it, the pieces of two versions could get mixed. It comes before the first row is
     touched: two writers that lock the same rows in another order would wait for each other.
     """
