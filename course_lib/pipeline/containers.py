@@ -90,6 +90,15 @@ def image_ids(pipeline: Any) -> dict[str, str]:
     return {name: there[name] for name in names}
 
 
+def is_ready(pipeline: Any) -> bool:
+    """Tell whether an engine is here, with the images of a pipeline's steps; see `image_ids`."""
+    try:
+        image_ids(pipeline)
+    except PipelineError:
+        return False
+    return True
+
+
 def hash_of(ids: Mapping[str, str]) -> str:
     """Return a hash of images; what was cached with others is not used.
 

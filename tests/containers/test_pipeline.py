@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import docker
+import nbformat
 import numpy as np
 import psycopg
 import pytest
@@ -20,6 +21,8 @@ from course_lib.pipeline.components import EMBEDDER, LOADER
 from course_lib.pipeline.containers import LABEL
 from course_lib.pipeline.local import run_locally
 from course_lib.store import fresh_database
+from course_lib.teaching.notebooks.execute import execute
+from course_lib.teaching.notebooks.project import Project
 from tests.containers.conftest import within
 
 COURSE = Path(sys.executable).with_name("course")
@@ -202,3 +205,15 @@ def test_ctrl_c_ends_the_containers_and_none_is_started_again(
         assert of_runs_in(tmp_path / "runs", engine) == []
 
     within(30, none)
+
+
+def test_lab_11_runs_its_pipeline_in_containers_where_the_images_are() -> None:
+    project = Project()
+    [source] = project.sources(["11"])
+    notebook = nbformat.read(project.solution_notebook(source), as_version=4)
+    assert execute(notebook, project.labs, lambda *_: None) is None
+    [cell] = [one for one in notebook.cells if "is_ready(pipeline)" in one.source]
+    [table] = [one.data["text/plain"] for one in cell.outputs if "data" in one]
+    first, *steps = table.splitlines()
+    assert first.split() == ["first", "second", "in", "containers"]
+    assert len(steps) == 8 and {step.split()[-1] for step in steps} == {"succeeded"}
