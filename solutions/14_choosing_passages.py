@@ -99,7 +99,7 @@ def ask_all(options):
 search_alone = ContextOptions(hint_max_chunks=0, diversity=0.0, structure_max_chunks=0)
 first = ask_all(search_alone)
 asked = "Which arguments has the decorator in component_decorator.py?"
-print(asked, first.answer[asked], sep="\n")
+print(asked, *first.answer[asked].splitlines()[:9], "…", sep="\n")
 first.quotes[~first.quotes_it].to_frame()
 
 # %% tags=["claim"]
@@ -152,11 +152,11 @@ assert len(meant["__init__.py"]) > 1 and not meant["setup.py"], "__init__.py mea
 assert meant["kfp/dsl/types/type_utils.py"] == meant["TYPE_UTILS.py"] == ["types/type_utils.py"], "`__init__.py` means several files, and `setup.py` none"
 
 # %% [markdown]
-# `__init__.py` means several files, and `setup.py` none. In a large repository, one name can mean hundreds of files, so the library takes four
-# at most, and first those that the search found, too.
+# `__init__.py` means several files, and `setup.py` none. In a large repository, one name can mean hundreds of files, so the library takes at
+# most four. Files that the search found come first.
 
 # %% [markdown]
-# ## Where is what?
+# ## A question that names no file
 #
 # *Where do I find artifacts?* names no file. For such questions, the index has a *structure page*, `STRUCTURE.md`: a list of all files, with what
 # each says about itself.
@@ -183,7 +183,7 @@ assert pages[where].str.contains("←").to_list() == [True, False, False, False,
 
 # %% [markdown]
 # Place 4, after the three passages of the named file; and place 1, because no file is named. Only this page names `artifact_types.py`. But it
-# takes a place from the search, so the next steps leave it out.
+# takes a place from the search. You measure below whether that pays.
 
 # %% [markdown]
 # ## Passages that repeat each other
@@ -207,20 +207,21 @@ labels = [f"{place} {one.name}" for place, one in enumerate(found, 1)]
 
 # %%
 figure, axes = plt.subplots(figsize=(7, 3.6))
-figure.colorbar(axes.imshow(likeness, cmap="Blues", vmin=0, vmax=1, aspect="auto"), label="cosine similarity")
+axes.imshow(likeness, cmap="Blues", vmin=0, vmax=1, aspect="auto")
 axes.set_xticks(range(10), range(1, 11))
 axes.set_yticks(range(10), labels)
 pairs = pd.DataFrame(likeness).where(lambda table: table.index.to_numpy()[:, None] < table.columns).stack()
-lab.alt(axes, f"Similarities of ten passages; the largest of two different ones is {pairs.max():.2f}.")
-for (one, other), similarity in pairs.nlargest(2).items():
-    print(f"{similarity:.2f}: {labels[one]} and {labels[other]}")
+for (one, other), similarity in pairs.items():
+    axes.text(other, one, f"{similarity:.2f}", ha="center", va="center", size=8, color="white" if similarity > 0.6 else "black")
+lab.alt(axes, f"Cosine similarities of ten passages; the largest of two different ones are {pairs.nlargest(3).round(2).to_dict()}.")
 
 # %% tags=["claim"]
 assert [f"{one:.2f}" for one in pairs.nlargest(3)] == ["0.99", "0.98", "0.72"], "0.99, for 8 and 10"
 assert [*pairs.nlargest(2).index] == [(7, 9), (0, 1)], "1 and 2 are a pair, too, with 0.98"
 
 # %% [markdown]
-# 0.99, for 8 and 10. Look for dark fields beside the diagonal: 1 and 2 are a pair, too, with 0.98. Such functions differ in a word or two.
+# 0.99, for 8 and 10: *set_cpu_limit* and *set_cpu_request*. Look for other dark fields beside the diagonal: 1 and 2 are a pair, too, with 0.98.
+# Such functions differ in a word or two.
 #
 # [Maximal marginal relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) (MMR) takes one passage after the other, each time the one that
 # *adds* most. What a passage adds is its relevance, less what it repeats:
@@ -264,9 +265,10 @@ pd.DataFrame({f"diversity {diversity}": [labels[place] for place in order] for d
 
 # %% tags=["claim"]
 assert orders[0.0] == [0, 1, 2, 3, 4] and orders[0.3].index(2) < orders[0.3].index(1), "Already with 0.3, which the library uses"
+assert 8 in orders[0.7] and 8 not in orders[0.3], "With 0.7, passage 9 comes in, a table of types"
 
 # %% [markdown]
-# Already with 0.3, which the library uses.
+# Already with 0.3, which the library uses. With 0.7, passage 9 comes in, a table of types: too much diversity costs relevance.
 
 # %% [markdown]
 # ## The window
@@ -379,7 +381,7 @@ assert len(kept_in(5000)) == 10 and "defined under component_decorator.py" in lo
 # %% [markdown]
 # ## The prompt
 #
-# Now a language model could read your passages. The next cell makes its [prompt](../labs/GLOSSARY.md#prompt), for a window of 2,000 tokens.
+# Now a language model could read your passages. Here is its [prompt](../labs/GLOSSARY.md#prompt), for a window of 2,000 tokens.
 #
 # > **Predict.** The model has to cite its passages. What must the prompt say about each of them?
 
@@ -393,7 +395,7 @@ print(prompt.system, prompt.user, sep="\n")
 assert all(f"PASSAGE {one.index}: {one.place}\n{one.text[:20]}" in prompt.user for one in kept_in(2000)), "Its number and its path. They are in the line before its text"
 
 # %% [markdown]
-# Its number and its path. They are in the line before its text. The code after BEGIN keeps a passage from ending itself
+# Its number and its path. They are in the line before its text. The code shows which END is the real one
 # ([lab 15](../labs/15_checking_an_answer.ipynb)).
 
 # %% [markdown]
@@ -457,10 +459,14 @@ assert all(file in {one.path for one in passages_for(question, chosen)} for ques
 # %% [markdown]
 # ## In the field
 #
-# The standard next step is a *cross-encoder*: a model that reads question and passage together (package `rerankers`). It helps if the right
-# passage is among the first fifty, but not the first five. It runs once for each passage, after the question.
+# Which step pays depends on what *your* users ask. So collect thirty of their questions, count how many name a file, and measure each step as
+# above. `course ask` has a setting for each, such as `RAG_FILE_HINT_MAX_CHUNKS` and `RAG_STRUCTURE_MAX_CHUNKS`.
 #
-# Log the tokens of each prompt: a local server ([Ollama](https://ollama.com)) may cut off the beginning of a long one, with your instructions, and report nothing.
+# The standard next step is a *cross-encoder*: a model that reads question and passage together (`RAG_RERANK_MODEL`). It helps if the right passage is
+# among the first fifty, but not the first five. It runs once for each pair of question and passage, so it can start only when the question is known.
+#
+# Log the tokens of each prompt. A local server such as Ollama may cut off the beginning of a long one, with your instructions, and
+# [report nothing](https://github.com/ollama/ollama/issues/3839).
 #
 # ## Recap
 #
