@@ -28,7 +28,7 @@ lab.show.pipeline("search")
 # knows your project only from its [prompt](../labs/GLOSSARY.md#prompt). If the prompt does not name the package, the model may use one that
 # you do not have.
 #
-# Why not name all packages? The 111 for Python alone would add about 9,000 characters to every request. So a simple program names only the
+# Why not name all packages? The 111 for Python alone would add about 7,700 characters to every request. So a simple program names only the
 # first fifty, in the order of the alphabet. A better program names the few that fit the comment.
 #
 # To see both prompts, first fill the tables of [lab 12](../labs/12_a_fresh_index.ipynb) with the packages of both projects. Their descriptions
@@ -75,7 +75,7 @@ of_all = conn.execute(
     "SELECT count(*), sum(length(name || version || coalesce(package.description, '')) + 6) FROM xray_report_packages AS mine "
     "JOIN xray_packages AS package USING (language, name) WHERE project = 'rider-app' AND language = 'python'"
 ).fetchone()
-assert of_all[0] == 111 and round(of_all[1], -3) == 9000, "The 111 for Python alone would add about 9,000 characters to every request"
+assert of_all[0] == 111 and round(of_all[1], -2) == 7700, "The 111 for Python alone would add about 7,700 characters to every request"
 assert by_name.text.count("\n- ") == 50 and "spotipy" in by_meaning.text and "spotipy" not in by_name.text, "In the alphabet, it comes after the first fifty"
 assert len(by_name.text) > 6 * len(by_meaning.text), "although it is more than six times as long"
 

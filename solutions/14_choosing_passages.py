@@ -136,7 +136,7 @@ lab.hint("14.1")  # run again for the next hint
 # that no question asked for. The opposite mistake is a rule that wants the whole path, because few people write it.
 
 # %% [markdown]
-# > **Predict.** Which of the five names below means several files, and which means none?
+# Your function reads five names:
 
 # %%
 from course_lib.answers import extract_file_hints, file_manifest
@@ -188,11 +188,9 @@ assert pages[where].str.contains("←").to_list() == [True, False, False, False,
 # %% [markdown]
 # ## Passages that repeat each other
 #
-# The search fills the other places of the context. But code repeats itself. If two of five passages say the same, a place is lost.
+# Code repeats itself. If two of five passages say the same, a place is lost.
 #
 # The next figure compares the ten best passages for a question about a task's memory limit: the darker a field, the more similar the two.
-#
-# > **Predict.** How similar are the two most similar of the ten passages, if 1 means equal?
 
 # %%
 import matplotlib.pyplot as plt
@@ -216,12 +214,11 @@ for (one, other), similarity in pairs.items():
 lab.alt(axes, f"Cosine similarities of ten passages; the largest of two different ones are {pairs.nlargest(3).round(2).to_dict()}.")
 
 # %% tags=["claim"]
-assert [f"{one:.2f}" for one in pairs.nlargest(3)] == ["0.99", "0.98", "0.72"], "0.99, for 8 and 10"
-assert [*pairs.nlargest(2).index] == [(7, 9), (0, 1)], "1 and 2 are a pair, too, with 0.98"
+assert [f"{one:.2f}" for one in pairs.nlargest(3)] == ["0.99", "0.98", "0.72"], "8 and 10 have 0.99, and 1 and 2 have 0.98"
+assert [*pairs.nlargest(2).index] == [(7, 9), (0, 1)], "8 and 10 have 0.99, and 1 and 2 have 0.98"
 
 # %% [markdown]
-# 0.99, for 8 and 10: *set_cpu_limit* and *set_cpu_request*. Look for other dark fields beside the diagonal: 1 and 2 are a pair, too, with 0.98.
-# Such functions differ in a word or two.
+# Look for dark fields beside the diagonal: 8 and 10 have 0.99, and 1 and 2 have 0.98. Such functions differ in a word or two.
 #
 # [Maximal marginal relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) (MMR) takes one passage after the other, each time the one that
 # *adds* most. What a passage adds is its relevance, less what it repeats:
@@ -310,8 +307,7 @@ assert (ratio >= 1).to_list() == [True, True, False] and ratio["hashes"] < 0.5, 
 #
 # What if the passages need more? Half a function misleads, so whole passages have to go. Which?
 #
-# If you packed as many tokens as possible, two bad passages might stay in place of a good one. So the worst passage goes, again and again, until
-# the rest fits.
+# If you packed as many tokens as possible, two bad passages might stay in place of a good one. So the score decides.
 
 # %% exercise="14.3"
 from course_lib.answers.budget import fit_passages
@@ -326,8 +322,7 @@ lab.hint("14.3")  # run again for the next hint
 # The mistake to remember: letting a dropped passage back in because it is short. Then a worse passage stays while a better one is gone.
 
 # %% [markdown]
-# Back to the wrong answer. Now there are ten passages: three of the named file, then seven of the search. The bar shows what
-# fills the window.
+# Back to the wrong answer. Now there are ten passages: three of the named file, then seven of the search. The bar shows what fills the window.
 #
 # > **Predict.** A larger window has room for more passages. Does the answer get better? Move the slider.
 
@@ -339,6 +334,7 @@ chosen = ContextOptions(hint_max_chunks=3, structure_max_chunks=0)
 candidates = passages_for(asked, chosen, top_k=10)
 costs = [count_tokens(fence(one.place, one.text, "0" * 12)) for one in candidates]
 fixed = count_tokens(SYSTEM_PROMPT) + count_tokens(asked)
+colors = {"hint": "tab:orange", "search": "tab:cyan"}
 
 
 def kept_in(window):  # 512 tokens of margin, 400 for the answer
@@ -349,32 +345,39 @@ def kept_in(window):  # 512 tokens of margin, 400 for the answer
 fit_passages = lab.use("fit_passages")
 
 
-def fill(window=2300):
+def fill(window=2700):
     kept = kept_in(window)
-    parts = {"instructions and question": fixed, "named file": 0, "search": 0, "answer": 400, "margin": 512}
-    for one in kept:
-        parts["named file" if one.origin == "hint" else "search"] += costs[one.index - 1]
-    parts["free"] = window - sum(parts.values())
-    axes = pd.DataFrame(parts, index=[""]).plot.barh(stacked=True, figsize=(8, 2.2), xlabel="tokens", xlim=(0, 5000))
-    axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1))
-    lab.alt(axes, f"A window of {window} tokens: {parts}.")
-    answer, files = quote(asked, kept)
-    print(f"{len(kept)} of {len(candidates)} passages; the answer quotes", *files)
-    print(*answer.splitlines()[:16], "…", sep="\n")
+    parts = [("instructions and question", fixed, "lightblue")]
+    parts += [(f"{one.index} {one.origin}: {one.place}", costs[one.index - 1], colors[one.origin]) for one in kept]
+    parts += [("answer", 400, "plum"), ("margin", 512, "silver")]
+    parts += [("free", window - sum(tokens for _, tokens, _ in parts), "white")]
+    figure, axes = plt.subplots(figsize=(8, 5))
+    start = 0
+    for name, tokens, color in parts:
+        axes.bar(0, tokens, bottom=start, width=0.8, color=color, edgecolor="black")
+        axes.text(0.5, start + tokens / 2, f"{name} ({tokens})", va="center", size=9)
+        start += tokens
+    axes.text(3, 0, "\n".join(f"{one.index} {one.place}" for one in candidates[len(kept) :]) + "\ndid not fit", va="bottom", size=9, color="gray")
+    axes.set(xlim=(-0.5, 5), ylim=(0, 5000), xticks=[], ylabel="tokens")
+    lab.alt(axes, f"A window of {window} tokens: " + ", ".join(f"{name} ({tokens})" for name, tokens, _ in parts))
 
 
-lab.interact(fill, window=(1500, 5000, 100))
+# %%
+lab.interact(fill, window=(1600, 5000, 100))
+quoted = {window: [len(kept_in(window)), *map(", ".join, [quote(asked, kept_in(window))[1]])] for window in (2300, 2700, 3200, 3400, 5000)}
+pd.DataFrame(quoted, index=["passages", "the answer quotes"]).T.rename_axis("window")
 
 # %% tags=["claim"]
-short, long = (quote(asked, kept_in(window)) for window in (2300, 5000))
 assert [one.origin for one in candidates[:4]] == ["hint"] * 3 + ["search"] and len(kept_in(2300)) == 3, "With the three passages of the named file"
-assert short[1] == ["component_decorator.py"] and "  func: " in short[0] and "  pip_index_urls: " in short[0], "it quotes what func and pip_index_urls mean"
-assert "component_factory.py" in long[1] and "component_decorator.py" not in long[1], "With all ten, it is wrong again"
-assert len(kept_in(5000)) == 10 and "defined under component_decorator.py" in long[0], "quotes the sentence defined under component_decorator.py"
+assert quote(asked, kept_in(2300))[1] == ["component_decorator.py"], "the answer quotes only this file"
+text, files = quote(asked, kept_in(3400))
+assert len(kept_in(3400)) == 7 and "component_decorator.py" not in files, "With seven, it does not quote it at all"
+assert "defined under component_decorator.py" in text, "quotes the sentence defined under component_decorator.py"
 
 # %% [markdown]
-# No. With the three passages of the named file, the answer is right: it quotes what `func` and `pip_index_urls` mean. With all ten, it is wrong again.
-# Now it quotes the sentence *defined under component_decorator.py*, because this is more like the question.
+# No. With the three passages of the named file, the answer quotes only this file. Not all arguments are among its lines, but they are from the right
+# place. With seven, it does not quote it at all. Again, it quotes the sentence *defined under component_decorator.py*, because this is more like
+# the question.
 #
 # Language models are misled, too: [one irrelevant sentence in a maths problem](https://arxiv.org/abs/2302.00093) made their answers clearly worse.
 
@@ -382,8 +385,6 @@ assert len(kept_in(5000)) == 10 and "defined under component_decorator.py" in lo
 # ## The prompt
 #
 # Now a language model could read your passages. Here is its [prompt](../labs/GLOSSARY.md#prompt), for a window of 2,000 tokens.
-#
-# > **Predict.** The model has to cite its passages. What must the prompt say about each of them?
 
 # %%
 from course_lib.answers import build_prompt
@@ -392,17 +393,17 @@ prompt = build_prompt(asked, kept_in(2000))
 print(prompt.system, prompt.user, sep="\n")
 
 # %% tags=["claim"]
-assert all(f"PASSAGE {one.index}: {one.place}\n{one.text[:20]}" in prompt.user for one in kept_in(2000)), "Its number and its path. They are in the line before its text"
+assert all(f"PASSAGE {one.index}: {one.place}\n{one.text[:20]}" in prompt.user for one in kept_in(2000)), "The line before each passage has its number and its path"
 
 # %% [markdown]
-# Its number and its path. They are in the line before its text. The code shows which END is the real one
+# The line before each passage has its number and its path, so the model can cite it. The code shows which END is the real one
 # ([lab 15](../labs/15_checking_an_answer.ipynb)).
 
 # %% [markdown]
 # ## Measure
 #
-# Do your two new steps help? We ask all sixty questions, and count those with a right passage in the context. A passage is right
-# if it has a phrase that we know, or, for some questions, is from the right file.
+# Do your new steps help? We ask all sixty questions, and count those with a right passage in the context. A passage is right if it has a phrase that
+# we know. For questions that ask for a file, it is right if it is from this file, or is the structure page and names it.
 #
 # > **Predict.** How many of the thirty questions that name a file get a right passage only through its name?
 
@@ -410,7 +411,8 @@ assert all(f"PASSAGE {one.index}: {one.place}\n{one.text[:20]}" in prompt.user f
 def helps(passage, one):
     if one.answer_contains:
         return one.is_answered_by(passage.path, passage.text)
-    return passage.path in one.gold_paths
+    file = PurePosixPath(one.gold_paths[0])
+    return passage.path in one.gold_paths or (passage.path == "STRUCTURE.md" and file.name in passage.text)
 
 
 def is_found(one, options):
@@ -419,7 +421,7 @@ def is_found(one, options):
 
 # %%
 named_files = ContextOptions(hint_max_chunks=3, diversity=0.0, structure_max_chunks=0)
-ways = {"search alone": search_alone, "+ named files": named_files, "+ diversity": chosen}
+ways = {"search alone": search_alone, "+ named files": named_files, "+ diversity": chosen, "+ structure page": with_page}
 groups = {"names a file": naming, "names none": [one for one in questions if one not in naming]}
 found = {group: pd.DataFrame({way: [is_found(one, options) for one in some] for way, options in ways.items()}) for group, some in groups.items()}
 pd.DataFrame({f"{group}, of {len(some)}": some.sum() for group, some in found.items()})
@@ -429,10 +431,16 @@ named, none = found["names a file"], found["names none"]
 assert named["+ named files"].sum() - named["search alone"].sum() == 3, "with named files, three more of the thirty questions have a right passage"
 assert (none["+ named files"] == none["search alone"]).all(), "For the others, it changes nothing"
 assert none["+ diversity"].sum() - none["+ named files"].sum() == 2, "With diversity, two more of them have one"
+assert none["+ diversity"].sum() - none["+ structure page"].sum() == 1, "The structure page costs one question"
+assert all((some["+ structure page"] <= some["+ diversity"]).all() for some in (named, none)), "and gains none"
+page = next(one for one in passages_for(asked, with_page) if one.path == "STRUCTURE.md")
+assert 600 < count_tokens(page.text) < 750, "up to 700 tokens"
 
 # %% [markdown]
 # Three: with named files, three more of the thirty questions have a right passage. For the others, it changes nothing. With diversity, two more
 # of them have one. But two or three of thirty may be chance ([lab 16](../labs/16_measuring_retrieval.ipynb)).
+#
+# The structure page costs one question and up to 700 tokens, and gains none. Use it only if many questions are like *Where do I find artifacts?*
 #
 # > **Predict.** How many of the three wrong answers quote the named file now?
 
@@ -460,10 +468,10 @@ assert all(file in {one.path for one in passages_for(question, chosen)} for ques
 # ## In the field
 #
 # Which step pays depends on what *your* users ask. So collect thirty of their questions, count how many name a file, and measure each step as
-# above. `course ask` has a setting for each, such as `RAG_FILE_HINT_MAX_CHUNKS` and `RAG_STRUCTURE_MAX_CHUNKS`.
+# above.
 #
-# The standard next step is a *cross-encoder*: a model that reads question and passage together (`RAG_RERANK_MODEL`). It helps if the right passage is
-# among the first fifty, but not the first five. It runs once for each pair of question and passage, so it can start only when the question is known.
+# The standard next step is a *cross-encoder*: a model that reads question and passage together (package `rerankers`). It helps if the right
+# passage is among the first fifty, but not the first five. It runs once for each pair, so it can start only when the question is known.
 #
 # Log the tokens of each prompt. A local server such as Ollama may cut off the beginning of a long one, with your instructions, and
 # [report nothing](https://github.com/ollama/ollama/issues/3839).
@@ -490,6 +498,6 @@ assert all(file in {one.path for one in passages_for(question, chosen)} for ques
 #
 # ## Stretch, and what comes next
 #
-# Ask a question of your own: `quote(question, passages_for(question, chosen))`. Does `search_alone` answer it, too?
+# Ask a question of your own: `quote(question, passages_for(question, chosen))`.
 #
 # Next is [lab 15](../labs/15_checking_an_answer.ipynb): does an answer say what its passages say?

@@ -293,7 +293,8 @@ left.set(xlim=(0, 1), xlabel="MRR@10, with its interval of 95 %")
 dense, hybrid = (np.array(ranks[f"sections-512, {mode}"]) for mode in ("dense", "hybrid"))
 right.scatter(dense, hybrid, s=60, alpha=0.3)
 right.plot([0, 1], [0, 1], linestyle=":")
-right.set(xlabel="sections-512, dense", ylabel="hybrid", title="Reciprocal rank of each question")
+right.set(xlabel="reciprocal rank, dense", ylabel="reciprocal rank, hybrid")
+right.set_title("sections-512: a point is a question.\nAbove the line, hybrid is better.", size=10)
 counts = [int(some.sum()) for some in (hybrid > dense, hybrid == dense, hybrid < dense)]
 lab.alt(left, f"Left: {intervals.round(2).T.to_dict('list')}. Right: {counts} questions above, on and below the line.")
 
