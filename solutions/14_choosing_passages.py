@@ -22,8 +22,8 @@ lab.show.pipeline("answers")
 # %% [markdown]
 # ## Three wrong answers
 #
-# The search of lab 08 finds passages. Now a language model makes an answer of them. Of your repository, it knows only
-# what you give it to read: the *context*.
+# The search of lab 08 finds passages, and a language model makes an answer of them. Of your repository, it knows only what you give it to read:
+# the *context*.
 #
 # In this lab you search code: `kfp.dsl`, the language of lab 11's pipelines. The next cell copies and indexes it.
 
@@ -183,17 +183,18 @@ assert pages[where].str.contains("←").to_list() == [True, False, False, False,
 
 # %% [markdown]
 # Place 4, after the three passages of the named file; and place 1, because no file is named. Only this page names `artifact_types.py`. But it
-# takes a place from the search. You measure below whether that pays.
+# takes a place from the search. Below, you measure whether that pays.
 
 # %% [markdown]
 # ## Passages that repeat each other
 #
 # Code repeats itself. If two of five passages say the same, a place is lost.
 #
-# The next figure compares the ten best passages for a question about a task's memory limit: the darker a field, the more similar the two.
+# The next figure compares the ten best passages for a question about a task's memory limit.
 
 # %%
 import matplotlib.pyplot as plt
+import numpy as np
 
 from course_lib.retriever import retrieve
 
@@ -208,14 +209,15 @@ figure, axes = plt.subplots(figsize=(7, 3.6))
 axes.imshow(likeness, cmap="Blues", vmin=0, vmax=1, aspect="auto")
 axes.set_xticks(range(10), range(1, 11))
 axes.set_yticks(range(10), labels)
-pairs = pd.DataFrame(likeness).where(lambda table: table.index.to_numpy()[:, None] < table.columns).stack()
-for (one, other), similarity in pairs.items():
+for (one, other), similarity in np.ndenumerate(likeness):
     axes.text(other, one, f"{similarity:.2f}", ha="center", va="center", size=8, color="white" if similarity > 0.6 else "black")
-lab.alt(axes, f"Cosine similarities of ten passages; the largest of two different ones are {pairs.nlargest(3).round(2).to_dict()}.")
+pairs = pd.Series({f"{one} and {other}": likeness[one - 1, other - 1] for one in range(1, 11) for other in range(one + 1, 11)})
+best = ", ".join(f"{similarity:.2f} for {pair}" for pair, similarity in pairs.nlargest(3).items())
+lab.alt(axes, f"Cosine similarities of ten passages, of different ones from {pairs.min():.2f} to {best}.")
 
 # %% tags=["claim"]
 assert [f"{one:.2f}" for one in pairs.nlargest(3)] == ["0.99", "0.98", "0.72"], "8 and 10 have 0.99, and 1 and 2 have 0.98"
-assert [*pairs.nlargest(2).index] == [(7, 9), (0, 1)], "8 and 10 have 0.99, and 1 and 2 have 0.98"
+assert [*pairs.nlargest(2).index] == ["8 and 10", "1 and 2"], "8 and 10 have 0.99, and 1 and 2 have 0.98"
 
 # %% [markdown]
 # Look for dark fields beside the diagonal: 8 and 10 have 0.99, and 1 and 2 have 0.98. Such functions differ in a word or two.
@@ -265,12 +267,12 @@ assert orders[0.0] == [0, 1, 2, 3, 4] and orders[0.3].index(2) < orders[0.3].ind
 assert 8 in orders[0.7] and 8 not in orders[0.3], "With 0.7, passage 9 comes in, a table of types"
 
 # %% [markdown]
-# Already with 0.3, which the library uses. With 0.7, passage 9 comes in, a table of types: too much diversity costs relevance.
+# Already with 0.3, which the library uses. With 0.7, passage 9 comes in, a table of types: this costs relevance.
 
 # %% [markdown]
 # ## The window
 #
-# You have chosen good passages. Now they must fit. What a model reads and what it writes share one
+# Now your passages must fit. What a model reads and what it writes share one
 # [context window](../labs/GLOSSARY.md#context-window). Its size is a number of [tokens](../labs/GLOSSARY.md#token): words, or pieces of words.
 #
 # Only the tokenizer of the model that answers counts them exactly. Without it, you estimate: the course counts three bytes as one token.
@@ -334,7 +336,7 @@ chosen = ContextOptions(hint_max_chunks=3, structure_max_chunks=0)
 candidates = passages_for(asked, chosen, top_k=10)
 costs = [count_tokens(fence(one.place, one.text, "0" * 12)) for one in candidates]
 fixed = count_tokens(SYSTEM_PROMPT) + count_tokens(asked)
-colors = {"hint": "tab:orange", "search": "tab:cyan"}
+origins = {"hint": ("named file", "tab:orange"), "search": ("search", "tab:cyan")}
 
 
 def kept_in(window):  # 512 tokens of margin, 400 for the answer
@@ -348,7 +350,9 @@ fit_passages = lab.use("fit_passages")
 def fill(window=2700):
     kept = kept_in(window)
     parts = [("instructions and question", fixed, "lightblue")]
-    parts += [(f"{one.index} {one.origin}: {one.place}", costs[one.index - 1], colors[one.origin]) for one in kept]
+    for one in kept:
+        origin, color = origins[one.origin]
+        parts.append((f"{one.index} {origin}: {one.place}", costs[one.index - 1], color))
     parts += [("answer", 400, "plum"), ("margin", 512, "silver")]
     parts += [("free", window - sum(tokens for _, tokens, _ in parts), "white")]
     figure, axes = plt.subplots(figsize=(8, 5))
@@ -357,15 +361,20 @@ def fill(window=2700):
         axes.bar(0, tokens, bottom=start, width=0.8, color=color, edgecolor="black")
         axes.text(0.5, start + tokens / 2, f"{name} ({tokens})", va="center", size=9)
         start += tokens
-    axes.text(3, 0, "\n".join(f"{one.index} {one.place}" for one in candidates[len(kept) :]) + "\ndid not fit", va="bottom", size=9, color="gray")
-    axes.set(xlim=(-0.5, 5), ylim=(0, 5000), xticks=[], ylabel="tokens")
-    lab.alt(axes, f"A window of {window} tokens: " + ", ".join(f"{name} ({tokens})" for name, tokens, _ in parts))
+    left_out = [f"{one.index} {one.place}" for one in candidates if one not in kept]
+    axes.text(0.5, window + 120, "\n".join(["did not fit:", *left_out] if left_out else []), va="bottom", size=9, color="dimgray")
+    axes.set(xlim=(-0.5, 4.5), ylim=(0, 5200), xticks=[], ylabel="tokens")
+    lab.alt(axes, f"A window of {window} tokens: {', '.join(f'{name} ({tokens})' for name, tokens, _ in parts)}. Not in it: {', '.join(left_out)}.")
+    print("the answer quotes", *quote(asked, kept)[1])
 
 
 # %%
 lab.interact(fill, window=(1600, 5000, 100))
-quoted = {window: [len(kept_in(window)), *map(", ".join, [quote(asked, kept_in(window))[1]])] for window in (2300, 2700, 3200, 3400, 5000)}
-pd.DataFrame(quoted, index=["passages", "the answer quotes"]).T.rename_axis("window")
+rows = {}
+for window in (2300, 2700, 3200, 3400, 5000):
+    kept = kept_in(window)
+    rows[window] = [len(kept), ", ".join(quote(asked, kept)[1])]
+pd.DataFrame(rows, index=["passages", "the answer quotes"]).T.rename_axis("window")
 
 # %% tags=["claim"]
 assert [one.origin for one in candidates[:4]] == ["hint"] * 3 + ["search"] and len(kept_in(2300)) == 3, "With the three passages of the named file"
@@ -375,9 +384,8 @@ assert len(kept_in(3400)) == 7 and "component_decorator.py" not in files, "With 
 assert "defined under component_decorator.py" in text, "quotes the sentence defined under component_decorator.py"
 
 # %% [markdown]
-# No. With the three passages of the named file, the answer quotes only this file. Not all arguments are among its lines, but they are from the right
-# place. With seven, it does not quote it at all. Again, it quotes the sentence *defined under component_decorator.py*, because this is more like
-# the question.
+# No. With the three passages of the named file, the answer quotes only this file: the right place, though not a complete answer. With seven, it does
+# not quote it at all. Again, it quotes the sentence *defined under component_decorator.py*, because this is more like the question.
 #
 # Language models are misled, too: [one irrelevant sentence in a maths problem](https://arxiv.org/abs/2302.00093) made their answers clearly worse.
 
@@ -440,7 +448,7 @@ assert 600 < count_tokens(page.text) < 750, "up to 700 tokens"
 # Three: with named files, three more of the thirty questions have a right passage. For the others, it changes nothing. With diversity, two more
 # of them have one. But two or three of thirty may be chance ([lab 16](../labs/16_measuring_retrieval.ipynb)).
 #
-# The structure page costs one question and up to 700 tokens, and gains none. Use it only if many questions are like *Where do I find artifacts?*
+# The structure page costs one question and up to 700 tokens, and gains none. Use it only if many questions ask where something is.
 #
 # > **Predict.** How many of the three wrong answers quote the named file now?
 
@@ -491,7 +499,7 @@ assert all(file in {one.path for one in passages_for(question, chosen)} for ques
 # <details><summary>Answers</summary>
 #
 # 1. A few passages of the few files that the search ranks highest.
-# 2. The longest passage may be the best one. Length says nothing about use, and the score does.
+# 2. The longest passage may be the best one.
 # 3. The margin absorbs it, if it is large enough.
 #
 # </details>

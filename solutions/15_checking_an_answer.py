@@ -150,7 +150,7 @@ lab.hint("15.2")  # run again for the next hint
 # %% [markdown]
 # One line is enough to be similar, but a sentence may join two lines, so its words may be in both.
 #
-# Does your number agree with a person? Each sentence of the data has a label, `supported`: does its section support it?
+# Does your number agree with a person? Each sentence has a label, `supported`: does its section support it?
 
 # %%
 support = lab.use("support")
@@ -308,8 +308,7 @@ assert gain["similarity alone"].high < 0, "Similarity alone is clearly worse, be
 # Perhaps the similarity. Words alone look a little worse, but this may be chance. Similarity alone is clearly worse, because its whole interval
 # is below 0.
 #
-# Can you beat `support`? If you try ten formulas, one may win by chance. So compare them by `judged(formula, "tune")`, and look at the test half
-# once.
+# Can you beat `support`? Compare your formulas by `judged(formula, "tune")`, and look at the test half once.
 #
 # ## Exercise 15.3: the sentences to name
 #
