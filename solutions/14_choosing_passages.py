@@ -183,7 +183,7 @@ assert pages[where].str.contains("←").to_list() == [True, False, False, False,
 
 # %% [markdown]
 # Place 4, after the three passages of the named file; and place 1, because no file is named. Only this page names `artifact_types.py`. But it
-# takes a place from the search. Below, you measure whether that pays.
+# takes a place from the search. You measure this below.
 
 # %% [markdown]
 # ## Passages that repeat each other
@@ -220,7 +220,7 @@ assert [f"{one:.2f}" for one in pairs.nlargest(3)] == ["0.99", "0.98", "0.72"], 
 assert [*pairs.nlargest(2).index] == ["8 and 10", "1 and 2"], "8 and 10 have 0.99, and 1 and 2 have 0.98"
 
 # %% [markdown]
-# Look for dark fields beside the diagonal: 8 and 10 have 0.99, and 1 and 2 have 0.98. Such functions differ in a word or two.
+# Look for dark fields beside the diagonal: 8 and 10 have 0.99, and 1 and 2 have 0.98. They differ in a word or two.
 #
 # [Maximal marginal relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) (MMR) takes one passage after the other, each time the one that
 # *adds* most. What a passage adds is its relevance, less what it repeats:
@@ -392,7 +392,7 @@ assert "defined under component_decorator.py" in text, "quotes the sentence defi
 # %% [markdown]
 # ## The prompt
 #
-# Now a language model could read your passages. Here is its [prompt](../labs/GLOSSARY.md#prompt), for a window of 2,000 tokens.
+# Here is the [prompt](../labs/GLOSSARY.md#prompt) for a language model, in a window of 2,000 tokens.
 
 # %%
 from course_lib.answers import build_prompt
@@ -441,6 +441,8 @@ assert (none["+ named files"] == none["search alone"]).all(), "For the others, i
 assert none["+ diversity"].sum() - none["+ named files"].sum() == 2, "With diversity, two more of them have one"
 assert none["+ diversity"].sum() - none["+ structure page"].sum() == 1, "The structure page costs one question"
 assert all((some["+ structure page"] <= some["+ diversity"]).all() for some in (named, none)), "and gains none"
+which = none[[not one.answer_contains for one in groups["names none"]]]
+assert which["+ diversity"].sum() == len(which) == 10, "the search already finds all ten files that questions ask for"
 page = next(one for one in passages_for(asked, with_page) if one.path == "STRUCTURE.md")
 assert 600 < count_tokens(page.text) < 750, "up to 700 tokens"
 
@@ -448,7 +450,8 @@ assert 600 < count_tokens(page.text) < 750, "up to 700 tokens"
 # Three: with named files, three more of the thirty questions have a right passage. For the others, it changes nothing. With diversity, two more
 # of them have one. But two or three of thirty may be chance ([lab 16](../labs/16_measuring_retrieval.ipynb)).
 #
-# The structure page costs one question and up to 700 tokens, and gains none. Use it only if many questions ask where something is.
+# The structure page costs one question and up to 700 tokens, and gains none, because the search already finds all ten files that questions ask
+# for. In a larger repository, measure again.
 #
 # > **Predict.** How many of the three wrong answers quote the named file now?
 

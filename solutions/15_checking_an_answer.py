@@ -257,7 +257,7 @@ assert missed.sentence.str.startswith("Leakage makes a model look worse").any(),
 # ## A formula of your own
 #
 # Is the mean the best formula? The next cells compare it with each of its halves. Every formula gets its own threshold from the tune half, and
-# judges the same sentences of the test half. In brackets is the 95 % [interval](../labs/GLOSSARY.md#confidence-interval). If that of a
+# judges the same sentences of the test half. In brackets is the 95 % [interval](../labs/GLOSSARY.md#confidence-interval). If the interval of a
 # difference contains 0, these sentences do not decide (lab 16).
 #
 # > **Predict.** Which half could you leave out, the similarity or the words?
