@@ -265,6 +265,8 @@ assert missed.sentence.str.startswith("Leakage makes a model look worse").any(),
 # %%
 import re
 
+import matplotlib.pyplot as plt
+
 from course_lib.answers.faithfulness import NUMBER
 from course_lib.answers.words import stems
 from course_lib.evaluation.statistics import bootstrap_interval, paired_interval
@@ -297,6 +299,13 @@ def judged(formula, half="test"):  # for each sentence of this half: 1 if the ve
 
 right = {name: judged(formula) for name, formula in formulas.items()}
 gain = {name: paired_interval(right["support"], some) for name, some in right.items()}
+figure, axes = plt.subplots(figsize=(6, 1.6))
+for name, one in [*gain.items()][::-1]:
+    axes.errorbar(one.mean, name, xerr=[[one.mean - one.low], [one.high - one.mean]], fmt="o", capsize=4, color="tab:blue")
+axes.axvline(0, linestyle=":", color="black")
+axes.set(xlabel="difference to support, share judged right")
+axes.margins(y=0.3)
+lab.alt(axes, f"Differences to support, each with its interval: { {name: str(one) for name, one in gain.items()} }.")
 rows = {name: [str(bootstrap_interval(some)), str(gain[name])] for name, some in right.items()}
 pd.DataFrame(rows, index=["share judged right", "difference to support"]).T
 
