@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | read the packages of a project from a lock file · search a shared catalogue by meaning for one project only · choose the packages that a code-generation prompt names | `xray/` | about {minutes} min | SQL; lab 05 for embeddings |
+# | read the packages of a project from a lock file · search a shared catalogue by meaning for one project only · choose the packages that a code-generation prompt names | `xray/` | about {minutes} min | SQL; labs 05, 07 and 12 |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -28,8 +28,8 @@ lab.show.pipeline("search")
 # knows your project only from its [prompt](../labs/GLOSSARY.md#prompt). If the prompt does not name the package, the model may use one that
 # you do not have.
 #
-# Why not name all packages? The project has more than a hundred for Python alone, and each one makes every request longer. So a simple program
-# names only the first fifty, in the order of the alphabet. A better program names the few that fit the comment.
+# Why not name all packages? The 111 for Python alone would add about 7,700 characters to every request. So a simple program names only the
+# first fifty, in the order of the alphabet. A better program names the few that fit the comment.
 #
 # To see both prompts, first fill the tables of [lab 12](../labs/12_a_fresh_index.ipynb) with the packages of both projects. Their descriptions
 # come from a file.
@@ -71,7 +71,11 @@ print(*by_name.text.splitlines()[:10], "… and 45 packages more", sep="\n")
 print(by_meaning.text)
 
 # %% tags=["claim"]
-assert len(lock_files["rider-app"].packages("python")) > 100, "The project has more than a hundred for Python alone"
+of_all = conn.execute(
+    "SELECT count(*), sum(length(name || version || coalesce(package.description, '')) + 6) FROM xray_report_packages AS mine "
+    "JOIN xray_packages AS package USING (language, name) WHERE project = 'rider-app' AND language = 'python'"
+).fetchone()
+assert of_all[0] == 111 and round(of_all[1], -2) == 7700, "The 111 for Python alone would add about 7,700 characters to every request"
 assert by_name.text.count("\n- ") == 50 and "spotipy" in by_meaning.text and "spotipy" not in by_name.text, "In the alphabet, it comes after the first fifty"
 assert len(by_name.text) > 6 * len(by_meaning.text), "although it is more than six times as long"
 
@@ -98,14 +102,15 @@ groups = {}
 for each in instructions:
     packages = len(lock_files[each.project].packages(each.language))
     groups.setdefault((f"{each.project}, {each.language}", packages), []).append(each)
-shares = pd.Series({f"{name}: {packages}": 100 * score_suggestions(first_names, some).recall for (name, packages), some in groups.items()})
-axes = shares.sort_values().plot.barh(figsize=(6, 3), xlim=(0, 100), xlabel="needed packages among the first fifty, %", ylabel="project, language: packages")
+shares = pd.Series({f"{name} ({packages} packages)": 100 * score_suggestions(first_names, some).recall for (name, packages), some in groups.items()})
+axes = shares.sort_values().plot.barh(figsize=(7, 3), xlim=(0, 105), xlabel="needed packages among the first fifty, %")
+axes.bar_label(axes.containers[0], fmt="%.0f", padding=3)
 lab.alt(axes, f"Found in per cent: {shares.round().astype(int).to_dict()}")
 print(f"over all instructions: {score_suggestions(first_names, instructions).recall:.2f}")
 
 # %% tags=["claim"]
-small = [shares[f"{name}: {packages}"] for name, packages in groups if packages < 50]
-large = [shares[f"{name}: {packages}"] for name, packages in groups if packages > 50]
+small = [shares[f"{name} ({packages} packages)"] for name, packages in groups if packages < 50]
+large = [shares[f"{name} ({packages} packages)"] for name, packages in groups if packages > 50]
 assert len(small) == 1 and min(small) == 100, "Only one bar is full: this project has fewer than fifty packages in this language"
 assert len(large) > 5 and max(large) <= 50, "In each of the other bars, at least half of the needed packages are missing"
 assert round(10 * score_suggestions(first_names, instructions).recall) == 4, "Over all instructions, four of ten needed packages are found"
@@ -114,7 +119,7 @@ assert round(10 * score_suggestions(first_names, instructions).recall) == 4, "Ov
 # Over all instructions, four of ten needed packages are found. Only one bar is full: this project has fewer than fifty packages in this
 # language. In each of the other bars, at least half of the needed packages are missing.
 #
-# So you will build a better choice, in three steps. The last one decides what the prompt names if nothing can be compared.
+# So you will build a better choice, in three steps:
 #
 # ```
 # lock file → 13.1: names and versions → tables → 13.2: the nearest of this project ─┐
@@ -136,8 +141,8 @@ assert round(10 * score_suggestions(first_names, instructions).recall) == 4, "Ov
 # type = "directory"
 # ```
 #
-# Your function decides three things. Which entries may a prompt suggest, and which are folders of your own? Are `Flask_Login` and `flask-login`
-# one package? And what happens if the end of the file is missing, for example after a broken download?
+# Your function decides three things. May a prompt suggest the folders of your own project, too? Are `Flask_Login` and `flask-login` one package?
+# And what happens if the end of the file is missing, for example after a broken download?
 
 # %% exercise="13.1"
 # Given up to: check_version(written.split(".")[0], "1", "2")
@@ -174,7 +179,7 @@ except ValueError as error:
     print("your function:", error)
 
 # %% [markdown]
-# It removes half of them without an error, although the project still uses them. Your function stops before that, and nothing is changed.
+# It removes half of them without an error, although the project still uses them. Your function stops before that.
 
 # %% [markdown]
 # ## Filter first
@@ -197,13 +202,12 @@ table = pd.DataFrame(nearest, columns=["language", "name"])
 table.assign(remains=[language == "python" and name in rider for language, name in nearest])
 
 # %% [markdown]
-# One remains, because the five nearest are clients for Spotify in five languages. So the order has to be the other one:
-# first the filter, then the choice.
+# One remains, because the five nearest are clients for Spotify in five languages.
 
 # %% [markdown]
 # ## Exercise 13.2: the nearest packages of a project
 #
-# Your query decides this order. It joins the two tables, keeps the packages of one project, and only then takes the nearest.
+# So your query has to go the other way. It joins the two tables, keeps the packages of one project, and only then takes the nearest.
 #
 # It also filters by the model, because a distance between vectors of two models means nothing. `<=>` is pgvector's
 # [cosine distance](../labs/GLOSSARY.md#cosine-distance).
@@ -222,7 +226,7 @@ lab.hint("13.2")  # run again for the next hint
 # an HNSW index over the whole catalogue, the filter could leave too few results, as in lab 07.
 
 # %% [markdown]
-# Now use it. Try *charge the rider's card* and *retry the request*, then a search of your own. (rider-app has no Rust, forecasting no Ruby.)
+# Try it with *charge the rider's card* and *retry the request*, then a search of your own.
 
 # %%
 nearest_packages_query = lab.use("nearest_packages_query")
@@ -251,11 +255,11 @@ assert first > 1.4 * second, "After spotipy, the similarity falls clearly"
 # For each of the three comments, the first row is the package that the code needs: spotipy, stripe, tenacity. *charge the rider's card* does
 # not contain the name stripe.
 #
-# Look at the last column, too. After *spotipy*, the similarity falls clearly: the others only fill the list.
+# After *spotipy*, the similarity falls clearly: the others only fill the list.
 #
 # Here, the database compares all packages of the project. With an HNSW index it would search first and filter afterwards, and could return
-# fewer than five. Since 0.8, pgvector's [iterative scan](../labs/GLOSSARY.md#iterative-scan) (`hnsw.iterative_scan`) goes on until there are
-# enough.
+# fewer than five. Since 0.8, pgvector can go on until there are enough, or until it reaches a limit. This
+# [iterative scan](../labs/GLOSSARY.md#iterative-scan) (`hnsw.iterative_scan`) is off by default.
 #
 # The next figure shows how often this works. It compares three ways on all instructions: vectors of name and description, vectors of the name
 # alone, and the alphabet.
@@ -313,9 +317,9 @@ assert any("metres" in each.instruction and "geoalchemy2" in each.gold_packages 
 # Sometimes there are no nearest packages. Perhaps there is no model, so the instruction has no vector. Or the model is a new one, and all vectors
 # are still from the old one.
 #
-# What should the prompt name then? The first fifty by name are better than nothing. But the list must say that it is only a *fallback*. A list that
-# only looks chosen is worse than an error, because it is not noticed. So your function also says whether its list
-# is one. Is an empty list a fallback?
+# What should the prompt name then? The first fifty by name are better than nothing. But the list must say that it is only a *fallback*. A list
+# that only looks chosen is worse than an error, because no reader notices it. So your function also returns why its list is a fallback. Is an
+# empty list one?
 
 # %% exercise="13.3"
 from course_lib.xray.suggestions import choose
@@ -331,7 +335,7 @@ lab.hint("13.3")  # run again for the next hint
 # to look for a fault that is not there.
 
 # %% [markdown]
-# Your function in three situations: there are nearest packages; the model is new; the project has no packages.
+# First, your function in three situations: there are nearest packages; the model is new; the project has no packages.
 
 # %% tags=["nbval-check-output"]
 choose = lab.use("choose")
@@ -342,14 +346,34 @@ for near_rows, by_name_rows in ((find_packages(instruction, "rider-app", "python
     print(len(chosen.packages), "packages, fallback:", repr(chosen.fallback))
 
 # %% [markdown]
-# Only the second list is a fallback, and it says why. The empty list is none, because it replaces nothing.
+# Only the second list is a fallback. The empty one replaces nothing.
+#
+# Now your three functions work together. The packages that 13.1 read become a project *jobs*. For this project and for rider-app, 13.2 finds the
+# nearest packages, and 13.3 chooses.
+
+# %% tags=["nbval-check-output"]
+from course_lib.xray import sync_packages
+
+sync_packages(conn, "jobs", "python", jobs)
+for asked, project in ((instruction, "rider-app"), ("query the Parquet files with SQL", "jobs")):
+    chosen = choose(find_packages(asked, project, "python", 3), [], "")
+    print(f"# {asked}", *(f"- {one.name} {one.version}: {one.description}" for one in chosen.packages), "", sep="\n")
+
+# %% tags=["claim"]
+made_by_yours = [f"- {one.name} {one.version}: {one.description}" for one in choose(find_packages(instruction, "rider-app", "python", 3), [], "").packages]
+assert "\n".join(made_by_yours) in by_meaning.text, "The first three lines are the list of the short prompt"
+assert chosen.packages[0].name == "duckdb", "duckdb is the package for the second comment"
+
+# %% [markdown]
+# The first three lines are the list of the short prompt, now made by your functions. *duckdb* is the package for the second comment.
 #
 # ## In the field
 #
-# GitLab's [Repository X-Ray](https://docs.gitlab.com/user/project/repository/code_suggestions/repository_xray/) reads such files, too, and
-# adds at most 300 libraries to the prompts of its code assistant.
+# GitLab's [Repository X-Ray](https://docs.gitlab.com/user/duo_agent_platform/code_suggestions/repository_xray/) reads such files. It names
+# at most 300 libraries. Without this limit, projects with more than 1,000 could get a prompt that was far too long, or cut off
+# ([issue](https://gitlab.com/gitlab-org/gitlab/-/issues/500365)).
 #
-# At work, run `course xray scan` in CI after each change of a lock file, and log how often the suggestions are a fallback.
+# At work, read the lock files in CI after each change, make vectors only for new packages, and log how often the list is a fallback.
 #
 # There is one danger. Others wrote the descriptions, and each goes into your prompt. A description may contain an instruction, and a model may
 # obey it. [Lab 15](../labs/15_checking_an_answer.ipynb) comes back to this.
@@ -358,8 +382,8 @@ for near_rows, by_name_rows in ((find_packages(instruction, "rider-app", "python
 # ## Recap
 #
 # - A lock file says which packages a project has. Compare names in one form, and refuse a file without its end.
-# - Filter before you choose: first the packages of the project, then the nearest of them.
-# - The descriptions make the search possible, because instructions seldom contain the name of a package.
+# - Filter before you choose the nearest.
+# - The descriptions make the search possible.
 # - If nothing can be compared, the first fifty are a fallback, and the answer says so.
 #
 # ## Three questions to test yourself
@@ -380,4 +404,4 @@ for near_rows, by_name_rows in ((find_packages(instruction, "rider-app", "python
 #
 # Run `course xray scan DIR --project P` on a project of yours, then `course xray suggest`.
 #
-# Next is [lab 14](../labs/14_choosing_passages.ipynb). It chooses passages for a prompt in a similar way, and makes them fit.
+# Next is [lab 14](../labs/14_choosing_passages.ipynb), which chooses passages for a prompt, and makes them fit.

@@ -22,8 +22,8 @@ lab.show.pipeline("answers")
 # %% [markdown]
 # ## Three wrong answers
 #
-# The search of lab 08 finds passages. Now a language model makes an answer of them. Of your repository, it knows only
-# what you give it to read: the *context*.
+# The search of lab 08 finds passages, and a language model makes an answer of them. Of your repository, it knows only what you give it to read:
+# the *context*.
 #
 # In this lab you search code: `kfp.dsl`, the language of lab 11's pipelines. The next cell copies and indexes it.
 
@@ -99,7 +99,7 @@ def ask_all(options):
 search_alone = ContextOptions(hint_max_chunks=0, diversity=0.0, structure_max_chunks=0)
 first = ask_all(search_alone)
 asked = "Which arguments has the decorator in component_decorator.py?"
-print(asked, first.answer[asked], sep="\n")
+print(asked, *first.answer[asked].splitlines()[:9], "…", sep="\n")
 first.quotes[~first.quotes_it].to_frame()
 
 # %% tags=["claim"]
@@ -136,7 +136,7 @@ lab.hint("14.1")  # run again for the next hint
 # that no question asked for. The opposite mistake is a rule that wants the whole path, because few people write it.
 
 # %% [markdown]
-# > **Predict.** Which of the five names below means several files, and which means none?
+# Your function reads five names:
 
 # %%
 from course_lib.answers import extract_file_hints, file_manifest
@@ -152,11 +152,11 @@ assert len(meant["__init__.py"]) > 1 and not meant["setup.py"], "__init__.py mea
 assert meant["kfp/dsl/types/type_utils.py"] == meant["TYPE_UTILS.py"] == ["types/type_utils.py"], "`__init__.py` means several files, and `setup.py` none"
 
 # %% [markdown]
-# `__init__.py` means several files, and `setup.py` none. In a large repository, one name can mean hundreds of files, so the library takes four
-# at most, and first those that the search found, too.
+# `__init__.py` means several files, and `setup.py` none. In a large repository, one name can mean hundreds of files, so the library takes at
+# most four. Files that the search found come first.
 
 # %% [markdown]
-# ## Where is what?
+# ## A question that names no file
 #
 # *Where do I find artifacts?* names no file. For such questions, the index has a *structure page*, `STRUCTURE.md`: a list of all files, with what
 # each says about itself.
@@ -183,19 +183,18 @@ assert pages[where].str.contains("←").to_list() == [True, False, False, False,
 
 # %% [markdown]
 # Place 4, after the three passages of the named file; and place 1, because no file is named. Only this page names `artifact_types.py`. But it
-# takes a place from the search, so the next steps leave it out.
+# takes a place from the search. You measure this below.
 
 # %% [markdown]
 # ## Passages that repeat each other
 #
-# The search fills the other places of the context. But code repeats itself. If two of five passages say the same, a place is lost.
+# Code repeats itself. If two of five passages say the same, a place is lost.
 #
-# The next figure compares the ten best passages for a question about a task's memory limit: the darker a field, the more similar the two.
-#
-# > **Predict.** How similar are the two most similar of the ten passages, if 1 means equal?
+# The next figure compares the ten best passages for a question about a task's memory limit.
 
 # %%
 import matplotlib.pyplot as plt
+import numpy as np
 
 from course_lib.retriever import retrieve
 
@@ -207,20 +206,21 @@ labels = [f"{place} {one.name}" for place, one in enumerate(found, 1)]
 
 # %%
 figure, axes = plt.subplots(figsize=(7, 3.6))
-figure.colorbar(axes.imshow(likeness, cmap="Blues", vmin=0, vmax=1, aspect="auto"), label="cosine similarity")
+axes.imshow(likeness, cmap="Blues", vmin=0, vmax=1, aspect="auto")
 axes.set_xticks(range(10), range(1, 11))
 axes.set_yticks(range(10), labels)
-pairs = pd.DataFrame(likeness).where(lambda table: table.index.to_numpy()[:, None] < table.columns).stack()
-lab.alt(axes, f"Similarities of ten passages; the largest of two different ones is {pairs.max():.2f}.")
-for (one, other), similarity in pairs.nlargest(2).items():
-    print(f"{similarity:.2f}: {labels[one]} and {labels[other]}")
+for (one, other), similarity in np.ndenumerate(likeness):
+    axes.text(other, one, f"{similarity:.2f}", ha="center", va="center", size=8, color="white" if similarity > 0.6 else "black")
+pairs = pd.Series({f"{one} and {other}": likeness[one - 1, other - 1] for one in range(1, 11) for other in range(one + 1, 11)})
+best = ", ".join(f"{similarity:.2f} for {pair}" for pair, similarity in pairs.nlargest(3).items())
+lab.alt(axes, f"Cosine similarities of ten passages, of different ones from {pairs.min():.2f} to {best}.")
 
 # %% tags=["claim"]
-assert [f"{one:.2f}" for one in pairs.nlargest(3)] == ["0.99", "0.98", "0.72"], "0.99, for 8 and 10"
-assert [*pairs.nlargest(2).index] == [(7, 9), (0, 1)], "1 and 2 are a pair, too, with 0.98"
+assert [f"{one:.2f}" for one in pairs.nlargest(3)] == ["0.99", "0.98", "0.72"], "8 and 10 have 0.99, and 1 and 2 have 0.98"
+assert [*pairs.nlargest(2).index] == ["8 and 10", "1 and 2"], "8 and 10 have 0.99, and 1 and 2 have 0.98"
 
 # %% [markdown]
-# 0.99, for 8 and 10. Look for dark fields beside the diagonal: 1 and 2 are a pair, too, with 0.98. Such functions differ in a word or two.
+# Look for dark fields beside the diagonal: 8 and 10 have 0.99, and 1 and 2 have 0.98. They differ in a word or two.
 #
 # [Maximal marginal relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) (MMR) takes one passage after the other, each time the one that
 # *adds* most. What a passage adds is its relevance, less what it repeats:
@@ -264,14 +264,15 @@ pd.DataFrame({f"diversity {diversity}": [labels[place] for place in order] for d
 
 # %% tags=["claim"]
 assert orders[0.0] == [0, 1, 2, 3, 4] and orders[0.3].index(2) < orders[0.3].index(1), "Already with 0.3, which the library uses"
+assert 8 in orders[0.7] and 8 not in orders[0.3], "With 0.7, passage 9 comes in, a table of types"
 
 # %% [markdown]
-# Already with 0.3, which the library uses.
+# Already with 0.3, which the library uses. With 0.7, passage 9 comes in, a table of types: this costs relevance.
 
 # %% [markdown]
 # ## The window
 #
-# You have chosen good passages. Now they must fit. What a model reads and what it writes share one
+# Now your passages must fit. What a model reads and what it writes share one
 # [context window](../labs/GLOSSARY.md#context-window). Its size is a number of [tokens](../labs/GLOSSARY.md#token): words, or pieces of words.
 #
 # Only the tokenizer of the model that answers counts them exactly. Without it, you estimate: the course counts three bytes as one token.
@@ -308,8 +309,7 @@ assert (ratio >= 1).to_list() == [True, True, False] and ratio["hashes"] < 0.5, 
 #
 # What if the passages need more? Half a function misleads, so whole passages have to go. Which?
 #
-# If you packed as many tokens as possible, two bad passages might stay in place of a good one. So the worst passage goes, again and again, until
-# the rest fits.
+# If you packed as many tokens as possible, two bad passages might stay in place of a good one. So the score decides.
 
 # %% exercise="14.3"
 from course_lib.answers.budget import fit_passages
@@ -324,8 +324,7 @@ lab.hint("14.3")  # run again for the next hint
 # The mistake to remember: letting a dropped passage back in because it is short. Then a worse passage stays while a better one is gone.
 
 # %% [markdown]
-# Back to the wrong answer. Now there are ten passages: three of the named file, then seven of the search. The bar shows what
-# fills the window.
+# Back to the wrong answer. Now there are ten passages: three of the named file, then seven of the search. The bar shows what fills the window.
 #
 # > **Predict.** A larger window has room for more passages. Does the answer get better? Move the slider.
 
@@ -337,6 +336,7 @@ chosen = ContextOptions(hint_max_chunks=3, structure_max_chunks=0)
 candidates = passages_for(asked, chosen, top_k=10)
 costs = [count_tokens(fence(one.place, one.text, "0" * 12)) for one in candidates]
 fixed = count_tokens(SYSTEM_PROMPT) + count_tokens(asked)
+origins = {"hint": ("named file", "tab:orange"), "search": ("search", "tab:cyan")}
 
 
 def kept_in(window):  # 512 tokens of margin, 400 for the answer
@@ -347,41 +347,52 @@ def kept_in(window):  # 512 tokens of margin, 400 for the answer
 fit_passages = lab.use("fit_passages")
 
 
-def fill(window=2300):
+def fill(window=2700):
     kept = kept_in(window)
-    parts = {"instructions and question": fixed, "named file": 0, "search": 0, "answer": 400, "margin": 512}
+    parts = [("instructions and question", fixed, "lightblue")]
     for one in kept:
-        parts["named file" if one.origin == "hint" else "search"] += costs[one.index - 1]
-    parts["free"] = window - sum(parts.values())
-    axes = pd.DataFrame(parts, index=[""]).plot.barh(stacked=True, figsize=(8, 2.2), xlabel="tokens", xlim=(0, 5000))
-    axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1))
-    lab.alt(axes, f"A window of {window} tokens: {parts}.")
-    answer, files = quote(asked, kept)
-    print(f"{len(kept)} of {len(candidates)} passages; the answer quotes", *files)
-    print(*answer.splitlines()[:16], "…", sep="\n")
+        origin, color = origins[one.origin]
+        parts.append((f"{one.index} {origin}: {one.place}", costs[one.index - 1], color))
+    parts += [("answer", 400, "plum"), ("margin", 512, "silver")]
+    parts += [("free", window - sum(tokens for _, tokens, _ in parts), "white")]
+    figure, axes = plt.subplots(figsize=(8, 5))
+    start = 0
+    for name, tokens, color in parts:
+        axes.bar(0, tokens, bottom=start, width=0.8, color=color, edgecolor="black")
+        axes.text(0.5, start + tokens / 2, f"{name} ({tokens})", va="center", size=9)
+        start += tokens
+    left_out = [f"{one.index} {one.place}" for one in candidates if one not in kept]
+    axes.text(0.5, window + 120, "\n".join(["did not fit:", *left_out] if left_out else []), va="bottom", size=9, color="dimgray")
+    axes.set(xlim=(-0.5, 4.5), ylim=(0, 5200), xticks=[], ylabel="tokens")
+    lab.alt(axes, f"A window of {window} tokens: {', '.join(f'{name} ({tokens})' for name, tokens, _ in parts)}. Not in it: {', '.join(left_out)}.")
+    print("the answer quotes", *quote(asked, kept)[1])
 
 
-lab.interact(fill, window=(1500, 5000, 100))
+# %%
+lab.interact(fill, window=(1600, 5000, 100))
+rows = {}
+for window in (2300, 2700, 3200, 3400, 5000):
+    kept = kept_in(window)
+    rows[window] = [len(kept), ", ".join(quote(asked, kept)[1])]
+pd.DataFrame(rows, index=["passages", "the answer quotes"]).T.rename_axis("window")
 
 # %% tags=["claim"]
-short, long = (quote(asked, kept_in(window)) for window in (2300, 5000))
 assert [one.origin for one in candidates[:4]] == ["hint"] * 3 + ["search"] and len(kept_in(2300)) == 3, "With the three passages of the named file"
-assert short[1] == ["component_decorator.py"] and "  func: " in short[0] and "  pip_index_urls: " in short[0], "it quotes what func and pip_index_urls mean"
-assert "component_factory.py" in long[1] and "component_decorator.py" not in long[1], "With all ten, it is wrong again"
-assert len(kept_in(5000)) == 10 and "defined under component_decorator.py" in long[0], "quotes the sentence defined under component_decorator.py"
+assert quote(asked, kept_in(2300))[1] == ["component_decorator.py"], "the answer quotes only this file"
+text, files = quote(asked, kept_in(3400))
+assert len(kept_in(3400)) == 7 and "component_decorator.py" not in files, "With seven, it does not quote it at all"
+assert "defined under component_decorator.py" in text, "quotes the sentence defined under component_decorator.py"
 
 # %% [markdown]
-# No. With the three passages of the named file, the answer is right: it quotes what `func` and `pip_index_urls` mean. With all ten, it is wrong again.
-# Now it quotes the sentence *defined under component_decorator.py*, because this is more like the question.
+# No. With the three passages of the named file, the answer quotes only this file: the right place, though not a complete answer. With seven, it does
+# not quote it at all. Again, it quotes the sentence *defined under component_decorator.py*, because this is more like the question.
 #
 # Language models are misled, too: [one irrelevant sentence in a maths problem](https://arxiv.org/abs/2302.00093) made their answers clearly worse.
 
 # %% [markdown]
 # ## The prompt
 #
-# Now a language model could read your passages. The next cell makes its [prompt](../labs/GLOSSARY.md#prompt), for a window of 2,000 tokens.
-#
-# > **Predict.** The model has to cite its passages. What must the prompt say about each of them?
+# Here is the [prompt](../labs/GLOSSARY.md#prompt) for a language model, in a window of 2,000 tokens.
 
 # %%
 from course_lib.answers import build_prompt
@@ -390,17 +401,17 @@ prompt = build_prompt(asked, kept_in(2000))
 print(prompt.system, prompt.user, sep="\n")
 
 # %% tags=["claim"]
-assert all(f"PASSAGE {one.index}: {one.place}\n{one.text[:20]}" in prompt.user for one in kept_in(2000)), "Its number and its path. They are in the line before its text"
+assert all(f"PASSAGE {one.index}: {one.place}\n{one.text[:20]}" in prompt.user for one in kept_in(2000)), "The line before each passage has its number and its path"
 
 # %% [markdown]
-# Its number and its path. They are in the line before its text. The code after BEGIN keeps a passage from ending itself
+# The line before each passage has its number and its path, so the model can cite it. The code shows which END is the real one
 # ([lab 15](../labs/15_checking_an_answer.ipynb)).
 
 # %% [markdown]
 # ## Measure
 #
-# Do your two new steps help? We ask all sixty questions, and count those with a right passage in the context. A passage is right
-# if it has a phrase that we know, or, for some questions, is from the right file.
+# Do your new steps help? We ask all sixty questions, and count those with a right passage in the context. A passage is right if it has a phrase that
+# we know. For questions that ask for a file, it is right if it is from this file, or is the structure page and names it.
 #
 # > **Predict.** How many of the thirty questions that name a file get a right passage only through its name?
 
@@ -408,7 +419,8 @@ assert all(f"PASSAGE {one.index}: {one.place}\n{one.text[:20]}" in prompt.user f
 def helps(passage, one):
     if one.answer_contains:
         return one.is_answered_by(passage.path, passage.text)
-    return passage.path in one.gold_paths
+    file = PurePosixPath(one.gold_paths[0])
+    return passage.path in one.gold_paths or (passage.path == "STRUCTURE.md" and file.name in passage.text)
 
 
 def is_found(one, options):
@@ -417,7 +429,7 @@ def is_found(one, options):
 
 # %%
 named_files = ContextOptions(hint_max_chunks=3, diversity=0.0, structure_max_chunks=0)
-ways = {"search alone": search_alone, "+ named files": named_files, "+ diversity": chosen}
+ways = {"search alone": search_alone, "+ named files": named_files, "+ diversity": chosen, "+ structure page": with_page}
 groups = {"names a file": naming, "names none": [one for one in questions if one not in naming]}
 found = {group: pd.DataFrame({way: [is_found(one, options) for one in some] for way, options in ways.items()}) for group, some in groups.items()}
 pd.DataFrame({f"{group}, of {len(some)}": some.sum() for group, some in found.items()})
@@ -427,10 +439,19 @@ named, none = found["names a file"], found["names none"]
 assert named["+ named files"].sum() - named["search alone"].sum() == 3, "with named files, three more of the thirty questions have a right passage"
 assert (none["+ named files"] == none["search alone"]).all(), "For the others, it changes nothing"
 assert none["+ diversity"].sum() - none["+ named files"].sum() == 2, "With diversity, two more of them have one"
+assert none["+ diversity"].sum() - none["+ structure page"].sum() == 1, "The structure page costs one question"
+assert all((some["+ structure page"] <= some["+ diversity"]).all() for some in (named, none)), "and gains none"
+which = none[[not one.answer_contains for one in groups["names none"]]]
+assert which["+ diversity"].sum() == len(which) == 10, "the search already finds all ten files that questions ask for"
+page = next(one for one in passages_for(asked, with_page) if one.path == "STRUCTURE.md")
+assert 600 < count_tokens(page.text) < 750, "up to 700 tokens"
 
 # %% [markdown]
 # Three: with named files, three more of the thirty questions have a right passage. For the others, it changes nothing. With diversity, two more
 # of them have one. But two or three of thirty may be chance ([lab 16](../labs/16_measuring_retrieval.ipynb)).
+#
+# The structure page costs one question and up to 700 tokens, and gains none, because the search already finds all ten files that questions ask
+# for. In a larger repository, measure again.
 #
 # > **Predict.** How many of the three wrong answers quote the named file now?
 
@@ -457,10 +478,14 @@ assert all(file in {one.path for one in passages_for(question, chosen)} for ques
 # %% [markdown]
 # ## In the field
 #
-# The standard next step is a *cross-encoder*: a model that reads question and passage together (package `rerankers`). It helps if the right
-# passage is among the first fifty, but not the first five. It runs once for each passage, after the question.
+# Which step pays depends on what *your* users ask. So collect thirty of their questions, count how many name a file, and measure each step as
+# above.
 #
-# Log the tokens of each prompt: a local server ([Ollama](https://ollama.com)) may cut off the beginning of a long one, with your instructions, and report nothing.
+# The standard next step is a *cross-encoder*: a model that reads question and passage together (package `rerankers`). It helps if the right
+# passage is among the first fifty, but not the first five. It runs once for each pair, so it can start only when the question is known.
+#
+# Log the tokens of each prompt. A local server such as Ollama may cut off the beginning of a long one, with your instructions, and
+# [report nothing](https://github.com/ollama/ollama/issues/3839).
 #
 # ## Recap
 #
@@ -477,13 +502,13 @@ assert all(file in {one.path for one in passages_for(question, chosen)} for ques
 # <details><summary>Answers</summary>
 #
 # 1. A few passages of the few files that the search ranks highest.
-# 2. The longest passage may be the best one. Length says nothing about use, and the score does.
+# 2. The longest passage may be the best one.
 # 3. The margin absorbs it, if it is large enough.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# Ask a question of your own: `quote(question, passages_for(question, chosen))`. Does `search_alone` answer it, too?
+# Ask a question of your own: `quote(question, passages_for(question, chosen))`.
 #
 # Next is [lab 15](../labs/15_checking_an_answer.ipynb): does an answer say what its passages say?

@@ -76,11 +76,10 @@ def recall_at(found: Iterable[str], gold: Collection[str], k: int = DEPTH) -> fl
 
 
 def reciprocal_rank(found: Iterable[str], gold: Collection[str], k: int = DEPTH) -> float:
-    """Return 1 / place of the first gold item that a reader meets who goes down a ranking.
+    """Return 1 / place of the first gold item in a ranking.
 
-    - `found` names the item, such as a file, of each passage. An item that came before is nothing
-      new to this reader and takes up no place.
-    - The reader stops after `k` places. If no gold item came, return 0.0.
+    - `found` names the item, such as a file, of each passage. A repeated item takes up no place.
+    - Only the first `k` places count. If no gold item is among them, return 0.0.
 
     Examples
     --------
