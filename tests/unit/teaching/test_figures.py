@@ -95,6 +95,9 @@ def test_a_long_text_is_shortened_and_counted_whole():
     figure = figures.cuts(text, split_text(text, 100, 0))
     assert "7,000 characters more" in figure.html
     assert "99 cuts" in figure.alt
+    middle = figures.cuts(text, split_text(text, 100, 0), first=5_000, most=1_000)
+    assert "5,000 characters before" in middle.html and "4,000 characters more" in middle.html
+    assert middle.html.count("┃</span>") == 9 + 1 and middle.alt == figure.alt
 
 
 def test_the_map_keeps_distances_of_what_lies_in_a_plane():
