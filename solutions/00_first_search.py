@@ -46,13 +46,13 @@ ask = lab.search_folder(my_folder)
 # Now ask. Think of something that is in one of the texts, and ask for it in *other* words than the text uses. Type the question into the box and press **Enter**.
 
 # %%
-import pandas as pd
-
-pd.set_option("display.max_colwidth", 520)  # a whole piece
-lab.interact(ask, question="How can I tell that the data has changed since training?")
+lab.interact(
+    lambda question: lab.show.passages(ask(question), question),
+    question="How can I tell that the data has changed since training?",
+)
 
 # %% [markdown]
-# Each row is a piece of a text, shown from its most similar sentence on. You see its document, the heading above it, and its lines. The number says how similar its meaning is to the meaning of the question.
+# Each row is a piece of a text, shown from its most similar sentence on. You see its document, the heading above it, and its lines. The bar and the number say how similar its meaning is to the meaning of the question.
 #
 # Now judge the search:
 #
@@ -64,6 +64,8 @@ lab.interact(ask, question="How can I tell that the data has changed since train
 # To see what the system has done, look at texts that all readers of this lab have: the course's five pages about running machine learning in production. Suppose that a release went wrong and you want the old one back. The first idea is to search the pages for the word that you would use.
 
 # %% tags=["nbval-check-output"]
+import pandas as pd
+
 question = "How do I undo a release?"
 documents = lab.documents()
 

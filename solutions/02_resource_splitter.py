@@ -340,7 +340,7 @@ found_by = {"every 1,000 characters": [every(content, 1_000) for content in docu
 count = {way: pd.Series([lab.embedder.count_tokens(one.text) for own in files for one in own]) for way, files in found_by.items()}
 axes = pd.DataFrame(count).plot.hist(bins=range(0, 381, 20), alpha=0.6, xlabel="word pieces", ylabel="pieces", figsize=(6, 3))
 axes.axvline(256, color="black", linestyle="--", label="the model's limit, 256")
-axes.legend()
+axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
 unread = [f"{(found > 256).sum()} of {len(found)} ({way})" for way, found in count.items()]
 lab.alt(axes, f"Histogram of the pieces' lengths in word pieces. Longer than 256, the dashed line: {', '.join(unread)}.")
 
