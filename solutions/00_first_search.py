@@ -54,10 +54,16 @@ lab.interact(
 # %% [markdown]
 # Each row is a piece of a text, shown from its most similar sentence on. You see its document, the heading above it, and its lines. The bar and the number say how similar its meaning is to the meaning of the question.
 #
-# Now judge the search:
-#
-# 1. Ask five questions. For how many is the right piece the first one? Write down this share, which is called *hit@1*, and the question that failed.
-# 2. Which word of the right piece was missing in your question? Ask again with it.
+# Now judge the search. Ask five questions, and write each into the next cell, with the place of its right piece. For the question above, this is the second piece. The share of questions whose right piece is the first is called *hit@1*.
+
+# %%
+judged = {  # a question, and the place of its right piece (0: it is not among the five)
+    "How can I tell that the data has changed since training?": 2,
+}
+print("hit@1:", sum(place == 1 for place in judged.values()) / len(judged))
+
+# %% [markdown]
+# Take a question that failed. Which word of the right piece was missing in it? Ask again with this word.
 #
 # ## Why not search for the words?
 #
@@ -66,6 +72,7 @@ lab.interact(
 # %% tags=["nbval-check-output"]
 import pandas as pd
 
+pd.set_option("display.max_colwidth", None)  # whole questions
 question = "How do I undo a release?"
 documents = lab.documents()
 
@@ -181,7 +188,14 @@ pd.DataFrame({asked: {at: count(asked, at) for at in (0.0, 0.2, 0.4)} for asked 
 # %% [markdown]
 # With a threshold of 0.2, the search still finds its chunks for the release, and none for the egg. But do not take this number to work. The more texts you have, the more often one of them is a little similar to a question by chance.
 #
-# So find the threshold of your own folder. In the box above, ask something that is in none of its texts. How high is the best similarity? Is it below those of your five questions? Which threshold would you set, and which of your questions would lose their answers?
+# So find a threshold for your own folder. The next cell shows the best similarity for each of your questions, and for the egg. If your texts are about eggs, ask for something else.
+
+# %%
+best = {asked: ask(asked).similarity.max() for asked in [*judged, nonsense]}
+pd.DataFrame({"best similarity": best}).sort_values("best similarity")
+
+# %% [markdown]
+# Which threshold would you set, and which of your questions would lose their answers?
 #
 # ## Where the chunks are stored
 #

@@ -294,8 +294,9 @@ assert (len(dense), len(plain)) == (2398, 122), "The price is more chunks"
 
 # %% [markdown]
 # The price is more chunks. With a size of 100 and an overlap of 96 there are 2,398; without overlap there are 122. All of them are encoded and
-# stored. At every cut, neighbours share
-# as much as we asked for. But a chunk can begin inside a word, unless it snaps to words.
+# stored.
+#
+# At every cut, neighbours share as much as we asked for. But a chunk can begin inside a word, unless it snaps to words.
 
 # %% [markdown]
 # ## Break it

@@ -332,9 +332,9 @@ from IPython.display import display
 cut_document = lab.use("cut_document")
 cut = {name: list(pieces_of(name, content)) for name, content in documents.items()}
 display(lab.show.tree(file, cut[file], mark="memory: 3Gi"))
-[limit] = [piece for piece in cut[file] if "memory: 3Gi" in piece.text]
+[answer] = [piece for piece in cut[file] if "memory: 3Gi" in piece.text]
 owner = next(line for line in lines_of(text, 0, len(text)) if line.path.startswith("spec.template.spec.containers[0]"))
-print(limit.header + text[owner.start : text.index("\n", owner.start)])
+print(answer.header + text[owner.start : text.index("\n", owner.start)])
 
 found_by = {"every 1,000 characters": [every(content, 1_000) for content in documents.values()], "yours": cut.values()}
 count = {way: pd.Series([lab.embedder.count_tokens(one.text) for own in files for one in own]) for way, files in found_by.items()}
@@ -347,7 +347,7 @@ lab.alt(axes, f"Histogram of the pieces' lengths in word pieces. Longer than 256
 # %% tags=["claim"]
 [piece] = [piece for piece in cut[file] if "memory: 3Gi" in piece.text]
 assert piece.path.startswith("spec.template.spec.containers[0]"), "in the first of the containers"
-assert text[owner.start :].startswith("        - name: predictor\n"), "The last line is the first line of this container, so it is `predictor`"
+assert text[owner.start :].startswith("        - name: predictor\n"), "The last line printed is the first line of this container, so it is `predictor`"
 assert containers[0]["name"] == "predictor" and containers[0]["resources"]["limits"]["memory"] == "3Gi", "so it is `predictor`"
 for name, content in documents.items():
     assert "".join(content[p.start : p.end] for p in cut[name]) == "".join(span.text for span in split_stream(content))
@@ -363,7 +363,7 @@ header = make_header(web.identity, "w.yaml", "spec.containers", 80)
 assert [len(header) + end - 20 for _, end in tried] == [189, 154], "it has 189 characters with its header"
 
 # %% [markdown]
-# The limit is now in a piece whose header says where it is: in the first of the containers. The last line is the first line of this
+# The limit is now in a piece whose header says where it is: in the first of the containers. The last line printed is the first line of this
 # container, so it is `predictor`.
 #
 # Of the fixed pieces, 11 of 91 are right of the dashed line. Of yours there is none, so the model reads all of your pieces to the end.

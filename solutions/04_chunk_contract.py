@@ -93,8 +93,8 @@ pd.Series(record, name="value").to_frame().map(lambda value: f"{value!r:.90}")
 # %% [markdown]
 # ## When the contract is broken
 #
-# The server runs a parser only if its operator has registered it. So a tenant with a format of its own runs its parser on its own machine. The parser's program,
-# the *sender*, sends its records as [JSON Lines](../labs/GLOSSARY.md#json-lines), and you cannot know whether they are right.
+# The server runs a parser only if its operator has registered it. So a tenant with a format of its own runs its parser on its own machine. This program, the
+# *sender*, sends its records as [JSON Lines](../labs/GLOSSARY.md#json-lines), and you cannot know whether they are right.
 #
 # Six records arrive. The first and the last are correct, and `changes` shows what is wrong in the others.
 #
@@ -156,15 +156,15 @@ pd.DataFrame(rows, columns=["result", "field", "message"], index=pd.RangeIndex(1
 
 # %% tags=["claim"]
 assert [isinstance(one, Chunk) for one in checked] == [True, False, False, False, False, True], "Both correct records get through"
-assert [one.record for one in checked[1:5]] == [f"line {n}" for n in (2, 3, 4, 5)], "each of the other four has a code and a reason"
+assert [one.record for one in checked[1:5]] == [f"line {n}" for n in (2, 3, 4, 5)], "each of the other four has a code for programs and a reason for people"
 
 # %% [markdown]
-# Both correct records get through, and each of the other four has a code and a reason. A vector from outside is refused, because you cannot
+# Both correct records get through, and each of the other four has a code for programs and a reason for people. A vector from outside is refused, because you cannot
 # know which text it was made from.
 #
 # ## What has changed?
 #
-# Now you know which records are correct, but not which are new. Suppose that Heron is indexed again tomorrow. Encoding is
+# Now you know which records are correct, but not which are new. Suppose Heron is indexed again tomorrow. Encoding is
 # slow, so a piece that is known should keep its vector. A [content hash](../labs/GLOSSARY.md#content-hash) tells whether it is known. The
 # simplest one is the SHA-256 of all fields joined together.
 #
@@ -307,7 +307,7 @@ assert meta.loc["an import is added"].iloc[:2].sum() == 100 and meta.loc["an imp
 # %% [markdown]
 # No wrong vector is left. But the added import now wastes more than 90 per cent, because it moves all pieces.
 #
-# So hash what is embedded, here content and header, and leave out what only says where the piece is. But fields that are not hashed, such as
+# So hash what is embedded, content and header, and leave out what only says where the piece is. But fields that are not hashed, such as
 # line numbers, must still be written again, or the citation is wrong. And such a hash is not a key: two files with the same licence share it,
 # and a vector, but each needs its own record.
 #
@@ -452,8 +452,8 @@ assert by_schema == [True, False, False, False, False, True, True], "JSON Schema
 assert by_you == [*by_schema[:6], False], "Only on the seventh"
 
 # %% [markdown]
-# Only on the seventh, because JSON Schema cannot compare two fields. So publish a schema, because
-# then senders find most mistakes themselves. But check each record that you receive.
+# Only on the seventh, because JSON Schema cannot compare two fields. So publish a schema:
+# senders then find most mistakes themselves. But check each record that you receive.
 
 # %% [markdown]
 # ## Recap
