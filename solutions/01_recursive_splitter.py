@@ -134,15 +134,17 @@ cut = pd.DataFrame({"chunks": {name: len(parts) for name, parts in chunks.items(
 cut["longest"] = {name: max(map(len, parts)) for name, parts in chunks.items()}
 cut["nothing lost"] = {name: "".join(parts) == documents[name] for name, parts in chunks.items()}
 display(cut)
-lab.show.cuts(page, split_recursively(page, 300), most=1_500)
+at_300 = split_recursively(page, 300)
+print(sum("real traffic" in chunk for chunk in at_300), "chunk of 300 holds 'real traffic'")
+lab.show.cuts(page, at_300, most=1_500)
 
 # %% tags=["claim"]
-again = split_recursively(page, 300)
-assert not any(left[-1].isalpha() and right[0].isalpha() for left, right in zip(again, again[1:], strict=False)), "no cut goes through a word"
+assert not any(left[-1].isalpha() and right[0].isalpha() for left, right in zip(at_300, at_300[1:], strict=False)), "no cut goes through a word"
+assert sum("real traffic" in chunk for chunk in at_300) == 1, "so real traffic is whole"
 assert cut["nothing lost"].all() and cut["longest"].max() <= 512, "Nothing is lost, and every chunk fits"
 
 # %% [markdown]
-# Nothing is lost, and every chunk fits. At 300 characters, no cut goes through a word.
+# Nothing is lost, and every chunk fits. At 300 characters, no cut goes through a word, so *real traffic* is whole.
 #
 # ## What it cannot promise
 #
@@ -293,7 +295,7 @@ dense, plain = split_text(page, 100, 96), split_text(page, 100, 0)
 assert (len(dense), len(plain)) == (2398, 122), "The price is more chunks"
 
 # %% [markdown]
-# The price is more chunks. With a size of 100 and an overlap of 96 there are 2,398; without overlap there are 122. All of them are encoded and
+# The price is more chunks. With a size of 100 and an overlap of 96 there are 2,398; without overlap, 122. All of them are encoded and
 # stored.
 #
 # At every cut, neighbours share as much as we asked for. But a chunk can begin inside a word, unless it snaps to words.
@@ -375,7 +377,7 @@ if "LangChain" in found:
 
 # %% [markdown]
 # Few overlap, because it can repeat only whole pieces. Some characters are lost, because it removes white space at both ends of each chunk.
-# With `add_start_index` it has offsets, too. Take it if you need no exact overlap.
+# With `add_start_index` it has offsets. Take it if you need no exact overlap.
 
 # %% [markdown]
 # ## Measure: torn sentences, and what a search finds
@@ -388,7 +390,7 @@ if "LangChain" in found:
 #   probably is.
 #
 # *Fixed* is measured with three sizes, 380, 400 and 512 characters, and its rows show the mean, because what fixed cuts find depends on luck.
-# (Your chunks have about 380 characters in the mean, and at most 512.)
+# (Your chunks have about 380 in the mean, and at most 512.)
 #
 # > **Predict.** What helps more, good cuts or overlap?
 

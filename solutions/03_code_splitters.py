@@ -100,9 +100,7 @@ assert torn_by(splits["recursive"]) == 1, "The recursive splitter tears only one
 
 # %% [markdown]
 # Cuts every 512 characters tear four of them. The recursive splitter tears only one, but by accident. It prefers blank lines, and
-# there are blank lines between functions.
-#
-# What is missing is a splitter that knows definitions.
+# there are blank lines between functions. What is missing is a splitter that knows definitions.
 #
 # ## By hand, once
 #
