@@ -311,8 +311,8 @@ assert meta.loc["an import is added"].iloc[:2].sum() == 100 and meta.loc["an imp
 # line numbers, must still be written again, or the citation is wrong. And such a hash is not a key: two files with the same licence share it,
 # and a vector, but each needs its own record.
 #
-# Why does the record above hash `customMeta` and the path all the same? `hashInputs` cannot name the header alone. So the course uses its hash
-# only to see whether a *record* has changed. To save encoding, it compares the embedded text itself.
+# Why does the record above hash `customMeta` and the path all the same? Because `hashInputs` cannot name the header alone. So its hash only
+# tells whether the *record* has changed. To save encoding, the course compares the embedded text itself.
 #
 # ## A parser of your own
 #

@@ -50,12 +50,11 @@ def passages(found: pd.DataFrame, question: str = "") -> Figure:
         What was asked, above the table.
     """
     rows = []
-    for rank, one in zip(found.index, found.itertuples(index=False), strict=True):
-        where = "<br>".join(escape(str(part)) for part in (one.heading, f"lines {one.lines}"))
-        source = f"<b>{escape(str(one.document))}</b><br>{where}"
-        similarity = float(one.similarity)
-        score = f"{_bar(similarity)}{similarity:.2f}"
-        rows.append((str(rank), score, source, escape(str(one.text))))
+    for rank, one in enumerate(found.to_dict("records"), start=1):
+        where = "<br>".join(escape(text) for text in (one["heading"], f"lines {one['lines']}"))
+        source = f"<b>{escape(one['document'])}</b><br>{where}"
+        score = f"{_bar(one['similarity'])}{one['similarity']:.2f}"
+        rows.append((str(rank), score, source, escape(one["text"])))
     return _results(rows, question, list(found["document"]))
 
 
