@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 01 · Where to cut
 #
-# The model of this course reads about 200 words; a document has thousands. You will write the splitter that decides where to cut: first
-# as textbooks have it, then as this course runs it.
+# The model of this course reads about 200 words; a document has thousands. So it must be cut, and a cut in the wrong place tears an answer in
+# two. You will write the splitter that decides where to cut: first that of the textbooks, then one that can promise more.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -22,7 +22,7 @@ lab.show.pipeline("chunks")
 # ## A cut in the wrong place
 #
 # The pieces that a document is cut into are its [chunks](../labs/GLOSSARY.md#chunk). The shortest splitter is one line of code: it
-# cuts a page every 300 characters, whatever is there.
+# cuts a page every 300 characters.
 #
 # > **Predict.** How many of its cuts go through a word: few, half, or most?
 
@@ -34,15 +34,15 @@ fixed = [page[at : at + 300] for at in range(0, len(page), 300)]
 here = page.index("real traffic") // 300
 print(fixed[here][-42:], "✂", fixed[here + 1][:42])
 print(sum("real traffic" in chunk for chunk in fixed), "chunks hold 'real traffic'")
-lab.show.cuts(page, fixed)
+lab.show.cuts(page, fixed, first=300 * (here - 1), most=1_000)  # from shortly before this cut
 
 # %% tags=["claim"]
 inside = [left[-1].isalpha() and right[0].isalpha() for left, right in zip(fixed, fixed[1:], strict=False)]
-assert 0.4 < sum(inside) / len(inside) < 0.6, "About half of the cuts go through a word"
+assert (sum(inside), len(inside)) == (12, 26), "12 of the 26 cuts go through a word"
 assert "real traffic" in page and not any("real traffic" in chunk for chunk in fixed), "a search for it finds nothing"
 
 # %% [markdown]
-# About half of the cuts go through a word. One of these words is in *real traffic*, so a search for it finds
+# About half: 12 of the 26 cuts go through a word. One of these words is in *real traffic*, so a search for it finds
 # nothing.
 
 # %% [markdown]
@@ -52,7 +52,8 @@ assert "real traffic" in page and not any("real traffic" in chunk for chunk in f
 # the weakest: a blank line, a line end, a sentence end, a space, and last `""`, which is between all characters.
 #
 # A [recursive splitter](../labs/GLOSSARY.md#recursive-splitter) splits the text at the strongest of them. If a piece is still too long, it
-# does the same to this piece with the weaker ones: this is the recursion. It joins small neighbours. With a [chunk size](../labs/GLOSSARY.md#chunk-size) of 16 characters:
+# does the same to this piece with the weaker ones: this is the recursion. Small neighbours are joined if they fit into one chunk together. An
+# example with a [chunk size](../labs/GLOSSARY.md#chunk-size) of 16 characters:
 #
 # ```
 # "One.\n\nTwo three four. Five."
@@ -133,15 +134,17 @@ cut = pd.DataFrame({"chunks": {name: len(parts) for name, parts in chunks.items(
 cut["longest"] = {name: max(map(len, parts)) for name, parts in chunks.items()}
 cut["nothing lost"] = {name: "".join(parts) == documents[name] for name, parts in chunks.items()}
 display(cut)
-lab.show.cuts(page, split_recursively(page, 300), most=1_500)
+at_300 = split_recursively(page, 300)
+print(sum("real traffic" in chunk for chunk in at_300), "chunk of 300 holds 'real traffic'")
+lab.show.cuts(page, at_300, most=1_500)
 
 # %% tags=["claim"]
-again = split_recursively(page, 300)
-assert not any(left[-1].isalpha() and right[0].isalpha() for left, right in zip(again, again[1:], strict=False)), "no cut goes through a word"
+assert not any(left[-1].isalpha() and right[0].isalpha() for left, right in zip(at_300, at_300[1:], strict=False)), "no cut goes through a word"
+assert sum("real traffic" in chunk for chunk in at_300) == 1, "so real traffic is whole"
 assert cut["nothing lost"].all() and cut["longest"].max() <= 512, "Nothing is lost, and every chunk fits"
 
 # %% [markdown]
-# Nothing is lost, and every chunk fits. At 300 characters, no cut goes through a word.
+# Nothing is lost, and every chunk fits. At 300 characters, no cut goes through a word, so *real traffic* is whole.
 #
 # ## What it cannot promise
 #
@@ -150,7 +153,7 @@ assert cut["nothing lost"].all() and cut["longest"].max() <= 512, "Nothing is lo
 # **Overlap.** Sometimes a phrase is cut in two. So neighbours share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap): what one
 # chunk cuts off, the next has whole. A splitter that works on pieces can only repeat whole pieces.
 #
-# > **Predict.** We ask for 64 characters. How many of your chunks can repeat nothing, or only a line end?
+# > **Predict.** We ask for 64 characters, in whole lines or sentences. How many of your chunks can repeat nothing, or only a line end?
 
 # %%
 import re
@@ -165,8 +168,14 @@ def can_repeat(chunk, overlap=64):
     return repeated
 
 
-repeated = pd.Series([can_repeat(chunk) for parts in chunks.values() for chunk in parts])
-print(f"of {len(repeated)} chunks, {sum(repeated <= 1)} repeat at most one character; the most is {repeated.max()}")
+# The last chunk of a page has no neighbour.
+repeated = pd.Series([can_repeat(chunk) for parts in chunks.values() for chunk in parts[:-1]])
+told = f"Of {len(repeated)} chunks, {sum(repeated <= 1)} repeat at most one character. The most is {repeated.max()}."
+print(told)
+axes = repeated.plot.hist(bins=range(0, 69, 4), xlabel="characters that the next chunk can repeat", ylabel="chunks", figsize=(6, 2.5))
+axes.axvline(64, color="black", linestyle="--", label="asked for: 64")
+axes.legend()
+lab.alt(axes, f"Histogram. {told}")
 
 # %% tags=["claim"]
 assert (repeated <= 1).mean() > 0.4, "Nearly half of them repeat nothing or one line end"
@@ -186,15 +195,14 @@ log = "Retry in 5 s.\n" * 8
 
 # %% [markdown]
 # It finds all four at 0, because the text repeats itself. Three citations would be wrong.
-
-# %% [markdown]
+#
 # ## Cut on offsets
 #
 # One change solves both problems: work with offsets, and copy characters only at the end. A chunk is then a
 # [span](../labs/GLOSSARY.md#span): its start, its end, and the text between them. The overlap is a subtraction, because the next
 # chunk begins that many characters before this one ends.
 #
-# There are no pieces to join, either. You look at as much text as one chunk can hold, and cut it after the last of its strongest separators.
+# You look at as much text as one chunk can hold, and cut it after the last of its strongest separators.
 # Python's `rfind` finds this place: `"ab cd. ef gh".rfind(". ", 0, 8)` is 5. The separator has two characters, so the first
 # chunk ends at 7.
 #
@@ -265,7 +273,7 @@ lab.hint("1.3")  # run again for the next hint
 # holds, and may never end. The right loop ends as soon as the rest fits.
 
 # %% [markdown]
-# Now look at your chunks. Violet text is in two of them.
+# Now look at your chunks. Violet text is in more than one of them.
 #
 # > **Predict.** A longer overlap is safer. What is its price? Then try a size of 100 and an overlap of 96.
 
@@ -287,9 +295,10 @@ dense, plain = split_text(page, 100, 96), split_text(page, 100, 0)
 assert (len(dense), len(plain)) == (2398, 122), "The price is more chunks"
 
 # %% [markdown]
-# The price is more chunks. With a size of 100 and an overlap of 96 there are 2,398; without overlap there are 122. All of them are encoded and
-# stored. At every cut, neighbours share
-# as much as we asked for. But a chunk can begin inside a word, unless it snaps to words.
+# The price is more chunks. With a size of 100 and an overlap of 96 there are 2,398; without overlap, 122. All of them are encoded and
+# stored.
+#
+# At every cut, neighbours share as much as we asked for. But a chunk can begin inside a word, unless it snaps to words.
 
 # %% [markdown]
 # ## Break it
@@ -367,25 +376,21 @@ if "LangChain" in found:
     assert field.loc["LangChain", "overlaps"] < field.loc["LangChain", "chunks"] / 2, "Few overlap, because it can repeat only whole pieces"
 
 # %% [markdown]
-# Few overlap, because it can repeat only whole pieces. Some characters are lost, because it removes white space at both ends of each chunk
-#. With `add_start_index` it has offsets,
-# too. Take it if you need no exact overlap.
-#
-# With any splitter, look at the line ends. Files from Windows have `"\r\n"` ([CRLF](../labs/GLOSSARY.md#crlf)). If a program keeps these, it never
-# finds `"\n\n"`.
+# Few overlap, because it can repeat only whole pieces. Some characters are lost, because it removes white space at both ends of each chunk.
+# With `add_start_index` it has offsets. Take it if you need no exact overlap.
 
 # %% [markdown]
 # ## Measure: torn sentences, and what a search finds
 #
-# You can protect a sentence by good cuts, by overlap, or by both. What is each of them worth? The table has three columns:
+# You can protect a sentence by good cuts, by overlap, or by both. The table shows what each is worth:
 #
 # - *torn sentences*: those of up to 128 characters that are whole in no chunk, so no chunk can show them.
 # - *[recall@5](../labs/GLOSSARY.md#recallk)*: the share of questions for which one of the first five chunks has an answer.
 # - *gain*: what this adds to the recall of the first row, and the [interval](../labs/GLOSSARY.md#confidence-interval) in which the true gain
 #   probably is.
 #
-# *Fixed* cuts every 380, 400 or 512 characters: your chunks have about 380 in the mean, and at most 512. Its rows are the mean of the three,
-# because what fixed cuts find depends on luck.
+# *Fixed* is measured with three sizes, 380, 400 and 512 characters, and its rows show the mean, because what fixed cuts find depends on luck.
+# (Your chunks have about 380 in the mean, and at most 512.)
 #
 # > **Predict.** What helps more, good cuts or overlap?
 
@@ -427,6 +432,7 @@ for name, split, sizes in (("fixed", every, (380, 400, 512)), ("on offsets", spl
 table["recall@5"] = hits.mean()
 gains = {way: paired_interval(hits["fixed, overlap 0"], hits[way]) for way in list(hits)[1:]}
 table["gain"] = pd.Series({way: str(gain) for way, gain in gains.items()})
+print("with good cuts, overlap 64 gains on overlap 0:", paired_interval(hits["on offsets, overlap 0"], hits["on offsets, overlap 64"]))
 table.round({"torn sentences": 0, "recall@5": 2}).fillna("")
 
 # %% tags=["claim"]
@@ -435,19 +441,19 @@ assert 0 < 4 * lost["fixed, overlap 64"] < lost["fixed, overlap 0"], "Overlap re
 assert lost["on offsets, overlap 0"] == lost["on offsets, overlap 64"] == 0, "good cuts repair all of them"
 assert gains["fixed, overlap 64"].low < 0 < gains["fixed, overlap 64"].high, "With overlap alone, it contains 0: these questions do not decide"
 assert gains["on offsets, overlap 0"].low > 0 and gains["on offsets, overlap 64"].low > 0, "with good cuts, the whole interval is above 0"
-both = paired_interval(hits["on offsets, overlap 64"], hits["on offsets, overlap 0"])
-assert both.low < 0 < both.high, "Nor do they decide whether good cuts need an overlap"
+both = paired_interval(hits["on offsets, overlap 0"], hits["on offsets, overlap 64"])
+assert both.low < 0 < both.high, "Nor do they decide whether good cuts need an overlap: the interval in the line above the table contains 0, too"
 luck = [sum(hit) / len(hit) for hit in (answered(passages_of(every, size, 0)) for size in (380, 400, 512))]
 assert max(luck) - min(luck) > 0.03, "what fixed cuts find depends on luck"
 assert max(lab.embedder.count_tokens(one.content) for one in passages_of(split_text, 512, 64)) <= 256, "which the model reads to the end"
 
 # %% [markdown]
 # Overlap repairs most of the torn sentences, and good cuts repair all of them. The search finds more, too: with good cuts, the whole interval is
-# above 0. With overlap alone, it contains 0: these questions do not decide. Nor do they decide whether good cuts need an overlap.
+# above 0. With overlap alone, it contains 0: these questions do not decide. Nor do they decide whether good cuts need an overlap: the interval
+# in the line above the table contains 0, too.
 #
-# How much overlap should you take, then? It protects a phrase *wherever* the cuts are: with 64, up to 65 characters stay whole. So take the
-# length of the longest phrase that must stay whole. Logs and transcripts, which have few good places for a cut, need it most. Text with
-# clear paragraphs may need none.
+# How much overlap should you take? It protects a phrase *wherever* the cuts are: with 64, up to 65 characters stay whole. So take the
+# length of the longest phrase that must stay whole.
 
 # %% [markdown]
 # ## Recap
@@ -475,6 +481,7 @@ assert max(lab.embedder.count_tokens(one.content) for one in passages_of(split_t
 # %% [markdown]
 # ## Stretch
 #
-# Write `keep_crlf(text, spans)`, so that no span starts or ends between `\r` and `\n`.
+# Lines from Windows end with `"\r\n"` ([CRLF](../labs/GLOSSARY.md#crlf)), so a splitter never finds `"\n\n"` there. Write
+# `keep_crlf(text, spans)`, so that no span starts or ends between the two characters.
 #
 # **Next.** In a manifest, each line belongs to another line above it, and a cut can separate the two: [lab 02](../labs/02_resource_splitter.ipynb).

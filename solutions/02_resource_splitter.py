@@ -21,8 +21,8 @@ lab.show.pipeline("chunks")
 # ## Which container may use three gigabytes?
 #
 # A [manifest](../labs/GLOSSARY.md#manifest) tells Kubernetes what to run. It is written in [YAML](../labs/GLOSSARY.md#yaml). A user asks: *Which
-# container of forecast-api has a memory limit of 3Gi?* We cut its manifest every 1,000 characters. The piece with the limit is
-# open.
+# container of forecast-api has a memory limit of 3Gi?* We cut its manifest every 1,000 characters. Only the
+# piece with the limit is open.
 #
 # > **Predict.** A [container](../labs/GLOSSARY.md#container) is an item of a list, and has a `name`. Which one has the 3Gi, if you read only the
 # > open piece?
@@ -52,7 +52,7 @@ containers = next(yaml.safe_load_all(text))["spec"]["template"]["spec"]["contain
 owner = {one["name"]: one["resources"]["limits"]["memory"] for one in containers}
 [misleading] = [piece.text for piece in naive if "memory: 3Gi" in piece.text]
 assert [name for name in owner if f"name: {name}" in misleading] == ["log-shipper"], "The piece names only `log-shipper`"
-assert owner["predictor"] == "3Gi" and owner["log-shipper"] != "3Gi", "The limit belongs to `predictor`"
+assert owner["predictor"] == "3Gi" and owner["log-shipper"] != "3Gi", "the limit belongs to `predictor`"
 refused = []
 for name, content in documents.items():
     try:
@@ -66,7 +66,7 @@ told = [q for q in lab.questions() if any(p in c for p in q.answer_contains for 
 assert (len(told), len(lab.questions())) == (17, 58), "the answers to 17 of our 58 questions are in comments"
 
 # %% [markdown]
-# The piece names only `log-shipper`, and this is wrong. The limit belongs to `predictor`, whose name is far above, in another piece.
+# The piece names only `log-shipper`. But the limit belongs to `predictor`, whose name is far above, in another piece.
 #
 # In YAML, indentation shows what belongs to what: **the owner of a line is above it and further left**.
 #
@@ -75,8 +75,6 @@ assert (len(told), len(lab.questions())) == (17, 58), "the answers to 17 of our 
 # A parser knows these owners, so why not use one? First, a parser needs valid files. Of the 31 files here, PyYAML refuses four: three
 # [Helm templates](../labs/GLOSSARY.md#helm-template), and one with a single bad document. Second, PyYAML drops the comments, and there
 # people write *why*: the answers to 17 of our 58 questions are in comments.
-#
-# So you will read the text itself.
 
 # %% [markdown]
 # ## Where a document ends
@@ -105,7 +103,7 @@ assert (len(told), len(lab.questions())) == (17, 58), "the answers to 17 of our 
 #
 # - With the flag `re.MULTILINE`, `^` matches at the beginning of every line.
 # - `(?=…)` tests what follows, but is not part of the match.
-# - `\s` is white space, and `\Z` is the end of the text.
+# - `\Z` is the end of the text.
 
 # %% exercise="2.1"
 from course_lib.loader.kubernetes import split_stream
@@ -122,10 +120,10 @@ lab.hint("2.1")  # run again for the next hint
 # `\n`, because the first line of a file has no line end before it.
 
 # %% [markdown]
-# ## Who is it?
+# ## Which resource is it?
 #
 # Each document describes a [resource](../labs/GLOSSARY.md#resource). A piece has to say which one, so you need the resource's kind, its name,
-# and its [namespace](../labs/GLOSSARY.md#namespace). Can you take the first `name:`? Often, but not here:
+# and its [namespace](../labs/GLOSSARY.md#namespace). Can you take the first `name:`? Not here:
 #
 # ```
 # kind: Role
@@ -140,8 +138,8 @@ lab.hint("2.1")  # run again for the next hint
 #
 # ## Exercise 2.2: the identity
 #
-# Write `read_identity`, which gives `Identity("Role", "reader", None, "v1")` for this document. Keep a list of the owners of the present line.
-# Each new key first removes those that no longer own it. Given are:
+# Write `read_identity`, which gives `Identity("Role", "reader", None, "v1")` for this document. Go from line to line, and keep a list of the
+# owners. Each new key first removes the keys that do not own it. Given are:
 #
 # ```
 # read_key('  name: "web"  # front')  →  Key(column=2, name="name", value="web")
@@ -186,13 +184,13 @@ for name in ("odd/broken.yaml", "chart/templates/status-page.yaml"):
 
 # %% [markdown]
 # It finds all four, and those of the template, because it needs no valid file. But another style breaks your function: it differs from the parser where
-# YAML is written in braces or in a [block scalar](../labs/GLOSSARY.md#block-scalar). So `course split`
-# notices a head with a line that is not a key with a simple value, and asks a parser.
+# YAML is written in braces or in a [block scalar](../labs/GLOSSARY.md#block-scalar). So `course split` asks a parser if a line
+# up to the end of `metadata` is more than a key with a simple value.
 
 # %% [markdown]
 # ## Where to cut a resource
 #
-# So far, you can find a resource and name it. But it can be too long for one [chunk](../labs/GLOSSARY.md#chunk). The model reads 256
+# You can now name a resource. But it can be too long for one [chunk](../labs/GLOSSARY.md#chunk). The model reads 256
 # [word pieces](../labs/GLOSSARY.md#word-piece) and drops the rest without a warning.
 #
 # As in lab 01, you cut at the strongest boundary. In YAML, **a boundary is stronger if its line begins further left**, because a larger block
@@ -232,7 +230,7 @@ lab.show.outline(small, lines)
 # %% [markdown]
 # ## Exercise 2.3: the next cut
 #
-# Write `next_cut`, which finds where a piece ends.
+# Write `next_cut`:
 #
 # ```
 # next_cut(lines, 5, 139)  →  7    rule 1: 9 is less than 12
@@ -256,7 +254,7 @@ lab.hint("2.3")
 # %% [markdown]
 # ## The owner above each piece
 #
-# Your cuts keep a block together if it fits. Here, a piece has at most 70 characters.
+# Now cut the small file into pieces of at most 70 characters.
 #
 # > **Predict.** Which piece will not say whose it is?
 
@@ -334,21 +332,28 @@ from IPython.display import display
 cut_document = lab.use("cut_document")
 cut = {name: list(pieces_of(name, content)) for name, content in documents.items()}
 display(lab.show.tree(file, cut[file], mark="memory: 3Gi"))
+[answer] = [piece for piece in cut[file] if "memory: 3Gi" in piece.text]
+owner = next(line for line in lines_of(text, 0, len(text)) if line.path.startswith("spec.template.spec.containers[0]"))
+print(answer.header + text[owner.start : text.index("\n", owner.start)])
 
 found_by = {"every 1,000 characters": [every(content, 1_000) for content in documents.values()], "yours": cut.values()}
 count = {way: pd.Series([lab.embedder.count_tokens(one.text) for own in files for one in own]) for way, files in found_by.items()}
-axes = pd.DataFrame(count).plot.hist(bins=range(0, 541, 20), alpha=0.6, xlabel="word pieces", ylabel="pieces", figsize=(6, 3))
-axes.axvline(256, color="black", linestyle="--")
+axes = pd.DataFrame(count).plot.hist(bins=range(0, 381, 20), alpha=0.6, xlabel="word pieces", ylabel="pieces", figsize=(6, 3))
+axes.axvline(256, color="black", linestyle="--", label="the model's limit, 256")
+axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
 unread = [f"{(found > 256).sum()} of {len(found)} ({way})" for way, found in count.items()]
 lab.alt(axes, f"Histogram of the pieces' lengths in word pieces. Longer than 256, the dashed line: {', '.join(unread)}.")
 
 # %% tags=["claim"]
 [piece] = [piece for piece in cut[file] if "memory: 3Gi" in piece.text]
 assert piece.path.startswith("spec.template.spec.containers[0]"), "in the first of the containers"
-assert containers[0]["name"] == "predictor" and containers[0]["resources"]["limits"]["memory"] == "3Gi", "which is `predictor`"
+assert text[owner.start :].startswith("        - name: predictor\n"), "The last line printed is the first line of this container, so it is `predictor`"
+assert containers[0]["name"] == "predictor" and containers[0]["resources"]["limits"]["memory"] == "3Gi", "so it is `predictor`"
 for name, content in documents.items():
     assert "".join(content[p.start : p.end] for p in cut[name]) == "".join(span.text for span in split_stream(content))
-assert count["yours"].max() <= 256 < count["every 1,000 characters"].max(), "the model reads all of your pieces to the end"
+of_each = {way: ((found > 256).sum(), len(found)) for way, found in count.items()}
+assert of_each["every 1,000 characters"] == (11, 91), "Of the fixed pieces, 11 of 91 are right of the dashed line"
+assert of_each["yours"][0] == 0, "Of yours there is none, so the model reads all of your pieces to the end"
 from course_lib.loader.resource_chunks import make_header
 from course_lib.loader.yaml_lines import next_cut as known_cut
 
@@ -358,9 +363,10 @@ header = make_header(web.identity, "w.yaml", "spec.containers", 80)
 assert [len(header) + end - 20 for _, end in tried] == [189, 154], "it has 189 characters with its header"
 
 # %% [markdown]
-# The limit is now in a piece whose header says where it is: in the first of the containers, which is `predictor`. (To see this name, follow
-# the path in the file. The Stretch puts it into the header.) No piece of yours is right of the dashed line, so the model reads all of your
-# pieces to the end.
+# The limit is now in a piece whose header says where it is: in the first of the containers. The last line printed is the first line of this
+# container, so it is `predictor`.
+#
+# Of the fixed pieces, 11 of 91 are right of the dashed line. Of yours there is none, so the model reads all of your pieces to the end.
 
 # %% [markdown]
 # ## Measure: found, and with its owner?
@@ -444,33 +450,35 @@ table.astype({"pieces": int, "owned": int, "place": int}).round(2)
 # %% tags=["claim"]
 bare, uncut, yours = (table.loc[name] for name in ("yours, no header", "every 1,000", "yours"))
 over = paired_interval(hits["every 1,000"], hits["yours"])
-assert round(over.low, 3) <= 0 < over.mean, "contains 0, too, so there these questions do not decide"
-assert gained["yours"].low > 0 and gained["course split"].low > 0, "With headers, the whole interval is above 0"
+assert round(over.low, 3) <= 0 < over.mean, "contains 0, too: there, these questions do not decide"
+assert gained["yours"].low > 0 and gained["course split"].low > 0, "with them, the whole interval is above 0"
 others = [one for name, one in gained.items() if name in ("every 1,000", "LangChain, 700")]
-assert all(one.low < 0 < one.high for one in others), "Without them, each interval contains 0"
+assert all(one.low < 0 < one.high for one in others) and bare["recall@5"] < uncut["recall@5"], (
+    "Your cuts alone do not help: without headers, you find no more than every 1,000, and the interval contains 0"
+)
+assert table.loc["course split"].pieces < 0.55 * yours.pieces, "course split has about half as many pieces"
 assert bare.pieces > 2 * uncut.pieces and bare.owned < uncut.owned, "the smaller a piece is, the less it says about its resource"
 assert yours.owned > uncut.owned and yours.place == 2, "With your headers, the piece with the limit is second"
 assert bare.place > 20, "Without headers, the piece is far down the list"
 first = next(one for one in search_in(passages(splits["yours"]))("Which container of forecast-api has a memory limit of 3Gi?"))
 assert "initContainers" in first.text and "Deployment forecast-api" in first.text and "limits:" in first.content, "The first has the limits of the same Deployment's *init* container"
 if "LangChain, 700" in splits:
-    rows = table.loc["LangChain, 700"]
-    assert uncut.owned > rows.owned > bare.owned, "LangChain's pieces have no headers either, and name the owner for 43"
-    assert rows.owned == 43, "for 43"
+    assert uncut.owned > table.loc["LangChain, 700"].owned > bare.owned, "the smaller a piece is, the less it says about its resource"
 
 # %% [markdown]
-# Your headers help more. With headers, the whole interval is above 0. Without them, each interval contains 0. That of
-# *yours over every 1,000* contains 0, too, so there these questions do not decide.
+# Your headers help more: with them, the whole interval is above 0. Your cuts alone do not help: without headers, you find no more than *every
+# 1,000*, and the interval contains 0. That of *yours over every 1,000* contains 0, too: there, these questions do not decide.
 #
-# The column *owned* shows why headers help: the smaller a piece is, the less it says about its resource. LangChain's pieces have no headers
-# either, and name the owner for 43.
+# The column *owned* shows why headers help: the smaller a piece is, the less it says about its resource.
 #
-# And the user's question? With your headers, the piece with the limit is second. The first has the limits of the same Deployment's *init*
+# `course split` has about half as many pieces, because it joins small neighbours and leaves out most of a custom resource's schema.
+#
+# With your headers, the piece with the limit is second. The first has the limits of the same Deployment's *init*
 # container. Without headers, the piece is far down the list.
 #
 # ## In the field
 #
-# [kustomize](https://kubectl.docs.kubernetes.io/references/kustomize/), a part of `kubectl`, merges manifests into what the cluster gets.
+# [kustomize](https://kubectl.docs.kubernetes.io/references/kustomize/) merges manifests into what the cluster gets.
 #
 # > **Predict.** A comment in our files says why production still has version 4.1.3. Is it in kustomize's output?
 
@@ -498,8 +506,8 @@ if which("kubectl"):
 #
 # - The owner of a line is above it and further left. A name counts only with its path.
 # - Cut where the indentation is smallest, but never after the end of the block in which the piece begins.
-# - **At work**, take this splitter for manifests that people write. Begin with 700 characters. For
-#   your files, count word pieces, and answers without the name of their owner.
+# - **At work**, take this splitter for manifests that people write. Begin with 700 characters. `course split FILE.yaml` cuts a file of yours:
+#   read each piece alone. Whose is it?
 #
 # ## Three questions
 #

@@ -36,21 +36,21 @@ from course_lib.loader import Registry, read_documents
 from course_lib.records import Document, Scope
 from course_lib.settings import project_root
 
-pd.set_option("display.max_colwidth", 180)
-registry, heron = Registry(), Scope(tenant="acme", repo="heron")
+pd.set_option("display.max_colwidth", 180, "display.width", 200)
+registry, heron = Registry(), Scope(tenant="acme", repo="heron")  # the parsers, and whose texts these are
 (api,) = read_documents(project_root() / "data/parsers", (".proto",))
 documents = [api, *(Document(Path(name), name, text) for name, text in files.items())]
 
 
 # %%
-def ask(question):
+def ask(question):  # a question in, the three most similar records out
     records = [chunk for one in documents for chunk in registry.parse(one, heron)]
     table = pd.DataFrame([chunk.model_dump(by_alias=True) for chunk in records])
     table["begins with"] = [" ".join(chunk.content.split())[:25] for chunk in records]
     table["excerpt"] = [excerpt(chunk, question, 45) for chunk in records]
     vectors = lab.encode([chunk.embedded_text for chunk in records])
     found = table.assign(similarity=vectors @ lab.encode(question)).nlargest(3, "similarity")
-    return found[["sourcePath", "name", "line_start", "line_end", "begins with", "excerpt", "similarity"]].round(2)
+    return found[["sourcePath", "name", "excerpt", "line_start", "line_end", "begins with", "similarity"]].round(2)
 
 
 # %%
@@ -71,8 +71,8 @@ assert lines[0].startswith("  Origin origin"), "begins in the middle of another 
 #
 # ## The record
 #
-# How can the search work with a parser that does not exist yet? All parsers return one form of record, and the search reads only this form.
-# It is the [chunk contract](../labs/GLOSSARY.md#chunk-contract). Here is the record of a method:
+# All parsers return one form of record, the [chunk contract](../labs/GLOSSARY.md#chunk-contract), and the search reads only this form. Here is
+# the record of a method:
 
 # %%
 import json
@@ -88,17 +88,17 @@ pd.Series(record, name="value").to_frame().map(lambda value: f"{value!r:.90}")
 #
 # Each record goes this way to the store. You write the blue steps:
 #
-# ![Five steps: splitter, check_record, stamp, content_hash, store. A broken record becomes a Rejection; a piece with a new hash is encoded.](../labs/figures/record_received.svg)
+# ![Five steps: splitter, check_record, stamp, content_hash, store. A broken record becomes a Rejection.](../labs/figures/record_received.svg)
 
 # %% [markdown]
 # ## When the contract is broken
 #
-# The server never runs code of a tenant. So a tenant with a format of its own runs its parser on its own machine. The parser's program,
-# the *sender*, sends its records as [JSON Lines](../labs/GLOSSARY.md#json-lines), and you cannot know whether they are right.
+# The server runs a parser only if its operator has registered it. So a tenant with a format of its own runs its parser on its own machine. This program, the
+# *sender*, sends its records as [JSON Lines](../labs/GLOSSARY.md#json-lines), and you cannot know whether they are right.
 #
 # Six records arrive. The first and the last are correct, and `changes` shows what is wrong in the others.
 #
-# > **Predict.** Which of the six records does this simple loop accept?
+# > **Predict.** Which of the six records does this loop accept?
 
 # %% tags=["nbval-check-output"]
 from pydantic import ValidationError
@@ -121,10 +121,10 @@ print(len(accepted), "accepted, with line_start", [chunk.line_start for chunk in
 #
 # ## Exercise 4.1: check each record separately
 #
-# So write a function that judges one record and never stops the loop. The sender is a program, so a `Rejection` has a *code* that never changes.
+# Write a function that judges one record and never stops the loop. `help(problems_of)` shows what a helper does.
 #
-# `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` does what rule 2 below asks for. It raises a `ValidationError`,
-# which is a subclass of `ValueError`.
+# `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` follows rule 2. It raises a `ValidationError`, a subclass of
+# `ValueError`.
 
 # %% exercise="4.1"
 from course_lib.loader.contract import check_record
@@ -137,11 +137,10 @@ lab.hint("4.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: to catch `ValueError` first. `ValidationError` is a subclass of it, so every broken field would become one vague
-# problem of the whole record. And why refuse a vector, even a good one? You cannot know which text it was made from. A search could rank by
-# one text and show another.
+# problem of the whole record.
 
 # %% [markdown]
-# The six records go through your function:
+# Now all six:
 
 # %%
 check_record = lab.use("check_record")
@@ -157,14 +156,15 @@ pd.DataFrame(rows, columns=["result", "field", "message"], index=pd.RangeIndex(1
 
 # %% tags=["claim"]
 assert [isinstance(one, Chunk) for one in checked] == [True, False, False, False, False, True], "Both correct records get through"
-assert [one.record for one in checked[1:5]] == [f"line {n}" for n in (2, 3, 4, 5)], "each of the other four has a code and a reason"
+assert [one.record for one in checked[1:5]] == [f"line {n}" for n in (2, 3, 4, 5)], "each of the other four has a code for programs and a reason for people"
 
 # %% [markdown]
-# Both correct records get through, and each of the other four has a code and a reason.
+# Both correct records get through, and each of the other four has a code for programs and a reason for people. A vector from outside is refused, because you cannot
+# know which text it was made from.
 #
 # ## What has changed?
 #
-# So far you know which records are correct. What is missing is which are new. Suppose that Heron is indexed again tomorrow. Encoding is
+# Now you know which records are correct, but not which are new. Suppose Heron is indexed again tomorrow. Encoding is
 # slow, so a piece that is known should keep its vector. A [content hash](../labs/GLOSSARY.md#content-hash) tells whether it is known. The
 # simplest one is the SHA-256 of all fields joined together.
 #
@@ -183,7 +183,7 @@ for tenant, repo in (("acme", "platform"), ("acmep", "latform")):
 # ## Exercise 4.2: the content hash
 #
 # Your function decides when a stored vector can be used again. `length_prefixed(text)` puts the number of bytes
-# and a colon before a text, so you can see where it ends. `canonical(value)` writes any other value as JSON. For example, for tenant
+# and a colon before a text. `canonical(value)` writes any other value as JSON. For example, for tenant
 # `acme`, repository `docs` and `hashInputs` of `["content"]`:
 #
 # ```
@@ -207,8 +207,7 @@ lab.hint("4.2")  # run again for the next hint
 # %% [markdown]
 # ## Break it: a false claim in the right form
 #
-# The form of a record can be right although it names the wrong tenant. Here `acme` sends a record in the name of another. The server checks
-# it, then calls `stamp`.
+# Here `acme` sends a record in the right form, but in the name of another tenant. The server checks it, then calls `stamp`.
 #
 # > **Predict.** Does `check_record` notice the wrong name? Which tenant is in the record that is stored?
 
@@ -232,19 +231,16 @@ assert stamped.tenant_id == "acme" and content_hash(claimed) != content_hash(sta
 # %% [markdown]
 # ## Measure: which fields to hash
 #
-# A parser names in `hashInputs` what the hash covers. Which fields should it name? Suppose that a piece is encoded again only if its hash is
-# new. Its vector is made from its header (lab 03) and its content. So two things can go wrong:
+# Which fields should `hashInputs` name? Suppose that a piece is encoded again only if its hash is new. Its vector is made from its header (lab 03) and its content. So two things can go wrong:
 #
 # - The hash is new, but the embedded text is not. Then the work is *wasted*.
 # - The embedded text is new, but the hash is not. Then the piece keeps a *wrong vector*.
-#
-# `day` holds four changes to `drift.py`.
 #
 # > **Predict.** The hash covers content and path. Which change wastes work? Which keeps wrong vectors?
 
 # %%
 drift = files["heron/drift.py"]
-day = {
+day = {  # four changes to drift.py: the new text, and the path
     "a line is corrected": (drift.replace("/ len(values)", "/ max(1, len(values))"), "heron/drift.py"),
     "an import is added": (drift.replace("import math\n", "import logging\nimport math\n"), "heron/drift.py"),
     "inspect is renamed": (drift.replace("def inspect", "def compare"), "heron/drift.py"),
@@ -252,13 +248,13 @@ day = {
 }
 
 
-def by_hash(text, path, hashed):
+def by_hash(text, path, hashed):  # a file in; the hash of each piece, and what is embedded, out
     found = [chunk.model_copy(update={"hash_inputs": hashed}) for chunk in parse_code(Document(Path(path), path, text))]
     return {content_hash(chunk): chunk.embedded_text for chunk in found}
 
 
 # %%
-def costs(sourcePath=True, customMeta=False):
+def costs(sourcePath=True, customMeta=False):  # a choice of fields in; how many pieces go wrong, in per cent, out
     hashed = ["content"] + ["sourcePath"] * sourcePath + ["customMeta"] * customMeta
     old, rows = by_hash(drift, "heron/drift.py", hashed), {}
     for change, (text, path) in day.items():
@@ -278,6 +274,9 @@ def costs(sourcePath=True, customMeta=False):
 def draw(**ticked):
     table = costs(**ticked)
     axes = table[::-1].plot.barh(stacked=True, xlim=(0, 100), color=["C0", "C4", "C1"], xlabel="pieces of drift.py, %")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncols=3)
+    for bars in axes.containers:
+        axes.bar_label(bars, [f"{value:.0f}" if value else "" for value in bars.datavalues], label_type="center", bbox={"fc": "white", "ec": "none", "pad": 1})
     told = (f"{change}: " + ", ".join(f"{value:.0f} {name}" for name, value in row.items()) for change, row in table.iterrows())
     lab.alt(axes, f"Pieces of drift.py in per cent. {'; '.join(told)}.")
 
@@ -286,31 +285,34 @@ lab.interact(draw, sourcePath=True, customMeta=False)
 
 # %% tags=["claim"]
 base = costs()
-assert base.loc["the file is renamed"].to_list() == [0, 100, 0], "all pieces of the renamed file are encoded without need"
+assert base.loc["the file is renamed"].to_list() == [0, 100, 0], "all pieces are encoded without need"
 assert base["wrong vector kept"].idxmax() == "inspect is renamed" and (base["wrong vector kept"] > 0).sum() == 1, "the later parts of inspect keep a wrong vector"
 
 # %% [markdown]
-# Look at *the file is renamed*. Because the path is hashed, all pieces of the renamed file are encoded without need. And in *inspect is
-# renamed*, the later parts of `inspect` keep a wrong vector, because the new name is only in their header.
+# In *the file is renamed*, all pieces are encoded without need, because the path is hashed. In *inspect is renamed*, the later parts of `inspect` keep a wrong vector, because the new name is only in their header.
 #
 # The header is in `customMeta`, so you could hash `customMeta`, too. But the place of the piece in the file is also there.
 #
 # > **Predict.** What gets better if you do, and what gets worse?
 
 # %%
-costs(customMeta=True).round().astype(int)
+draw(customMeta=True)
 
 # %% tags=["claim"]
 meta = costs(customMeta=True)
+assert {"customMeta", "sourcePath"} <= set(record["hashInputs"]), "the record above hash customMeta and the path"
 assert meta["wrong vector kept"].sum() == 0, "No wrong vector is left"
 assert meta.loc["an import is added"].iloc[:2].sum() == 100 and meta.loc["an import is added"].iloc[1] > 90, "the added import now wastes more than 90 per cent"
 
 # %% [markdown]
 # No wrong vector is left. But the added import now wastes more than 90 per cent, because it moves all pieces.
 #
-# So hash what is embedded, here content and header, and the version of the parser. Leave out what only says where the piece is. Keep the
-# model's name beside each vector, because another model needs new vectors. Fields that are not hashed, such as line numbers, must still be
-# written again, or the citation is wrong.
+# So hash what is embedded, content and header, and leave out what only says where the piece is. But fields that are not hashed, such as
+# line numbers, must still be written again, or the citation is wrong. And such a hash is not a key: two files with the same licence share it,
+# and a vector, but each needs its own record.
+#
+# Why does the record above hash `customMeta` and the path all the same? Because `hashInputs` cannot name the header alone. So its hash only
+# tells whether the *record* has changed. To save encoding, the course compares the embedded text itself.
 #
 # ## A parser of your own
 #
@@ -327,12 +329,13 @@ lab.show.pieces(api.content, [span for _, span in cuts], [name or "before the de
 assert [name for name, span in cuts if "message Window" in span.text] == ["Window"], "message Window is in a comment, so it is not a definition"
 
 # %% [markdown]
-# One is wrong: `message Window` is in a comment, so it is not a definition.
+# One is wrong: `message Window` is in a comment, so it is not a definition. Keep it: only a syntax tree (lab 03) can see this.
 #
 # ## Exercise 4.3: a parser that keeps the contract
 #
 # You decide which pieces become records, and which changes give a piece a new hash. There is no header here, so only the content is
-# embedded. `make_record` fills the other fields.
+# embedded. A later version of the parser may add a header, and an old hash would keep a wrong vector. So rule 5 asks for the version, too.
+# `make_record` fills the other fields.
 #
 # ```
 # api/ask.proto holds 'syntax = "proto3";\n\nmessage Ask {\n}\n'
@@ -427,8 +430,7 @@ assert all(isinstance(one, Chunk) for one in check_all([chunk.to_json() for chun
 # %% [markdown]
 # ## In the field
 #
-# Senders may be written in any language. So a contract is usually published as a [JSON Schema](https://json-schema.org). Does it replace
-# your function? Both judge the six records, and a seventh whose `line_end` is less than its `line_start`.
+# A contract is usually published as a [JSON Schema](https://json-schema.org). Does it replace your function? Both judge the six records, and a seventh whose `line_end` is less than its `line_start`.
 #
 # > **Predict.** On which record do the two disagree?
 
@@ -446,21 +448,19 @@ by_you = [isinstance(one, Chunk) for one in check_all(seven)]
 pd.DataFrame({"the schema accepts": by_schema, "check_record accepts": by_you}, index=pd.RangeIndex(1, 8, name="record"))
 
 # %% tags=["claim"]
-assert by_schema == [True, False, False, False, False, True, True], "The schema accepts the seventh record"
+assert by_schema == [True, False, False, False, False, True, True], "JSON Schema cannot compare two fields"
 assert by_you == [*by_schema[:6], False], "Only on the seventh"
 
 # %% [markdown]
-# Only on the seventh. The schema accepts the seventh record, because JSON Schema cannot compare two fields. So publish a schema, because
-# then senders find most mistakes themselves. But check each record that you receive.
+# Only on the seventh, because JSON Schema cannot compare two fields. So publish a schema:
+# senders then find most mistakes themselves. But check each record that you receive.
 
 # %% [markdown]
 # ## Recap
 #
 # - Check records one by one, convert no types, and return codes that programs understand.
-# - The server writes the tenant into a record before it hashes it.
 # - A content hash covers the tenant, the repository and the named fields, each after its length.
-# - A new format needs a new parser, and no change in the search.
-# - **At work**, hash what is embedded, and the version of the parser.
+# - **At work**, hash what is embedded, and the version of the parser: wasted work is better than a wrong vector.
 #
 # ## Three questions to test yourself
 #
@@ -471,7 +471,8 @@ assert by_you == [*by_schema[:6], False], "Only on the seventh"
 # <details><summary>Answers</summary>
 #
 # 1. A program reads it. The sentence may change tomorrow, but the code stays the same.
-# 2. They do, because `hashInputs` names `parserVersion`. That is right only if the parser now cuts in another way.
+# 2. They do, because `hashInputs` names `parserVersion`. It is right if other text is embedded now, such as a
+#    header. If not, the work is wasted.
 # 3. A field too few: a wrong vector stays, and there is no error.
 #
 # </details>

@@ -114,7 +114,7 @@ def cut_document(
     A piece fits if it has at most `most` characters with its header, and `fits` is true for its
     text.
 
-    1. If it fits, yield it. The next one begins where it ends.
+    1. If it fits, yield it. The next one begins where it ends, with a new `limit`: `end + most`.
     2. If not, try a shorter one: set `limit` to `end - 1`, and take the best cut up to there.
     3. A single line is a piece, even if it does not fit.
 

@@ -121,7 +121,7 @@ def from_nearest_sentence(content: str, vector: Vectors, embedder: EmbeddingClie
     sentences = [" ".join(one.split()) for one in SENTENCE_ENDS.split(content.strip())]
     first = int((embedder.encode(sentences) @ vector).argmax())
     shown = ("… " if first else "") + " ".join(sentences[first:])
-    return textwrap.shorten(shown, 160, placeholder=" …")
+    return textwrap.shorten(shown, 520, placeholder=" …")
 
 
 def check_folder(folder: Path, name: str, options: IngestOptions) -> None:

@@ -3,6 +3,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from course_lib.errors import InputError
@@ -19,6 +20,11 @@ VECTORS = np.random.default_rng(7).normal(size=(6, 12)).astype(np.float32)
 NAMES = ["a", "b", "c", "d", "e", "<f>"]
 RESULT = SimpleNamespace(
     document_name="<a>.md", chunk_index=3, content=EVIL * 20, similarity_score=0.61
+)
+
+FOUND = pd.DataFrame(
+    [(0.61, "<a>.md", EVIL, "3–4", EVIL)],
+    columns=["similarity", "document", "heading", "lines", "text"],
 )
 
 
@@ -47,6 +53,7 @@ ALL = {
     "outline": lambda: figures.outline(f"a: {EVIL}\n", lines_of(f"a: {EVIL}\n", 0, 5), [2]),
     "timeline": lambda: figures.timeline([Seen(0.0, 0.1, EVIL, 200)], [(0.1, EVIL)], EVIL),
     "ranking": lambda: figures.ranking([RESULT], "What <is> it?", mark="quotes"),
+    "passages": lambda: figures.passages(FOUND, "What <is> it?"),
 }
 
 
@@ -95,6 +102,9 @@ def test_a_long_text_is_shortened_and_counted_whole():
     figure = figures.cuts(text, split_text(text, 100, 0))
     assert "7,000 characters more" in figure.html
     assert "99 cuts" in figure.alt
+    middle = figures.cuts(text, split_text(text, 100, 0), first=5_000, most=1_000)
+    assert "5,000 characters before" in middle.html and "4,000 characters more" in middle.html
+    assert middle.html.count("┃</span>") == 9 + 1 and middle.alt == figure.alt
 
 
 def test_the_map_keeps_distances_of_what_lies_in_a_plane():

@@ -10,7 +10,7 @@ from course_lib.teaching.lab.figures.definitions import torn
 from course_lib.teaching.lab.figures.manifests import outline, pieces, tree
 from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
-from course_lib.teaching.lab.figures.search import ranking
+from course_lib.teaching.lab.figures.search import passages, ranking
 from course_lib.teaching.lab.figures.serving import timeline
 from course_lib.teaching.lab.figures.text import cuts, spans
 from course_lib.teaching.lab.figures.vectors import arrows, map_2d
@@ -23,6 +23,7 @@ __all__ = [
     "dag",
     "map_2d",
     "outline",
+    "passages",
     "pieces",
     "pipeline",
     "plan",

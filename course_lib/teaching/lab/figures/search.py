@@ -10,6 +10,8 @@ from course_lib.answers.excerpts import Shown, excerpt
 from course_lib.teaching.lab.figures.base import INK, Figure, boxed, table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from course_lib.records import SearchResult
 
 
@@ -31,21 +33,49 @@ def ranking(
     """
     rows = []
     for rank, result in enumerate(results, start=1):
-        share = max(0.0, min(1.0, result.similarity_score))
-        bar = (
-            f'<div style="background-color: #dddddd; width: 90px; height: 8px">'
-            f'<div style="background-color: #0072b2; width: {round(90 * share)}px; height: 8px">'
-            "</div></div>"
-        )
-        score = f"{bar}{result.similarity_score:.3f}"
+        score = f"{_bar(result.similarity_score)}{result.similarity_score:.3f}"
         source = f"<b>{escape(result.document_name)}</b><br>piece {result.chunk_index}"
         rows.append((str(rank), score, source, _snippet(result, question, most, mark)))
+    return _results(rows, question, [result.document_name for result in results])
+
+
+def passages(found: pd.DataFrame, question: str = "") -> Figure:
+    """Show what a search of a folder found in the same way, with the whole texts.
+
+    Parameters
+    ----------
+    found
+        What the function that `search_folder` returns gave.
+    question
+        What was asked, above the table.
+    """
+    rows = []
+    for rank, one in enumerate(found.to_dict("records"), start=1):
+        where = "<br>".join(escape(text) for text in (one["heading"], f"lines {one['lines']}"))
+        source = f"<b>{escape(one['document'])}</b><br>{where}"
+        score = f"{_bar(one['similarity'])}{one['similarity']:.2f}"
+        rows.append((str(rank), score, source, escape(one["text"])))
+    return _results(rows, question, list(found["document"]))
+
+
+def _results(
+    rows: Sequence[tuple[str, str, str, str]], question: str, documents: Sequence[str]
+) -> Figure:
     shown = table(("#", "similarity", "source", "text"), rows)
     asked = f'<p style="color: {INK}"><b>{escape(question)}</b></p>' if question else ""
-    first = f"; the first is {results[0].document_name}" if results else ""
+    first = f"; the first is {documents[0]}" if documents else ""
     return boxed(
         asked + shown,
-        f"{len(results)} results{f' for {question!r}' if question else ''}{first}.",
+        f"{len(rows)} results{f' for {question!r}' if question else ''}{first}.",
+    )
+
+
+def _bar(similarity: float) -> str:
+    share = max(0.0, min(1.0, similarity))
+    return (
+        f'<div style="background-color: #dddddd; width: 90px; height: 8px">'
+        f'<div style="background-color: #0072b2; width: {round(90 * share)}px; height: 8px">'
+        "</div></div>"
     )
 
 

@@ -26,7 +26,9 @@ SHARED = "background-color: #c9b6dc; border-bottom: 2px dotted #3b1d57"
 BADGE = f"background-color: {INK}; color: #ffffff; font-size: 10px; padding: 0px 4px"
 
 
-def cuts(text: str, chunks: Sequence[str] | Sequence[Span], *, most: int = MOST) -> Figure:
+def cuts(
+    text: str, chunks: Sequence[str] | Sequence[Span], *, first: int = 0, most: int = MOST
+) -> Figure:
     """Draw each cut over the text: scissors on red where it goes through a word, a bar elsewhere.
 
     Parameters
@@ -35,8 +37,10 @@ def cuts(text: str, chunks: Sequence[str] | Sequence[Span], *, most: int = MOST)
         The whole text.
     chunks
         Its pieces in their order, as strings or as spans.
+    first
+        The first character to show.
     most
-        Characters to show; the rest is left out, and counted all the same.
+        Characters to show. The others are left out, and their cuts are counted all the same.
 
     Returns
     -------
@@ -44,11 +48,11 @@ def cuts(text: str, chunks: Sequence[str] | Sequence[Span], *, most: int = MOST)
     """
     places = sorted({span.end for span in located(text, chunks)} - {len(text)})
     through = [at for at in places if through_word(text, at)]
-    shown_cuts = [at for at in places if at < most]
-    parts = []
-    for begin, end in pairwise([0, *shown_cuts, min(len(text), most)]):
+    last = min(len(text), first + most)
+    parts = [f"<b>{first:,} characters before …</b>\n"] if first else []
+    for begin, end in pairwise([first, *(at for at in places if first < at < last), last]):
         parts.append(escape(text[begin:end]))
-        if end in places and end < most:
+        if end in places and end < last:
             bad = through_word(text, end)
             parts.append(f'<span style="{BAD if bad else GOOD}">{"✂" if bad else "┃"}</span>')
     verdict = f"{len(through)} of {len(places)} cuts go through a word"
@@ -57,7 +61,7 @@ def cuts(text: str, chunks: Sequence[str] | Sequence[Span], *, most: int = MOST)
         f'<span style="{GOOD}">┃</span> between words &nbsp; <b>{verdict}</b>'
     )
     alt = f"The text with {len(places)} cuts drawn in: {verdict}."
-    return _under_legend(legend, [*parts, _rest(text, most)], alt)
+    return _under_legend(legend, [*parts, _rest(text, last)], alt)
 
 
 def spans(text: str, spans: Sequence[Span], *, most: int = MOST) -> Figure:
@@ -68,7 +72,7 @@ def spans(text: str, spans: Sequence[Span], *, most: int = MOST) -> Figure:
     text
         The whole text.
     spans
-        Its chunks. What is in two of them is violet with a dotted line below.
+        Its chunks. What is in more than one is violet with a dotted line below.
     most
         Characters to show.
     """
@@ -91,7 +95,7 @@ def spans(text: str, spans: Sequence[Span], *, most: int = MOST) -> Figure:
         caption += f"; neighbours share {shared} characters"
     legend = (
         f'<span style="{BADGE}">1</span> a chunk begins &nbsp; '
-        f'<span style="{SHARED}">in two chunks</span> &nbsp; <b>{escape(caption)}</b>'
+        f'<span style="{SHARED}">in more than one chunk</span> &nbsp; <b>{escape(caption)}</b>'
     )
     alt = f"The text with its chunks coloured in: {caption}."
     return _under_legend(legend, [*parts, _rest(text, most)], alt)
