@@ -461,7 +461,7 @@ measured = pd.DataFrame(measured, columns=["index", "built", "setting", "seconds
 
 # %%
 display(measured.round({"seconds to build": 2, "recall": 2, "pages": 0}).set_index(["index", "built", "seconds to build", "setting"]))
-print("PostgreSQL's notice:", *(notice for notice in notices if "ivfflat" in notice))
+print("PostgreSQL's notice:", *(notice for notice in notices if "ivfflat index" in notice))
 figure, axes = plt.subplots(figsize=(7, 3.6))
 LOOKS = {"before": {"marker": "o", "markersize": 11, "mfc": "none", "linestyle": "--"}, "after": {"marker": "o", "linestyle": "-"}}
 for (name, moment), group in measured[measured.built != ""].groupby(["index", "built"]):
@@ -469,8 +469,8 @@ for (name, moment), group in measured[measured.built != ""].groupby(["index", "b
     for one in group[group.built == "after"].itertuples():
         axes.annotate(one.setting.partition(".")[2], (one.pages, one.recall), xytext=(0, 9 if name == "HNSW" else -14), textcoords="offset points", ha="center" if name == "HNSW" else "left")
 axes.plot(all_pages, 1, color="C2", marker="s", linestyle="", label="exact scan")
-axes.set(xlabel="pages a search visits", ylabel="recall", ylim=(0.3, 1.08), title="Hollow: the index came before the rows")
-axes.legend(loc="lower right", title="built, in seconds")
+axes.set(xlabel="pages a search visits", ylabel="recall", ylim=(0.2, 1.1), title="Hollow: the index came before the rows")
+axes.legend(loc="lower right", title="built before or after")
 seen = "; ".join(f"{one.index} {one.built} {one.setting}: recall {one.recall:.2f}, {one.pages:.0f} pages" for one in measured.itertuples(index=False))
 lab.alt(figure, f"Recall against visited pages, for indexes built before and after the rows. {seen}")
 
