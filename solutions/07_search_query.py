@@ -348,7 +348,7 @@ ways.round(2)
 both = ways.xs("iterative scan on", level=1)
 assert old.rows["iterative scan off"] < 1, "a search found almost none of the archived sections"
 assert (both.rows == 5).all(), "each search gets five rows"
-assert 0.8 < both.recall["sections"] < 0.95, "the walk misses about one true row in nine"
+assert 0.8 < both.recall["sections"] < 0.95, "the walk misses about one true row in ten"
 assert 1.1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.6, "for about a quarter more pages"
 assert 500 < old.pages["iterative scan on"] / old.pages["exact scan"] < 2000, "about a thousand times as many pages as the exact scan"
 assert old.pages["exact scan"] < 100, "finds its twelve rows by B-trees"
@@ -359,7 +359,7 @@ assert old.rows["on, at most 2,000 rows"] < 4, "Rows are missing again"
 # %% [markdown]
 # With the iterative scan, each search gets five rows. Without it, a search found almost none of the archived sections.
 #
-# For all sections, the walk misses about one true row in nine. The exact scan finds all, for about a quarter more pages. But its cost grows
+# For all sections, the walk misses about one true row in ten. The exact scan finds all, for about a quarter more pages. But its cost grows
 # with the rows that pass, and the walk's hardly. With a million sections you would walk, with a longer list.
 #
 # For the archived sections, the walk visits about a thousand times as many pages as the exact scan, which finds its twelve rows by B-trees.

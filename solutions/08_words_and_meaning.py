@@ -502,6 +502,8 @@ assert field["the course"].manifests > field["meaning alone"].manifests + 0.05, 
 # Last, the library's search answers the questions about each corpus.
 
 # %%
+from IPython.display import display
+
 from course_lib.teaching.lab.retrieval import measure
 
 
