@@ -63,7 +63,8 @@ assert not words(question) & words(answer), "This rule has no word in common wit
 #
 # ## By hand: two numbers for each text
 #
-# How much is each of these notes about *releases*, and how much about *alarms*? The two numbers are its [vector](../labs/GLOSSARY.md#vector), of [dimension](../labs/GLOSSARY.md#dimension) 2.
+# How much is each of these notes about *releases*, and how much about *alarms*? The two numbers are its
+# [vector](../labs/GLOSSARY.md#vector), of [dimension](../labs/GLOSSARY.md#dimension) 2.
 #
 # - a: *Ship it, and watch the alarms.* (4, 3)
 # - b: *An alarm stops the release.* (3, 4)
@@ -461,7 +462,7 @@ assert share["mean"].is_monotonic_increasing, "a higher cosine is right more oft
 
 # %% [markdown]
 # Vectors find more. In brackets is the gain's 95 % [interval](../labs/GLOSSARY.md#confidence-interval): with other questions of this
-# kind, it would probably be there. All of it is above 0. But some answers are found by words alone, so
+# kind, the gain would probably be inside. All of it is above 0. But some answers are found by words alone, so
 # [lab 08](../labs/08_words_and_meaning.ipynb) combines both.
 #
 # Look at the middle bar: between 0.3 and 0.4, about one pair in ten is right. So a cosine of 0.35 does not mean 35 per cent. But

@@ -227,8 +227,8 @@ assert leaked == 0, "never read as SQL"
 # %% [markdown]
 # ## A plan for other values
 #
-# But PostgreSQL can also keep a statement [prepared](../labs/GLOSSARY.md#prepared-statement), together with a plan. psycopg prepares a statement after five uses, and with
-# `prepare=True` at once.
+# But PostgreSQL can also keep a statement [prepared](../labs/GLOSSARY.md#prepared-statement), together with a
+# plan. psycopg prepares a statement after five uses, and with `prepare=True` at once.
 #
 # > **Predict.** We ask for five chunks of our documents, ten times for five of the handbook, and for our documents again. How many come each time?
 

@@ -305,8 +305,8 @@ assert gained["documents"].low < 0 < gained["documents"].high, "For documents th
 
 # %% [markdown]
 # After the gain is its 95 % [interval](../labs/GLOSSARY.md#confidence-interval): with other questions of this kind, the gain would probably
-# be there. For manifests the whole interval is above 0, so words help there. For documents the interval
-# contains 0, so these questions do not decide.
+# be inside. For manifests the whole interval is above 0, so words help there. For documents the interval contains 0, so these questions do
+# not decide.
 #
 # ## How much should words count?
 #
@@ -446,8 +446,8 @@ assert 8 < measured["with MaxSim"].mean() / measured["seconds, hybrid"].mean() <
 
 # %% [markdown]
 # Twice is better than once, and the whole interval is above 0. A search takes about twenty times as long. But `reread`, with its count of
-# two, was built with the help of these questions. On 64 questions of another author, MaxSim gained 0.006 in MRR, with an interval from −0.052 to 0.066, for 15 to 30 times the time. So in the course it
-# is an option, `rerank="maxsim"`, and not the default.
+# two, was built with the help of these questions. On 64 questions of another author, MaxSim gained 0.006 in MRR, with an interval from −0.052
+# to 0.066, for 15 to 30 times the time. So in the course it is an option, `rerank="maxsim"`, and not the default.
 
 # %% [markdown]
 # ## In the field
