@@ -126,7 +126,7 @@ conn.execute("DROP TABLE IF EXISTS tiny; CREATE TABLE tiny (name text, embedding
 conn.execute("INSERT INTO tiny VALUES ('east', '[1,0,0]'), ('slant', '[3,4,0]'), ('up', '[0,0,2]'), ('zeros', '[0,0,0]')")
 tiny = conn.execute("""
     SELECT name, embedding <-> '[1,0,0]', embedding <#> '[1,0,0]', embedding <=> '[1,0,0]' FROM tiny""").fetchall()
-distances = pd.DataFrame(tiny, columns=["name", "<->", "<#>", "<=>"]).set_index("name")
+distances = pd.DataFrame(tiny, columns=["name", "<->", "<#>", "<=>"]).set_index("name") + 0  # no -0.0
 distances
 
 # %% tags=["claim"]
@@ -176,13 +176,13 @@ assert taken["repo, name, place, content"] == [True] * 4, "With the text in the 
 # %% [markdown]
 # ## Exercise 6.1: the table
 #
-# You know what the course's table has to refuse and what its key has to do. One thing is missing: a search of the documentation
-# should not even open the issues.
+# One thing is missing: a search of the documentation should not even open the issues.
 #
 # A table can be [partitioned](../labs/GLOSSARY.md#partition). It is used like one table, but it consists of several, and each row
 # goes into one of them.
 #
-# The cell below is `schema.sql`. `documents` is complete. Complete `document_chunks`:
+# The cell below is `schema.sql`. Read the key of `documents` and the columns of `document_chunks`, and skip the other comments at first.
+# Then complete `document_chunks`:
 #
 # - It refuses vectors without a direction.
 # - Its primary key tells each chunk from all others. Two [tenants](../labs/GLOSSARY.md#tenant), or two branches, may each have an `a.md`.
@@ -409,6 +409,10 @@ INDEXES = {  # lists = 5: pgvector suggests the number of rows / 1,000
 
 
 # %%
+notices = set()  # what PostgreSQL says beside its results
+conn.add_notice_handler(lambda notice: notices.add(notice.message_primary))
+
+
 def build(name, moment):
     # Make a table with its index before or after the rows, and return the seconds.
     table = f"{name}_{moment}"
@@ -457,16 +461,18 @@ measured = pd.DataFrame(measured, columns=["index", "built", "setting", "seconds
 
 # %%
 display(measured.round({"seconds to build": 2, "recall": 2, "pages": 0}).set_index(["index", "built", "seconds to build", "setting"]))
-figure, axes = plt.subplots(figsize=(6, 3))
-for name, group in measured[measured.built == "after"].groupby("index"):
-    axes.plot(group.pages, group.recall, marker="o", label=name)
-    for one in group.itertuples():
+print("PostgreSQL's notice:", *(notice for notice in notices if "ivfflat index" in notice))
+figure, axes = plt.subplots(figsize=(7, 3.6))
+LOOKS = {"before": {"marker": "o", "markersize": 11, "mfc": "none", "linestyle": "--"}, "after": {"marker": "o", "linestyle": "-"}}
+for (name, moment), group in measured[measured.built != ""].groupby(["index", "built"]):
+    axes.plot(group.pages, group.recall, color={"HNSW": "C0", "IVFFlat": "C1"}[name], label=f"{name}, {moment}: {built[name, moment]:.1f} s", **LOOKS[moment])
+    for one in group[group.built == "after"].itertuples():
         axes.annotate(one.setting.partition(".")[2], (one.pages, one.recall), xytext=(0, 9 if name == "HNSW" else -14), textcoords="offset points", ha="center" if name == "HNSW" else "left")
-axes.plot(all_pages, 1, marker="s", label="exact scan")
-axes.set(xlabel="pages a search visits", ylabel="recall", ylim=(0.5, 1.05), title="Built after the rows")
-axes.legend()
-seen = "; ".join(f"{one.index} {one.setting}: recall {one.recall:.2f}, {one.pages:.0f} pages" for one in measured[measured.built != "before"].itertuples(index=False))
-lab.alt(figure, f"Recall against visited pages, built after the rows. {seen}")
+axes.plot(all_pages, 1, color="C2", marker="s", linestyle="", label="exact scan")
+axes.set(xlabel="pages a search visits", ylabel="recall", ylim=(0.2, 1.1), title="Hollow: the index came before the rows")
+axes.legend(loc="lower right", title="built before or after")
+seen = "; ".join(f"{one.index} {one.built} {one.setting}: recall {one.recall:.2f}, {one.pages:.0f} pages" for one in measured.itertuples(index=False))
+lab.alt(figure, f"Recall against visited pages, for indexes built before and after the rows. {seen}")
 
 # %% tags=["claim"]
 by = measured.set_index(["setting", "built"])
@@ -475,16 +481,15 @@ for setting in ("ivfflat.probes = 1", "ivfflat.probes = 2"):
 for setting in ("hnsw.ef_search = 40", "hnsw.ef_search = 100"):
     assert abs(by.recall[setting, "before"] - by.recall[setting, "after"]) < 0.12, "HNSW learns no centres and finds as much"
 assert built["HNSW", "before"] > 1.2 * built["HNSW", "after"], "but it takes much longer"
-for less, more in (("ivfflat.probes = 1", "ivfflat.probes = 2"), ("hnsw.ef_search = 40", "hnsw.ef_search = 100")):
-    steps = by.loc[(more, "after"), ["recall", "pages"]] - by.loc[(less, "after"), ["recall", "pages"]]
-    assert (steps > 0).all(), "Further to the right, each index finds more, but visits more pages"
+assert "ivfflat index created with little data" in notices, "PostgreSQL's notice is the only warning"
 
 # %% [markdown]
-# IVFFlat finds less if it comes first. Without rows, pgvector chooses the centres at random, and there they stay. HNSW learns no centres and
-# finds as much, but it takes much longer: each INSERT changes the graph on its pages, while a later build makes it in memory. So build a
-# vector index when the rows are there. Later nights may insert into the finished HNSW index: in the table its recall does not suffer.
+# IVFFlat finds less if it comes first. Without rows, pgvector chooses the centres at random, and there they stay. PostgreSQL's notice is the
+# only warning. HNSW learns no centres and finds as much, but it takes much longer: each INSERT changes the graph on its pages, while a later
+# build makes it in memory. So build a vector index when the rows are there. Later nights may insert into the finished HNSW index, because
+# inserts did not harm its recall above.
 #
-# The figure helps with another decision: how far should a search look? Further to the right, each index finds more, but visits more pages.
+# The figure helps with another decision: how far should a search look?
 #
 # > **Predict.** Which of the two needs fewer pages for a recall of 0.95?
 
@@ -514,6 +519,8 @@ assert shown.pages.iloc[0] < 0.85 * shown.pages.iloc[1], "on fewer pages"
 # It is HNSW. With a list of 50, it finds about as much as IVFFlat in three of five cells, on fewer pages.
 #
 # ## The whole schema
+#
+# This is the course's file. Does its `document_chunks` differ from yours?
 
 # %%
 from course_lib.store.schema import SCHEMA as THE_COURSES
@@ -525,7 +532,7 @@ print(THE_COURSES)
 #
 # Many programs let [SQLAlchemy](https://docs.sqlalchemy.org) write their statements.
 #
-# > **Predict.** Which two parts of your upsert are missing here?
+# > **Predict.** Which two parts of your upsert must you ask SQLAlchemy for?
 
 # %%
 try:
@@ -552,8 +559,7 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 # - A row's identity is its primary key. With it, an upsert makes a second run harmless.
 # - A document changes in one transaction, which also deletes its stale rows.
 # - **At work**, begin without a vector index: an exact scan misses nothing, and with a partition for each kind of text it reads few rows. When
-#   searches become too slow, load the rows, build HNSW, and measure recall and pages with your own questions. From the first day, change
-#   each document in one transaction.
+#   searches become too slow, load the rows, build HNSW, and measure recall and pages with your own questions.
 #
 # ## Three questions
 #

@@ -31,6 +31,7 @@ lab.show.pipeline("search")
 # > **Predict.** More than a thousand rows are sections. How many of the questions get five rows?
 
 # %%
+import numpy as np
 import pandas as pd
 
 from course_lib.loader import read_documents, split_document
@@ -73,7 +74,7 @@ assert 5 < few < len(counts) / 2, "some lists are just shorter"
 # is joined to rows near it. A search walks from neighbour to neighbour towards the query. On its way, it keeps the best rows in a list of
 # candidates, whose length is [`ef_search`](../labs/GLOSSARY.md#ef_search), 40 by default.
 #
-# ![A graph in three layers. A search goes from neighbour to neighbour towards the query.](../labs/figures/hnsw_walk.svg)
+# ![A graph in three layers, and the way of a search through it.](../labs/figures/hnsw_walk.svg)
 #
 # The candidates leave the index, and only then is the [filter](../labs/GLOSSARY.md#filter) applied. The index does not replace the rows that
 # the filter removes.
@@ -126,8 +127,8 @@ assert "Index Scan using chunks_hnsw" in steps, "The index scan returns rows by 
 # %% [markdown]
 # ## A filter that leaks
 #
-# The value of a filter often comes from outside, for example from a URL. The search below writes it into its text. It may show the
-# [partition](../labs/GLOSSARY.md#partition) *documentation*, but not the note in *issues*.
+# The value of a filter often comes from outside, for example from a URL. The search below pastes this value into its SQL. It is meant to show
+# the [partition](../labs/GLOSSARY.md#partition) *documentation*, and never the note in *issues*.
 #
 # > **Predict.** What does the second call print?
 
@@ -163,7 +164,7 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 #
 # Write the statement that all searches of the course run. Its columns are given, and four of its seven filters. These parts are missing:
 #
-# - the similarity to `%(query)s`, as `similarity_score`, also if another `{distance}` is filled in
+# - `similarity_score`: always the similarity to `%(query)s`, whatever `{distance}` is
 # - the table, `document_chunks`
 # - the filters `kind`, `namespace` and `partition`. The value of the last is a list (`text[]`), and `= ANY (…)` compares with each element. An
 #   empty list lets no row pass.
@@ -226,9 +227,8 @@ assert leaked == 0, "never read as SQL"
 # %% [markdown]
 # ## A plan for other values
 #
-# But a plan need not be made for the values of one search. PostgreSQL can keep a statement
-# [prepared](../labs/GLOSSARY.md#prepared-statement), together with a plan. psycopg prepares a statement after five uses, and with
-# `prepare=True` at once.
+# But PostgreSQL can also keep a statement [prepared](../labs/GLOSSARY.md#prepared-statement), together with a
+# plan. psycopg prepares a statement after five uses, and with `prepare=True` at once.
 #
 # > **Predict.** We ask for five chunks of our documents, ten times for five of the handbook, and for our documents again. How many come each time?
 
@@ -255,11 +255,11 @@ assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their va
 #
 # ## Exercise 7.2: a walk that continues
 #
-# pgvector continues a walk if `hnsw.iterative_scan` is not `off`. It can be `strict_order`, which returns the rows by
-# distance, or `relaxed_order`, which may swap some of them, and finds a little more: `strict_order` leaves out rows that it meets too late.
+# From version 0.8 on, pgvector continues a walk if `hnsw.iterative_scan` is not `off`. It can be `strict_order`, which returns the rows by
+# distance, or `relaxed_order`, which may swap some of them.
 #
 # `SET …` changes a setting of the connection, also for whoever uses it next. `SET LOCAL …` changes it until the transaction ends.
-# `with conn.transaction():` is one, if none is open. Which do you need?
+# `with conn.transaction():` opens a transaction, or joins the one that is open. Which `SET` do you need?
 
 # %% exercise="7.2"
 from course_lib.retriever.query import find_nearest
@@ -314,8 +314,10 @@ def measure(way, filters, top_k=5, some=queries[:20], **how):
 
 
 # %% [markdown]
-# > **Predict.** Twelve of 12,000 rows are archived sections. How many pages does a walk visit to find five of them, compared with five of all
-# > sections?
+# For the archived sections there are two more ways: with statistics about pairs of values (`CREATE
+# STATISTICS`), and with a walk that ends after 2,000 rows.
+#
+# > **Predict.** How many pages does a walk visit to find five archived sections, compared with five of all sections?
 
 # %%
 # This cell takes a while: 140 searches, some of which walk through the whole graph.
@@ -333,17 +335,21 @@ for way, change, back in (("on, with statistics", pairs, "DROP STATISTICS pairs"
     conn.execute(f"{back}; ANALYZE document_chunks_documentation")
 ways = pd.DataFrame(ways).T
 old = ways.loc["archived sections"]
-axes = old.pages.plot.barh(logx=True, xlim=(1, 1e5), figsize=(6, 2.8), xlabel="pages a search visits", title="Archived sections: cost, and beside it recall")
+pages, recalls = (ways[column].unstack(0).loc[old.index, ["archived sections", "sections"]] for column in ("pages", "recall"))
+axes = pages.plot.barh(logx=True, xlim=(1, 2e5), figsize=(6, 4), width=0.8, xlabel="pages a search visits", title="Pages, and beside them the recall")
 axes.invert_yaxis()  # the first bar at the top
-axes.bar_label(axes.containers[0], [f" {recall:.2f}" for recall in old.recall], fontsize=9)
-lab.alt(axes, f"Pages a search visits: {old.pages.round().to_dict()}; recall: {old.recall.round(2).to_dict()}")
+axes.legend(loc=(0.5, 0.22))
+for bars, filter in zip(axes.containers, recalls, strict=True):
+    axes.bar_label(bars, ["" if np.isnan(recall) else f" {recall:.2f}" for recall in recalls[filter]], fontsize=9)
+lab.alt(axes, f"Pages a search visits: {ways.pages.round().to_dict()}; recall: {ways.recall.round(2).to_dict()}")
 ways.round(2)
 
 # %% tags=["claim"]
 both = ways.xs("iterative scan on", level=1)
 assert old.rows["iterative scan off"] < 1, "a search found almost none of the archived sections"
 assert (both.rows == 5).all(), "each search gets five rows"
-assert ways.recall["sections", "iterative scan off"] + 0.01 < both.recall["sections"] < 1, "a walk misses a few of the true rows"
+assert 0.8 < both.recall["sections"] < 0.95, "the walk misses about one true row in ten"
+assert 1.1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.6, "for about a quarter more pages"
 assert 500 < old.pages["iterative scan on"] / old.pages["exact scan"] < 2000, "about a thousand times as many pages as the exact scan"
 assert old.pages["exact scan"] < 100, "finds its twelve rows by B-trees"
 assert 300 < old["rows expected"]["iterative scan on"] < 1500, "It expected hundreds of archived sections to pass"
@@ -351,22 +357,24 @@ assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with 
 assert old.rows["on, at most 2,000 rows"] < 4, "Rows are missing again"
 
 # %% [markdown]
-# With the iterative scan, each search gets five rows. Without it, a search found almost none of the archived sections. For all sections, a walk
-# misses a few of the true rows, because it is approximate.
+# With the iterative scan, each search gets five rows. Without it, a search found almost none of the archived sections.
+#
+# For all sections, the walk misses about one true row in ten. The exact scan finds all, for about a quarter more pages. But its cost grows
+# with the rows that pass, and the walk's hardly. With a million sections you would walk, with a longer list.
 #
 # For the archived sections, the walk visits about a thousand times as many pages as the exact scan, which finds its twelve rows by B-trees.
 #
 # Why does PostgreSQL walk at all? It decides by its [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass,
-# because it multiplied the shares of sections and of archived rows. But most archived rows are comments. `CREATE STATISTICS … (mcv)` repairs this:
-# `ANALYZE` then counts how often two values come together. With them, PostgreSQL expects few rows and does not walk.
+# because it multiplied the shares of sections and of archived rows. But most archived rows are comments. The statistics repair this:
+# `ANALYZE` counts how often two values come together. With them, PostgreSQL expects few rows and does not walk.
 #
-# The last bar is a walk that may read 2,000 rows. Usually the limit is 20,000 (`hnsw.max_scan_tuples`), or memory (`hnsw.scan_mem_multiplier`).
-# Rows are missing again, without a message. Your program can count them.
+# Rows are missing again if a walk may read only 2,000, and there is no message. Usually the limit is 20,000 (`hnsw.max_scan_tuples`), or memory
+# (`hnsw.scan_mem_multiplier`).
 
 # %% [markdown]
 # ## A threshold, inside or outside
 #
-# One part is still missing. Some rows are always the nearest, even if no text answers the question. A
+# Some rows are always the nearest, even if no text answers the question. A
 # [threshold](../labs/GLOSSARY.md#threshold) on the similarity should remove them.
 #
 # > **Predict.** No row has a similarity of 0.8. What does the walk do when this threshold is in the statement?
@@ -380,7 +388,7 @@ with conn.transaction():
         plan = conn.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", question).fetchone()[0][0]["Plan"]
         visited[name] = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
         read[name] = plan["Plans"][0].get("Rows Removed by Filter", 0)
-pd.Series(visited, name="pages")
+pd.DataFrame({"pages": visited, "rows removed": read})
 
 # %% tags=["claim"]
 assert visited["inside"] > 10 * visited["after it"], "the walk goes on"
@@ -393,8 +401,6 @@ assert read["inside"] > 11_000, "through nearly the whole table"
 # > **Predict.** Some people advise 0.7. We ask our own questions, and eight that no document answers. How many of ours keep their answer?
 
 # %%
-import numpy as np
-
 unrelated = [
     "How long do I boil an egg?", "Who won the football match last night?",
     "What is the capital of France?", "How do I repair a flat bicycle tyre?",
@@ -451,7 +457,7 @@ lab.hint("7.3")  # run again for the next hint
 # larger than every number.
 
 # %% [markdown]
-# Is the failure repaired? We end each walk after 2,000 rows again.
+# We end each walk after 2,000 rows again.
 
 # %%
 # This cell takes a while.
@@ -468,13 +474,13 @@ conn.execute("RESET hnsw.max_scan_tuples")
 proof.round(2)
 
 # %% tags=["claim"]
-assert proof.recall["archived sections", "on, then exact"] > 0.95, "For the archived sections recall is nearly 1 now"
+assert proof.recall["archived sections", "on, then exact"] > 0.95, "For the archived sections recall is 1 now, or nearly"
 assert proof.rows["archived sections", "iterative scan on"] < 4, "Rows are missing again"
 assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "iterative scan on"], "For all sections it is that of the walk"
 
 # %% [markdown]
-# For the archived sections recall is nearly 1 now. For all sections it is that of the walk: it found five rows, so there was no second search.
-# Which setting helps which filter, and at what cost? In JupyterLab, move the controls.
+# For the archived sections recall is 1 now, or nearly. For all sections it is that of the walk: it found five rows, so
+# there was no second search. Which setting helps which filter?
 
 # %%
 def look(filter="sections", top_k=5, ef_search=40, iterative="off"):
@@ -509,18 +515,18 @@ print(f"recall@5: yours {mine.recall:.2f}, the library's {library.recall:.2f}, i
 lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, as in lab 00, in a table of 12,000")
 
 # %% tags=["claim"]
-assert abs(mine.recall - in_memory) < 0.01, "The filter costs no quality here"
+assert abs(mine.recall - in_memory) < 0.01, "Yours finds what a search in memory finds"
 
 # %% [markdown]
-# The filter costs no quality here: yours finds what a search in memory finds.
+# Yours finds what a search in memory finds.
 #
 # ## Recap
 #
-# - Sort by the distance itself, or PostgreSQL cannot use the index.
 # - Values are parameters. A filter that is NULL costs nothing in a plan that is made for its values (`prepare=False`).
 # - A filter starves a walk. Let the walk continue, and where too few rows came, compare all that pass.
 # - **At work**, run your rarest filter for twenty questions, and count the rows. Then switch the iterative scan on, and compare with an exact
-#   scan. If a library writes your SQL, look whether it sets `hnsw.iterative_scan`.
+#   scan. If a library writes your SQL, look whether it sets `hnsw.iterative_scan`. LangChain's `PGVectorStore` (0.0.19) does not; then
+#   `?options=-c%20hnsw.iterative_scan%3Dstrict_order` at the end of the database's URL sets it for every connection.
 
 # %% [markdown]
 # ## Three questions to test yourself
@@ -540,7 +546,7 @@ assert abs(mine.recall - in_memory) < 0.01, "The filter costs no quality here"
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# Measure two other repairs: a partial index (`… WHERE kind = 'doc-section'`), and IVFFlat, which has an iterative scan, too
-# (`ivfflat.iterative_scan`).
+# Measure two other repairs: a partial index (`… WHERE kind = 'doc-section'`), and IVFFlat with
+# `ivfflat.iterative_scan`.
 #
 # Next is [lab 08](../labs/08_words_and_meaning.ipynb): a search for words finds what vectors miss.
