@@ -211,7 +211,7 @@ def test_lab_11_runs_its_pipeline_in_containers_where_the_images_are() -> None:
     project = Project()
     [source] = project.sources(["11"])
     notebook = nbformat.read(project.solution_notebook(source), as_version=4)
-    assert execute(notebook, project.labs, lambda *_: None) is None
+    assert execute(notebook, project.labs, lambda *_, **__: None) is None
     [cell] = [one for one in notebook.cells if "is_ready(pipeline)" in one.source]
     [table] = [one.data["text/plain"] for one in cell.outputs if "data" in one]
     first, *steps = table.splitlines()

@@ -82,7 +82,9 @@ def check_parse_poetry_lock(call: Probe) -> None:
         )  # fmt: skip
     with call.part(1, "files that cannot be trusted"):
         call(rich).raises(
-            ValueError, because="there is no metadata, so a part of the file is missing"
+            ValueError,
+            because="there is no [metadata], so a part of the file is missing; only [metadata] "
+            "without a version is format 1",
         )
         call("").raises(ValueError, because="an empty file has no metadata")
         call(f'{rich}[metadata]\nlock-version = "3.0"\n').raises(

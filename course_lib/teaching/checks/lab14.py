@@ -118,10 +118,11 @@ def check_mmr(call: Probe) -> None:
     echo = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]], np.float32)
     between = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0.5] * 4, [0, 0, 1, 0]], np.float32)
     with call.part(2, "relevance, less what is similar to the one before"):
+        call([0.9], copies[:1], 1).gives(
+            [0], because="at the first choice, nothing is taken yet to compare with"
+        )
         call([0.9, 0.8, 0.7], copies, 3).gives(
-            [0, 2, 1],
-            because="the second is a copy of the first, so the third adds more; at the first "
-            "choice, nothing is taken yet to compare with",
+            [0, 2, 1], because="the second is a copy of the first, so the third adds more"
         )
         call([0.9, 0.8, 0.7], copies, 2, diversity=0).gives(
             [0, 1], because="with diversity 0, only relevance counts"
