@@ -110,7 +110,7 @@ assert list(words["found here"]) == [True, True, False], "and search_words finds
 
 # %% [markdown]
 # PostgreSQL's own words miss the second text, and `search_words` finds both. Its result is stored in the table's column `search_text`, together
-# with the words of the chunk's name, kind and header.
+# with the words of its name, kind, document and header.
 #
 # `plainto_tsquery` makes the `tsquery` of a question: it joins all words by `&`. We can also join them by `|`.
 #
@@ -494,7 +494,7 @@ assert field["the course"].manifests > field["meaning alone"].manifests + 0.05, 
 # The word searches of these two libraries change hardly anything. LangChain finds chunks for a few questions only, and LlamaIndex puts five
 # results by words after five by meaning, so they begin at place 6.
 #
-# Ours helps for manifests. It differs in two things: it weighs rare words, and it also reads each chunk's name, kind and header.
+# Ours helps for manifests. It differs in two things: it weighs rare words, and also reads the chunk's document, name, kind and header.
 
 # %% [markdown]
 # ## Measure
