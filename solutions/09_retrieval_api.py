@@ -397,7 +397,7 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # Last, your API must know when it cannot answer. A cluster asks the service two questions (`infra/k8s/base/retriever.yaml`):
 #
 # ```yaml
-# livenessProbe:                     # three failures (no answer, or an error): restart
+# livenessProbe:                     # three failures: restart
 #   httpGet: {path: /health, port: http}
 # readinessProbe:                    # two failures: send it no requests for now
 #   httpGet: {path: /ready, port: http}
