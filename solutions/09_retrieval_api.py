@@ -502,14 +502,14 @@ assert {*to_health} == {200}, "/health answers 200 all the time"
 assert 503 in to_ready and away[0].json()["database"] == "missing", "/ready says 503 while the database is stopped"
 assert 503 in to_search and int(away[1].headers["retry-after"]) > 0, "a refused search says when to try again"
 failed = {request: pd.Series([one.seconds for one in watch.seen if one.request == request and one.status == 503]) for request in ("GET /ready", "POST /search")}
-assert 0.4 < failed["GET /ready"].median() < 0.9 < failed["POST /search"].median() < 2, "Each failed bar is about as long as its limit: 0.5 s in /ready, 1 s in the pool"
+assert 0.4 < failed["GET /ready"].median() < 0.9 < failed["POST /search"].median() < 2, "The failed bars are about as long as their limits: 0.5 s in /ready, 1 s in the pool"
 assert to_health[-1] == to_ready[-1] == to_search[-1] == 200, "all three answer 200 without a restart of the service"
 
 # %% [markdown]
 # `/health` answers 200 all the time. `/ready` says 503 while the database is stopped, and a refused search says when to try again. Then all
 # three answer 200 without a restart of the service.
 #
-# Each failed bar is about as long as its limit: 0.5 s in `/ready`, 1 s in the pool.
+# The failed bars are about as long as their limits: 0.5 s in `/ready`, 1 s in the pool.
 
 # %% [markdown]
 # ## Break it: ready, but busy
@@ -541,7 +541,7 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # %% [markdown]
 # Under the same load, the flag says 200, and the check that encodes says 503, although nothing is broken. A cluster would now give the load to
 # the other copies, until these are busy, too. So a readiness check should not wait in the same queue as the work.
-# Your check of the database still does (question 1).
+# Your check of the database still waits there (question 1).
 
 # %% [markdown]
 # ## Measure: sixteen clients

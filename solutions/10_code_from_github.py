@@ -486,10 +486,10 @@ else:
 # %% tags=["claim"]
 if shutil.which("git"):
     assert [line.rpartition(" requests")[0][-1] for line in counted.splitlines()] == ["2", "0", "1"], "Two for the clone, and one for all files"
-    assert "now 7 files" in counted and sum(one.is_file() for one in Path(folder.name, "sparse").iterdir()) == 2, "Of the seven, two are in the root"
+    assert "now 7 files" in counted and len([*Path(folder.name, "sparse", "code", "scripts").iterdir()]) == 5, "Of the seven, five are in the folder"
 
 # %% [markdown]
-# Two for the clone, and one for all files. Of the seven, two are in the root: `sparse-checkout` always brings its files.
+# Two for the clone, and one for all files. Of the seven, five are in the folder. `sparse-checkout` also brings the files directly above it.
 #
 # ## Recap
 #

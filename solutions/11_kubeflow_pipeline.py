@@ -35,7 +35,7 @@ from course_lib.loader import read_documents
 from course_lib.settings import project_root
 
 names = [document.name for document in read_documents(project_root() / "data", (".md", ".yaml", ".py", ".go", ".sh"))]
-program = "import sys; print(*[name for name in sys.argv[2:] if hash(name) % 2 == int(sys.argv[1])], sep='\n')"
+program = "import sys; print(*[name for name in sys.argv[2:] if hash(name) % 2 == int(sys.argv[1])], sep='\\n')"
 
 
 def machine(number):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WIDE, HIGH = 1.35, 1.1
 """A task's box; from one to the next it is `ACROSS` to the right or `DOWN` below."""
 
-ACROSS, DOWN = 2.2, 1.55
+ACROSS, DOWN = 2.2, 1.75
 LINE, BETWEEN = 7, 0.9
 """A graph of more columns than fit in a line has two lines, with this between them."""
 
@@ -155,7 +155,7 @@ def _draw_edge(axes: Axes, places: Places, producer: str, consumer: str, edges: 
     lift = -bend * (x1 - x0 - WIDE) / 2
     middle = (begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2 + lift + 0.05
     axes.text(*middle, "\n".join(labels), ha="center",
-              va="bottom", fontsize=8.5, color=INK, linespacing=1.0,
+              va="bottom", fontsize=8, color=INK, linespacing=1.0,
               bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5}, zorder=3)  # fmt: skip
     return f"{producer} → {consumer}" + (f" ({', '.join(labels)})" if labels else "")
 
