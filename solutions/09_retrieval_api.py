@@ -96,7 +96,7 @@ assert answer.status_code == 200, "with a status that programs understand as suc
 # %% [markdown]
 # A stranger learns the address of the database, with a status that programs understand as success.
 #
-# So this API cannot refuse well, and does not know when it cannot answer. One client never sees a third fault: it serves only
+# So this API cannot refuse well, and does not know when it cannot answer. One client never sees the third fault: the API serves
 # one request at a time.
 #
 # ## By hand: four requests
@@ -578,7 +578,7 @@ assert 0.2 < times["the library's"].median() / times["yours"].median() < 5, "The
 # ## In the field
 #
 # `course serve` starts the library's service, which calls your three functions. It adds keys, a rate limit, metrics and a page for people.
-# FastAPI made `/openapi.json` from your request model. Other tools make clients of it.
+# FastAPI made `/openapi.json` from your request model. Tools make clients of it.
 #
 # **At work**, ask of each service: what does a refusal repeat? What does `/ready` wait for?
 

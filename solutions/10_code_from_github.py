@@ -252,7 +252,7 @@ lab.interact(listing, limit=(15, 80, 5))
 # %% [markdown]
 # ## Polite: when the server asks you to wait
 #
-# This is the [rate limit](../labs/GLOSSARY.md#rate-limit). With a token, GitHub allows 5,000 requests in an hour, without one only 60 *for
+# GitHub has a [rate limit](../labs/GLOSSARY.md#rate-limit). With a token, it allows 5,000 requests in an hour, without one only 60 *for
 # each IP address*, so a class with one router shares them. (Since May 2025, raw files and clones without a token have limits of their
 # own.)
 #
@@ -344,7 +344,7 @@ for name, one_request in {"impatient": impatient, "yours": ask}.items():
     rows += [(name, "answered" if one.status == 200 else "refused", one.at - limited.seen[0].at) for one in limited.seen]
 requests = pd.DataFrame(rows, columns=["client", "answer", "seconds"])
 counts = requests.groupby(["client", "answer"]).seconds.agg(["count", "max"])
-requests["row"] = requests.client + ", refused " + requests.client.map(counts["count"].xs("refused", level="answer").astype(str))
+requests["row"] = requests.client + requests.client.map(counts["count"].xs("refused", level="answer").map(": {} refused".format))
 figure, axes = plt.subplots(figsize=(7, 1.9))
 for (answer, part), mark in zip(requests.groupby("answer"), "ox", strict=True):
     axes.scatter(part.seconds, part.row, marker=mark, label=answer)
@@ -384,7 +384,7 @@ lab.hint("10.3")  # run again for the next hint
 
 # %% [markdown]
 # The next two cells put your three functions into the library, so `bring` runs them. The library
-# compares each file that it downloads with its hash. We bring the old version once more, then the new one.
+# compares each downloaded file with its hash. We bring the old version once more, then the new one.
 
 # %%
 from course_lib.loader.github import sync, waiting
@@ -507,7 +507,7 @@ if shutil.which("git"):
 # <details><summary>Answers</summary>
 #
 # 1. There is no such version; a refusal was taken for an answer; no file has these endings.
-# 2. It removes the old path, and downloads the content for the new one.
+# 2. It removes the old path and downloads the new one.
 # 3. The next request is ten minutes too early. It is refused, and you could be banned.
 #
 # </details>

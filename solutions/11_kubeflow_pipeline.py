@@ -35,6 +35,8 @@ from course_lib.loader import read_documents
 from course_lib.settings import project_root
 
 names = [document.name for document in read_documents(project_root() / "data", (".md", ".yaml", ".py", ".go", ".sh"))]
+
+# %%
 program = "import sys; print(*[name for name in sys.argv[2:] if hash(name) % 2 == int(sys.argv[1])], sep='\\n')"
 
 
@@ -51,7 +53,7 @@ assert {*names} - zero - one and zero & one, "some files are in no shard, and ot
 
 # %% [markdown]
 # There was no error, but some files are in no shard, and others in both. Python's `hash` gives a text another number in every
-# process. SHA-256 does not, so the course's shards are made with it.
+# process. With SHA-256, the number is the same everywhere, so the course's shards use it.
 #
 # ## A machine is taken away
 #
@@ -110,7 +112,7 @@ assert rows == 121, "No chunk is lost, and none is there twice"
 #
 # Kubeflow only *starts* a step again. You have to write the step so that a second start does no harm. Such a step is
 # [idempotent](../labs/GLOSSARY.md#idempotent). The naive step is not: its file has some chunks twice, and there was no error.
-# `embed_and_store` writes each row by its key, and each document in one transaction (lab 06).
+# `embed_and_store` writes each row by its key, and each document in one transaction.
 
 # %% [markdown]
 # ## From a function to a component
@@ -156,7 +158,7 @@ print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitline
 # No, neither here nor on a cluster: kfp takes only the text of the function, without the notebook's imports. So a component imports everything that it needs,
 # as `read_pages` does.
 #
-# The file of `read_pages` has a line for each of the five documents, after the *origin*, which says where they belong. The component wrote the number 5, and you got 5.0. `kfp.local` makes a float of every number in metadata; on a cluster you get 5.
+# The file of `read_pages` has a line for each of the five documents, after the *origin*, which says where they belong. It wrote the number 5, and you got 5.0. `kfp.local` makes a float of every number in metadata; on a cluster you get 5.
 # So use `int(…)`.
 
 # %% [markdown]

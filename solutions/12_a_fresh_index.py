@@ -59,7 +59,7 @@ print(f"{stale.document_name}, is it there? {(pages / gone).exists()}\n\n… {st
 assert stale.document_name == gone and not (pages / gone).exists(), "The search still quotes the page"
 
 # %% [markdown]
-# The search still quotes the page, because the index was not told. So we run the ingest again, in night 2 and in night 3. Before night 2, an author
+# The search still quotes the page, because the index was not told. So we run the ingest again, in nights 2 and 3. Before night 2, an author
 # also adds one line to another page. Before night 3, nothing changes.
 #
 # > **Predict.** A page has about 24 chunks. How many chunks are new or changed in night 2, and how many in night 3?
@@ -89,7 +89,7 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 # (the course calls this *xray*). Two projects share many packages, so their *catalogue* holds each package and its vector once. And each project has
 # a *list* of the packages that it uses.
 #
-# Today, *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file). Decide for each row what happens to its list, and then what happens
+# Today, *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file). Decide for each row what happens to its list, and then
 # to the catalogue.
 #
 # | package | rider-app yesterday | rider-app today | forecasting |
@@ -478,8 +478,8 @@ for case, (_, *syncs) in CASES.items():
 lab.show.turns(runs)
 
 # %% tags=["claim"]
-assert all(order in (["one"] * 3 + ["two"] * 3, ["two"] * 3 + ["one"] * 3) for order in ([who for who, _ in events] for events in runs.values())), ""One sync does all three steps. The second waits, then reads what the first has committed"
-assert all(title.endswith(fine) for title in runs), ""Nothing is lost, and no orphan stays"
+assert all(order in (["one"] * 3 + ["two"] * 3, ["two"] * 3 + ["one"] * 3) for order in ([who for who, _ in events] for events in runs.values())), "One sync does all three steps. The second waits, then reads what the first has committed"
+assert all(title.endswith(fine) for title in runs), "Nothing is lost, and no orphan stays"
 
 # %% [markdown]
 # One sync does all three steps. The second waits, then reads what the first has committed. Nothing is lost, and no orphan stays.
@@ -512,7 +512,7 @@ assert all(title.endswith(fine) for title in runs), ""Nothing is lost, and no or
 # <details><summary>Answers</summary>
 #
 # 1. If the program were killed between two transactions, an orphan would stay forever. With the encoding inside, all others would wait.
-# 2. One of the two would end with an error, and the program would have to run it again from the beginning.
+# 2. One of the two would fail, and the program would have to run it again.
 # 3. It adds all packages under the new name and encodes nothing. `course xray forget` removes the list of the old name.
 #
 # </details>

@@ -85,7 +85,8 @@ def attempts(run: LocalRun, title: str = "") -> Figure:
     """
     if not run.attempts:
         raise InputError("Nothing ran, so there is nothing to draw")
-    names = list(dict.fromkeys(one.task for one in run.attempts))
+    steps = list(dict.fromkeys(one.task.partition("[")[0] for one in run.attempts))
+    names = sorted({one.task for one in run.attempts}, key=lambda name: _place(name, steps))
     least = max(run.seconds / 75, 0.001)  # so that a short one can be seen
     pieces = [
         Strip(names.index(one.task), one.at, max(one.seconds, least), LOOKS[one.outcome])
@@ -96,6 +97,12 @@ def attempts(run: LocalRun, title: str = "") -> Figure:
     axes.set_xlabel("seconds")
     told = [f"{one.task} {LOOKS[one.outcome].name}" for one in run.attempts]
     return picture(figure, f"Timeline of a run{': ' if title else ''}{title}. {'; '.join(told)}.")
+
+
+def _place(task: str, steps: list[str]) -> tuple[int, int, str]:
+    """Return where the line of a task is: steps as they began, each with its shards in order."""
+    step, _, shard = task.partition("[")
+    return steps.index(step), len(shard), shard
 
 
 def _places(read: Dag) -> dict[str, tuple[float, float]]:
