@@ -359,7 +359,7 @@ def meet(first, second, steps):
 # foreign key away: many schemas have none. In the second case, both projects stop using `shared`.
 
 # %%
-# what both use before, the sync that begins, and the other one
+# the lists before, the sync that begins, and the other one
 CASES = {
     "two begins, one ends": ({"one": {"shared": "1"}}, ("two", {"shared": "1"}), ("one", {"mine": "1"})),
     "both end": ({"one": {"shared": "1", "mine": "1"}, "two": {"shared": "1", "yours": "1"}}, ("one", {"mine": "1"}), ("two", {"yours": "1"})),

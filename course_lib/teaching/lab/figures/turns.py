@@ -6,11 +6,11 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from course_lib.errors import InputError
-from course_lib.teaching.lab.figures.base import FAINT, PALETTE, PAPER, Figure, picture
+from course_lib.teaching.lab.figures.base import FAINT, INK, PAPER, Figure, colour, picture
 
 
 def turns(runs: Mapping[str, Sequence[tuple[str, str]]]) -> Figure:
-    """Draw steps as boxes in their order, a line for each transaction.
+    """Draw steps as boxes in their order, a line for each transaction; its last step is filled.
 
     Parameters
     ----------
@@ -30,10 +30,13 @@ def turns(runs: Mapping[str, Sequence[tuple[str, str]]]) -> Figure:
         names = sorted({who for who, _ in steps}, reverse=True)
         for row, name in enumerate(names):
             places = [place for place, (who, _) in enumerate(steps) if who == name]
-            axes.hlines(row, places[0], places[-1], color=PALETTE[0], linewidth=3)
-        for place, (who, what) in enumerate(steps):
-            axes.text(place, names.index(who), what, ha="center", va="center", parse_math=False,
-                      bbox={"facecolor": PAPER})  # fmt: skip
+            axes.hlines(row, places[0], places[-1], color=colour(row), linewidth=3)
+            for place in places:
+                is_last = place == places[-1]  # the commit, which makes all of it visible
+                axes.text(place, row, steps[place][1], ha="center", va="center", parse_math=False,
+                          color=PAPER if is_last else INK,
+                          bbox={"facecolor": colour(row) if is_last else PAPER,
+                                "edgecolor": colour(row)})  # fmt: skip
         axes.set_title(title, loc="left", parse_math=False)
         axes.set(xticks=[], xlim=(-0.6, len(steps) - 0.4), ylim=(-0.6, len(names) - 0.4))
         axes.set_yticks(range(len(names)), names)
