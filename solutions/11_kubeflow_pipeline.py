@@ -158,7 +158,7 @@ print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitline
 # No, neither here nor on a cluster: kfp takes only the text of the function, without the notebook's imports. So a component imports everything that it needs,
 # as `read_pages` does.
 #
-# The file of `read_pages` has a line for each of the five documents, after the *origin*, which says where they belong. It wrote the number 5, and you got 5.0. `kfp.local` makes a float of every number in metadata; on a cluster you get 5.
+# The file of `read_pages` has a line for each of the five documents, after the *origin*, which says where they belong. The component wrote 5, and you got 5.0. `kfp.local` makes a float of every number in metadata; on a cluster you get 5.
 # So use `int(…)`.
 
 # %% [markdown]
@@ -286,7 +286,7 @@ print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcom
 # *at* the path, or in a database. There are two remedies:
 #
 # - Switch the cache off for a step that reads or changes something outside: a folder, a database.
-# - Or let a small step look, and return a *fingerprint*, a hash of the content. The long step takes this as an
+# - Or let a quick step look, and return a *fingerprint*, a hash of the content. The slow step takes this as an
 #   input, so an old result is used only for the same content.
 
 # %% [markdown]
