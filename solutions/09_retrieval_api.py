@@ -438,7 +438,7 @@ lab.hint("9.3")  # run again for the next hint
 # The app gets both addresses. The check of the model only looks at a flag.
 
 # %%
-model_is_loaded = True  # at work, the lifespan sets it after loading
+model_is_loaded = True  # at work, the lifespan sets this after loading
 
 
 async def model_flag():
