@@ -60,11 +60,13 @@ def bring(ref):
 first_report = bring(ours.old)
 
 # %%
+from textwrap import shorten
+
 import pandas as pd
 
 from course_lib.retriever import Query, search
 
-pd.options.display.max_colwidth = None  # show whole addresses
+pd.options.display.max_colwidth = None  # show whole paths
 
 
 def ask_index(top_k=3):
@@ -73,17 +75,18 @@ def ask_index(top_k=3):
 
 
 def table_of(results):
-    return pd.DataFrame({"address": [one.citation_url for one in results], "begins": [one.content[:50] for one in results]})
+    places = [one.citation_url.partition("/blob/")[2].partition("/")[2] for one in results]
+    return pd.DataFrame({"file and lines": places, "begins": [shorten(one.content, 50, placeholder=" …") for one in results]})
 
 
-print(ours.question)
-found_before = table_of(ask_index())
-found_before
+passages = ask_index()
+print(ours.question, "The first address is", passages[0].citation_url, sep="\n")
+table_of(passages)
 
 # %% tags=["claim"]
-addresses = [one.partition("/blob/")[2].partition("/") for one in found_before["address"]]
+addresses = [one.citation_url.partition("/blob/")[2].partition("/") for one in passages]
 assert all(len(commit) == 40 and "#L" in path for commit, _, path in addresses), "Each address names the repository, a commit, the file and the lines"
-assert github_api or not found_before["begins"].str.contains("On call").any(), "none of these passages says why"
+assert github_api or not any("OOMKilled" in one.content for one in passages), "none of these passages says why"
 
 # %% [markdown]
 # Each address names the repository, a commit, the file and the lines. But none of these passages says why. The answer is in the
@@ -91,7 +94,7 @@ assert github_api or not found_before["begins"].str.contains("On call").any(), "
 #
 # ## A download that reports success
 #
-# Like many tools, this one lists the files, requests each file, and uses whatever the answer contains:
+# Like many tools, this one lists the files, requests each, and uses whatever comes:
 
 # %%
 import base64
@@ -145,8 +148,8 @@ pd.DataFrame({day: {"files": len(files), "empty": sum(not content for content in
 # A [commit](../labs/GLOSSARY.md#commit) has a *tree*, which is a folder. A tree lists other trees and *blobs*. A blob is the content of
 # a file.
 #
-# The name of every object is its [digest](../labs/GLOSSARY.md#digest), so you can check what you get. For a file that contains
-# *hello* and a line feed, this is the SHA-1 of `blob 6`, a byte 0 and the 6 bytes.
+# The name of an object is its [digest](../labs/GLOSSARY.md#digest), so you can check what you get. A file with *hello* and a line feed
+# has 6 bytes. Its name is the SHA-1 of `blob 6`, a byte 0 and these 6 bytes.
 
 # %%
 import hashlib
@@ -249,11 +252,11 @@ lab.interact(listing, limit=(15, 80, 5))
 # %% [markdown]
 # ## Polite: when the server asks you to wait
 #
-# This is the [rate limit](../labs/GLOSSARY.md#rate-limit). With a token, GitHub allows 5,000 requests in an hour, without one only 60 *for
+# GitHub has a [rate limit](../labs/GLOSSARY.md#rate-limit). With a token, it allows 5,000 requests in an hour, without one only 60 *for
 # each IP address*, so a class with one router shares them. (Since May 2025, raw files and clones without a token have limits of their
 # own.)
 #
-# So a client has to wait, but how long? Here is a server that allows five requests, and we send six. `x-ratelimit-reset` says when the
+# So a client has to wait, but how long? We send six requests to a server that allows five. `x-ratelimit-reset` says when the
 # hour ends, in seconds since 1970. The server's clock is ten minutes ahead of ours.
 #
 # > **Predict.** How long must we wait: this number minus the time of our own clock?
@@ -280,12 +283,12 @@ assert answer.status_code == 403 and 540 < server_now - time.time() < 602, "Not 
 #
 # Your function distinguishes four cases:
 #
-# |answer|meaning|wait|
-# |---|---|---|
-# |403 or 429 with `retry-after`|too fast|as long as it says|
-# |403 or 429 with `remaining: 0`|no requests left|until the reset|
-# |429, or a message with "rate limit"|too fast|longer each time|
-# |any other 403|you may not read this|not at all|
+# |answer|meaning|
+# |---|---|
+# |403 or 429 with `retry-after`|too fast|
+# |403 or 429 with `remaining: 0`|no requests left|
+# |429, or a message with "rate limit"|too fast|
+# |any other 403|you may not read this|
 #
 # ## Exercise 10.2: how long to wait
 
@@ -341,22 +344,24 @@ for name, one_request in {"impatient": impatient, "yours": ask}.items():
     rows += [(name, "answered" if one.status == 200 else "refused", one.at - limited.seen[0].at) for one in limited.seen]
 requests = pd.DataFrame(rows, columns=["client", "answer", "seconds"])
 counts = requests.groupby(["client", "answer"]).seconds.agg(["count", "max"])
-labels = [f"{client}: {counts['count'][client, answer]} {answer}" for client, answer in zip(requests.client, requests.answer, strict=True)]
-figure, axes = plt.subplots(figsize=(7, 2.2))
-axes.scatter(requests.seconds, labels)
-axes.set(title="25 answers from a server that gives 15 in 2 s", xlabel="seconds since the first request", ylabel="client: requests")
-lab.alt(axes, "A point for each request: " + ", ".join(dict.fromkeys(labels)) + ". The impatient client ends first.")
+requests["row"] = requests.client + requests.client.map(counts["count"].xs("refused", level="answer").map(": {} refused".format))
+figure, axes = plt.subplots(figsize=(7, 1.9))
+for (answer, part), mark in zip(requests.groupby("answer"), "ox", strict=True):
+    axes.scatter(part.seconds, part.row, marker=mark, label=answer)
+axes.set(title="25 answers from a server that gives 15 in 2 s", xlabel="seconds since the first request", ylim=(1.5, -0.5))
+axes.legend(loc="center right")
+lab.alt(axes, f"A point for each request, of two clients: {'; '.join(requests.row.unique())}. The impatient client ends first.")
 
 # %% tags=["claim"]
 count, ended = counts["count"], counts["max"]
-assert count["impatient", "answered"] == count["yours", "answered"] == 25, "Both have their 25 answers"
-assert count["yours", "refused"] == 1 and count["impatient", "refused"] > 5, "Your client was refused once, the impatient one again and again"
-assert ended["impatient", "answered"] < ended["yours", "answered"], "The impatient one has its answers first"
+assert count["impatient", "answered"] == count["yours", "answered"] == 25, "The impatient one has its answers first"
+assert count["yours", "refused"] == 1 and count["impatient", "refused"] > 5, "Your client was refused once, the impatient one many times"
+assert 0 < ended["yours", "answered"] - ended["impatient", "answered"] < 4, "The impatient one has its answers first"
 
 # %% [markdown]
-# Both have their 25 answers. Your client was refused once, the impatient one again and again. The impatient one has its answers first,
-# because it asks at the moment when the limit ends. But in GitHub's hour, the impatient client would be
-# refused up to 36,000 times, and perhaps banned.
+# Your client was refused once, the impatient one many times. The impatient one has its answers first,
+# because it asks at the moment when the limit ends. Yours needs about two seconds more: the headers have whole seconds, and you add one.
+# But in GitHub's hour, the impatient client would be refused up to 36,000 times, and perhaps banned.
 
 # %% [markdown]
 # ## Fresh: only what has changed
@@ -378,8 +383,8 @@ lab.hint("10.3")  # run again for the next hint
 # The mistake to remember: forgetting what is gone. A file that was deleted upstream is still found and cited, and no error says so.
 
 # %% [markdown]
-# The next two code cells put your three functions into the library, so now `bring` runs them. We bring the old version once more, then the new
-# one, in which a script was renamed.
+# The next two cells put your three functions into the library, so `bring` runs them. The library
+# compares each downloaded file with its hash. We bring the old version once more, then the new one.
 
 # %%
 from course_lib.loader.github import sync, waiting
@@ -387,7 +392,8 @@ from course_lib.loader.github import sync, waiting
 sync.list_tree, waiting.wait_time = list_tree, wait_time
 
 # %% [markdown]
-# > **Predict.** Where are the script's two names in the plan? How many files are downloaded if we bring the old version again?
+# > **Predict.** A script was renamed. Which of its names is downloaded, and which is removed? How many files are downloaded if
+# > we bring the old version again?
 
 # %%
 sync.plan_update = plan_update = lab.use("plan_update")
@@ -423,10 +429,10 @@ assert "code/scripts/keys.sh" in gone and ["code/scripts/rotate-keys.sh"] in mis
 # %% [markdown]
 # The old name is removed, and the content is downloaded for the new name. The second run downloaded nothing.
 #
-# The plan compares a path with its hash. So a renamed file is downloaded again, even if its content is the same: simple, and rarely expensive.
+# The plan compares a path with its hash. So a renamed file is downloaded again, even if its content is the same.
 #
-# The plan and the report agree: five files. `docs/deployment.yaml` is not in the plan, because it is a link. The library stores a link with
-# the content of its target, which it has already. So this page is new in the index without a download.
+# The plan and the report agree: five files. `docs/deployment.yaml` is not among them: it is a link, and the library has
+# its target already. So this page is new in the index without a download.
 #
 # > **Predict.** We ask the first question again. Does the index answer it now?
 
@@ -439,25 +445,24 @@ with lab.connect() as conn:
     cited = conn.execute("SELECT DISTINCT commit_sha FROM documents WHERE branch = 'current'").fetchall()
 print("only the newer commit is cited:", cited == [(reports[ours.new].commit,)])
 passages = ask_index()
-found_now = table_of(passages)
-display(found_now)
+display(table_of(passages))
 print(passages[0].content)
 
 # %% tags=["claim"]
 assert cited == [(reports[ours.new].commit,)], "all pieces cite the new commit"
-assert github_api or "docs/on-call.md" in found_now["address"][0], "The first passage is the new page about it"
+assert github_api or "docs/on-call.md" in passages[0].citation_url, "The first passage is the new page about it"
 assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].content, "the model outgrew its memory"
 
 # %% [markdown]
 # It does: the model outgrew its memory. The first passage is the new page about it, and all pieces cite the new commit.
 #
-# Even the run that downloaded nothing asked one thing: is this still the same commit? With the header `If-None-Match`, GitHub answers 304 if
-# nothing has changed. With a token, such an answer does not count for the limit.
+# Even the run that downloaded nothing asked: is this still the same commit? With the header `If-None-Match`, GitHub answers 304 if
+# nothing has changed. With a token, this answer does not count for the limit.
 #
 # ## In the field: git itself
 #
-# At work, `course ingest-repo OWNER/NAME` in a nightly job is enough. Give it a token that can only read. The author of
-# a repository chooses its file names. So the command refuses `../../.bashrc`, which would be written outside of your folder.
+# At work, `course ingest-repo OWNER/NAME` in a nightly job is enough. Give it a token that can only read. If most files are missing,
+# it takes one archive of all. If a hotel's login page answers, it says so. It refuses names that lead out of your folder, such as `../../.bashrc`.
 #
 # Git needs no API, and checks every hash. `--filter=blob:none` leaves out the contents of files until they are needed. `sparse-checkout`
 # chooses folders.
@@ -480,14 +485,15 @@ else:
 
 # %% tags=["claim"]
 if shutil.which("git"):
-    assert [line.rpartition(" requests")[0][-1] for line in counted.splitlines()] == ["2", "0", "1"], "Two for the clone, and one for all files of the folder"
+    assert [line.rpartition(" requests")[0][-1] for line in counted.splitlines()] == ["2", "0", "1"], "Two for the clone, and one for all files"
+    assert "now 7 files" in counted and len([*Path(folder.name, "sparse", "code", "scripts").iterdir()]) == 5, "Of the seven, five are in the folder"
 
 # %% [markdown]
-# Two for the clone, and one for all files of the folder. They do not count for the API's limit.
+# Two for the clone, and one for all files. Of the seven, five are in the folder. `sparse-checkout` also brings the files directly above it.
 #
 # ## Recap
 #
-# - Pinned: ask first which commit a name points to. Use only this commit.
+# - Pinned: find the commit first, and use only this one.
 # - Complete: check hashes, and look at `truncated`.
 # - Polite: use `retry-after`, or the reset and the server's clock. Do not repeat other refusals.
 # - Fresh: compare hashes before you download. Remove what was deleted upstream.
@@ -501,7 +507,7 @@ if shutil.which("git"):
 # <details><summary>Answers</summary>
 #
 # 1. There is no such version; a refusal was taken for an answer; no file has these endings.
-# 2. It removes the old path, and downloads the content for the new one.
+# 2. It removes the old path and downloads the new one.
 # 3. The next request is ten minutes too early. It is refused, and you could be banned.
 #
 # </details>

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 11 · A pipeline
 #
-# So far, one machine did all the work. Now you build the pipeline that fills the course's index, as Kubeflow runs it: each step may run on
+# You build the pipeline that fills the course's index, as Kubeflow runs it: each step may run on
 # another machine. One step will be killed, and you will lose nothing.
 #
 # | You will be able to | Builds | Time | Needs |
@@ -20,20 +20,45 @@ lab = start("11", data_dir=data_dir, database_url=database_url, embedding_model=
 lab.show.pipeline("pipeline")
 
 # %% [markdown]
-# ## A machine is taken away
+# ## Two machines
 #
-# This is the pipeline that you will build. Each box is a step. Look only at the four steps from `load-documents` to `build-index`. The steps in the blue frame run once for each part of the documents.
+# A corpus is too large for one machine, so two machines share it. Machine 0 takes the files for which `hash(name) % 2` is 0, and machine 1
+# the others. Each part is called a [shard](../labs/GLOSSARY.md#shard). Here, two processes play the machines.
+#
+# > **Predict.** How many files are taken by neither machine, and how many by both?
 
 # %%
-import yaml
+import subprocess
+import sys
 
-from course_lib.pipeline.compiling import compile_pipeline
+from course_lib.loader import read_documents
+from course_lib.settings import project_root
 
-lab.show.dag(next(yaml.safe_load_all(compile_pipeline("docs_pipeline"))))
+names = [document.name for document in read_documents(project_root() / "data", (".md", ".yaml", ".py", ".go", ".sh"))]
+
+# %%
+program = "import sys; print(*[name for name in sys.argv[2:] if hash(name) % 2 == int(sys.argv[1])], sep='\\n')"
+
+
+def machine(number):
+    command = [sys.executable, "-I", "-c", program, str(number), *names]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines())
+
+
+zero, one = machine(0), machine(1)
+print(f"of {len(names)} files, {len({*names} - zero - one)} are taken by neither, {len(zero & one)} by both")
+
+# %% tags=["claim"]
+assert {*names} - zero - one and zero & one, "some files are in no shard, and others in both"
 
 # %% [markdown]
-# The parts are called [shards](../labs/GLOSSARY.md#shard). Here there are two, so two machines can work at the same time. On a cluster, each
-# step is a [container](../labs/GLOSSARY.md#container) of its own. In this lab, `run_locally` makes each step a process.
+# There was no error, but some files are in no shard, and others in both. Python's `hash` gives a text another number in every
+# process. With SHA-256, the number is the same everywhere, so the course's shards use it.
+#
+# ## A machine is taken away
+#
+# The course's pipeline reads a folder, splits and stores two shards at once, and builds the index. On a cluster, each
+# step is a [container](../labs/GLOSSARY.md#container). Here, `run_locally` makes it a process.
 #
 # A cloud provider may take a cheap machine away at any moment. Then the step is tried again. We let this happen to a naive step, which appends to
 # a file, and to the pipeline: `kill_first` kills the first process that stores a shard.
@@ -67,7 +92,7 @@ naive_step("abcd", killed_after=2)
 naive_step("abcd")  # the second attempt
 in_file = Path(work, "naive.txt").read_text(encoding="utf-8").split()
 print("naive step:", *in_file)
-print("The pipeline takes about a minute.")
+print("The pipeline takes one to two minutes.")
 taken_away = kill_first("embed-and-store")
 run = run_locally("docs_pipeline", {"source": str(copy)}, root=work, url=lab.database_url, on_event=taken_away)
 with lab.connect() as conn:
@@ -85,26 +110,23 @@ assert rows == 121, "No chunk is lost, and none is there twice"
 # Look at the two rows of `embed-and-store`. The step was tried again, and the other shard was not repeated. No chunk is lost, and none is there
 # twice.
 #
-# Kubeflow only *starts* a step again. That a second start does no harm is your work: the step must be
+# Kubeflow only *starts* a step again. You have to write the step so that a second start does no harm. Such a step is
 # [idempotent](../labs/GLOSSARY.md#idempotent). The naive step is not: its file has some chunks twice, and there was no error.
-# `embed_and_store` writes each row by its key, and each document in one transaction (lab 06). If it only appended, the killed shard's first rows
-# could be there twice.
+# `embed_and_store` writes each row by its key, and each document in one transaction.
 
 # %% [markdown]
 # ## From a function to a component
 #
-# A step is made from a [component](../labs/GLOSSARY.md#component): a function with a decorator. The decorator names an *image*, which is the
-# file system of the container, with Python and `course_lib` in it. Ours, `LOADER`, contains kfp, too, so
-# `install_kfp_package` is false.
+# A step is made from a [component](../labs/GLOSSARY.md#component): a function with a decorator. The decorator names an *image*, the
+# container's file system. Ours, `LOADER`, has Python, `course_lib` and kfp in it, so `install_kfp_package` is false.
 #
 # A step gets small values as parameters. Documents are too large for that, so they are in a file, an
-# [artifact](../labs/GLOSSARY.md#artifact). It has a `path`, and a dictionary `metadata` for facts about the file.
+# [artifact](../labs/GLOSSARY.md#artifact). It has a `path`, and a dictionary of facts, `metadata`.
 
 # %%
 from kfp import dsl
 from kfp.dsl import Dataset, Output
 
-from course_lib.loader import read_documents
 from course_lib.pipeline.components import LOADER
 
 
@@ -136,18 +158,14 @@ print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitline
 # No, neither here nor on a cluster: kfp takes only the text of the function, without the notebook's imports. So a component imports everything that it needs,
 # as `read_pages` does.
 #
-# In the file of `read_pages`, the first line is the *origin*, which says where the documents belong. Then each of the five documents has a
-# line. The component wrote the number 5, and you got 5.0. `kfp.local` makes a float of every number in metadata; on a cluster you get 5.
-# So use `int(…)`, which works for both.
+# The file of `read_pages` has a line for each of the five documents, after the *origin*, which says where they belong. The component wrote 5, and you got 5.0. `kfp.local` makes a float of every number in metadata; on a cluster you get 5.
+# So use `int(…)`.
 
 # %% [markdown]
 # ## Exercise 11.1: split one shard
 #
-# Which documents are in a shard? A hash of the document's name decides this, so every machine gets the same result.
-#
-# Complete the component. `origin` is the first line of the file, and the dictionary `found` has a `Document` for each name.
-# `rows` has one line for each document, so a page without chunks is known, too.
-# `replace(origin, shard=…)` returns a copy with another `shard`. `artifact.metadata.update({"a": 1}, b=2)` sets two values.
+# Complete the component. `origin` is the first line, and the dictionary `found` has a `Document` for each name.
+# `replace(origin, shard=…)` returns a copy with another `shard`.
 
 # %% exercise="11.1"
 # Given up to: origin, found = read_staged(documents.path, Document)
@@ -202,8 +220,7 @@ assert half == chunks.metadata["chunks"] - 10, "Lost lines are not noticed"
 # %% [markdown]
 # Lines that are there twice are refused, because two chunks have the same identity. Lost lines are not noticed: the document only looks shorter.
 #
-# So `embed_and_store` returns two numbers for its shard: `chunks`, which it has read, and `split`, which the
-# splitter has counted. `build_index` gets the numbers of all shards, and your function compares them.
+# So `embed_and_store` returns both counts: the splitter's and its own. `build_index` gets those of all shards, and your function compares them.
 #
 # ## Exercise 11.2: compare the counts
 
@@ -227,10 +244,13 @@ add_up = lab.use("add_up")
 try:
     add_up([{**dict.fromkeys(COUNTS, 0), "chunks": half, "split": chunks.metadata["chunks"]}])
 except CourseError as error:
-    print(error)
+    print("error:", error)
+stored_of(lines)  # the next run has the whole file
+with lab.connect() as conn:
+    print("after the next run:", *conn.execute("SELECT count(*) FROM document_chunks WHERE repo_slug = 'pages'").fetchone(), "chunks")
 
 # %% [markdown]
-# The half file would now stop the run.
+# The half file would now stop the run in `build_index`. Its 111 chunks are stored already, and the next run adds the missing ten.
 
 # %% [markdown]
 # ## An old result from the cache
@@ -266,13 +286,13 @@ print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcom
 # *at* the path, or in a database. There are two remedies:
 #
 # - Switch the cache off for a step that reads or changes something outside: a folder, a database.
-# - If the step takes long, let a small step look instead. It returns a *fingerprint*, a hash of the content. The long step takes this as an
+# - Or let a quick step look, and return a *fingerprint*, a hash of the content. The slow step takes this as an
 #   input, so an old result is used only for the same content.
 
 # %% [markdown]
 # ## What a step needs
 #
-# In a pipeline, a call of a component returns a *task*, which you can set up. Here is an example from a bakery:
+# In a pipeline, a call of a component returns a *task*, which you can set up. An example from a bakery:
 #
 # ```python
 # task = bake(dough=dough)
@@ -301,12 +321,15 @@ lab.hint("11.3")  # run again for the next hint
 
 # %% [markdown]
 # What does a cluster get? The compiler writes a YAML file, the [intermediate representation](../labs/GLOSSARY.md#intermediate-representation).
-# Here is one step.
+# Here is one step, and a drawing of the whole pipeline.
 #
 # > **Predict.** Which of your five settings can everybody read who gets this file?
 
 # %%
+import yaml
 from kfp import compiler
+
+from course_lib.pipeline.compiling import compile_pipeline
 
 
 def compiled(pipeline, step):
@@ -316,7 +339,7 @@ def compiled(pipeline, step):
     return spec["root"]["dag"]["tasks"][step], spec["deploymentSpec"]["executors"][f"exec-{step}"]["container"], wishes[f"exec-{step}"]
 
 
-# %% tags=["nbval-check-output"]
+# %%
 with_database = lab.use("with_database")
 
 
@@ -331,17 +354,22 @@ print("cache:  ", task["cachingOptions"])
 print("memory: ", container["resources"]["resourceMemoryRequest"], "reserved")
 print("limit:  ", container["resources"]["resourceMemoryLimit"])
 print("secret: ", wishes["secretAsEnv"][0]["secretName"])
+lab.show.dag(next(yaml.safe_load_all(compile_pipeline("docs_pipeline"))))
+
+# %% tags=["claim"]
+assert wishes["secretAsEnv"][0]["secretName"] == "rag-database" and "postgresql://" not in (work / "pipeline.yaml").read_text(encoding="utf-8"), "the file has only the name of the secret"
+assert task["cachingOptions"] == {}, "Empty braces mean that the cache is off"
 
 # %% [markdown]
 # All but the password: the file has only the name of the secret. Empty braces mean that the cache is off.
 #
 # ## Connect the steps
 #
-# What is missing is the order. In the figure at the beginning, a solid arrow is a file that one step hands to another, and a
+# What is missing is the order. In the figure, a solid arrow is a file that one step hands to another, and a
 # dashed arrow is a small value.
 #
 # kfp calls your pipeline function only once: when it compiles the pipeline. No component runs then. So the variables are placeholders for later
-# values. The bakery again:
+# values:
 #
 # ```python
 # dough = knead(flour=flour)                                          # returns a list of names, and has an artifact `mass`
@@ -353,8 +381,8 @@ print("secret: ", wishes["secretAsEnv"][0]["secretName"])
 #
 # ## Exercise 11.4: the pipeline
 #
-# The beginning is given: the exit handler, whose task runs at the end whatever happens inside it, and the two steps that read the folder.
-# You decide on the cache, the loop, the order, and which steps get the database.
+# The beginning is given: the two steps that read the folder, and the exit handler. Its task, `report`, runs last, even if a step inside has failed.
+# `with_documents` gives a step the folder, as `with_database` gives it the database.
 
 # %% exercise="11.4"
 # Given up to: with_documents(loaded, documents_claim)
@@ -402,7 +430,6 @@ assert set(outcomes["first"]) == {"succeeded"} and not any(run.error for run in 
 # ## Measure
 #
 # Several processes have filled this index. Would a single one have made the same? `ingest` reads the same folder in this notebook.
-# It writes only chunks that are missing or different.
 #
 # > **Predict.** How many chunks does it write?
 
@@ -430,7 +457,9 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 # course pipeline submit --host http://localhost:8080 --set shards=4
 # ```
 #
-# `--set` gives parameters. In the UI, a *recurring run* starts the pipeline each night. Airflow or Dagster could, too.
+# In the UI, a *recurring run* starts the pipeline each night.
+#
+# Two traps of a local run: kfp deletes the folder given as `workspace_root`, and a loop over an empty list is an error.
 
 # %% [markdown]
 # ## Recap
@@ -451,10 +480,12 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 #
 # 1. It raises an error, because `source` is only a placeholder.
 # 2. `split_documents` makes only files. `embed_and_store` changes a database, which may be a new one.
-# 3. Their chunks come from the cache, and their rows are in the database already.
+# 3. Splitting comes from the cache. `embed_and_store` runs again, finds its rows and encodes nothing.
 #
 # </details>
 #
-# ## What comes next
+# ## Stretch, and what comes next
+#
+# Run your pipeline with seven shards. What happens to a shard without documents?
 #
 # Next is [lab 12](../labs/12_a_fresh_index.ipynb), where you keep an index up to date.

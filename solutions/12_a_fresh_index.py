@@ -59,10 +59,10 @@ print(f"{stale.document_name}, is it there? {(pages / gone).exists()}\n\n… {st
 assert stale.document_name == gone and not (pages / gone).exists(), "The search still quotes the page"
 
 # %% [markdown]
-# The search still quotes the page, because the index was not told. So the ingest runs again in two more nights. Before the second, an author
-# also adds one line to another page. Before the third, nothing changes.
+# The search still quotes the page, because the index was not told. So we run the ingest again, in nights 2 and 3. Before night 2, an author
+# also adds one line to another page. Before night 3, nothing changes.
 #
-# > **Predict.** A page has about 24 chunks. How many chunks are new or changed in the second night, and how many in the third?
+# > **Predict.** A page has about 24 chunks. How many chunks are new or changed in night 2, and how many in night 3?
 
 # %%
 import pandas as pd
@@ -70,25 +70,26 @@ import pandas as pd
 edited = min(pages.glob("*.md"))
 edited.write_text(edited.read_text("utf-8") + "\nOne more line.\n", "utf-8")
 nights = [nights[0], *(ingest(pages, Scope(repo="wiki"), conn=conn, embedder=lab.embedder) for _ in range(2))]
-done = pd.DataFrame(nights, index=["first", "one edited, one deleted", "nothing changed"])[["inserted", "updated", "unchanged", "deleted"]]
+done = pd.DataFrame(nights, index=["1", "2: one edited, one deleted", "3: nothing changed"])[["inserted", "updated", "unchanged", "deleted"]]
 done
 
 # %% tags=["claim"]
 assert list(done.iloc[1, :2]) == [0, 1], "Only one chunk changed"
-assert list(done.iloc[2]) == [0, 0, done.iloc[1, 1] + done.iloc[1, 2], 0], "and in the third night nothing was written"
+assert list(done.iloc[2]) == [0, 0, done.iloc[1, 1] + done.iloc[1, 2], 0], "and in night 3 nothing was written"
 assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the deleted page are gone"
 
 # %% [markdown]
-# Only one chunk changed, and in the third night nothing was written. All chunks of the deleted page are gone. How does the ingest know? It
+# Only one chunk changed, and in night 3 nothing was written. All chunks of the deleted page are gone. How does the ingest know? It
 # compares what is there now with what was stored.
 
 # %% [markdown]
 # ## By hand: one night
 #
-# A folder was easy: one project owns it. Packages are harder, because two projects share them. Their *catalogue* holds each package and its
-# vector once. And each project has a *list* of the packages that it uses.
+# A folder was easy: one project owns it. Packages are harder. In lab 13, a model that writes code gets the packages of its project
+# (the course calls this *xray*). Two projects share many packages, so their *catalogue* holds each package and its vector once. And each project has
+# a *list* of the packages that it uses.
 #
-# Today, *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file). Decide for each row what happens to its list, and then what happens
+# Today, *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file). Decide for each row what happens to its list, and then
 # to the catalogue.
 #
 # | package | rider-app yesterday | rider-app today | forecasting |
@@ -162,7 +163,7 @@ assert [len(each) for each in asdict(plans["pages"]).values()] == [3, 0, 1, 1], 
 # %% [markdown]
 # ## Two tables
 #
-# So far, you only have a plan. `carry_out` applies it to a list. `xray_report_packages` holds the lists: a row for each package of each
+# `carry_out` applies a plan to a list. `xray_report_packages` holds the lists: a row for each package of each
 # project. `xray_packages` is the catalogue. A [foreign key](../labs/GLOSSARY.md#foreign-key) leads from the first to the second, so the
 # database rejects a row of a list if its package is not in the catalogue.
 
@@ -212,7 +213,7 @@ lab.hint("12.2")  # run again for the next hint
 # parser, its settings and the model belong to it.
 
 # %% [markdown]
-# How much does this save? A naive job encodes all packages of both lock files every night. Compare it with yours. In the first night, all
+# How much does this save? A naive job encodes all packages of both lock files every night. In the first night, all
 # packages are new. In the second, nothing changes. In the third, *rider-app* has today's lock file, and one description is better.
 #
 # > **Predict.** How many texts do you have to encode in the second night, and how many in the third?
@@ -226,33 +227,44 @@ texts = {package.name: f"{package.name}: {text}" for package, text in described.
 better = {**texts, "twilio": "twilio: Sends text messages and makes phone calls"}
 
 
-def embed(texts, made_of):
-    """Encode what has to be; return what all vectors are made of now, and how many were encoded."""
+KNOWN = "SELECT name, embedded_text, model FROM xray_packages WHERE language = 'python' AND model IS NOT NULL"
+STORE = "UPDATE xray_packages SET embedded_text = %s, model = %s, embedding = %s WHERE language = 'python' AND name = %s"
+
+
+def embed(texts):
+    """Encode what has to be, store it, and return how many were encoded."""
+    made_of = {name: (text, by) for name, text, by in conn.execute(KNOWN)}
     names = names_to_embed(texts, made_of, model)
-    lab.encode([texts[name] for name in names])  # a job would store these vectors
-    return {**made_of, **{name: (texts[name], model) for name in names}}, len(names)
+    for name, vector in zip(names, lab.encode([texts[name] for name in names]), strict=True):
+        conn.execute(STORE, [texts[name], model, vector, name])
+    return len(names)
 
 
 # %%
 names_to_embed = lab.use("names_to_embed")
 for project, packages in {"rider-app": rider, "forecasting": forecasting}.items():
     carry_out(conn, project, make_plan(packages, stored(conn, project)), packages)
-made_of, rows = {}, []
+conn.execute("UPDATE xray_packages SET model = NULL, embedding = NULL")  # so that you can run the cell again
+rows = []
 for used, said in ((rider, texts), (rider, texts), (today, better)):
     carry_out(conn, "rider-app", make_plan(used, stored(conn, "rider-app")), used)
-    made_of, count = embed(said, made_of)
-    rows.append((len(used) + len(forecasting), count))
+    rows.append((len(used) + len(forecasting), embed(said)))
+wish = "send the rider a text message"
+found = conn.execute("SELECT name FROM xray_packages ORDER BY embedding <=> %s LIMIT 1", [lab.encode(wish)]).fetchone()
+print(f"{wish}:", *found)
 spent = pd.DataFrame(rows, columns=["naive", "planned"], index=["first", "nothing changed", "a new lock file"])
 spent
 
 # %% tags=["claim"]
 assert list(spent.planned) == [len(texts), 0, 1], "The third night needs one vector, that of the better description"
+assert found == ("twilio",), "With the stored vectors, a search finds the package for an instruction"
 assert spent.naive.iloc[0] - len(texts) == 62, "In the first night, the plan saves 62 vectors"
 assert len({*rider} & {*forecasting}) == 62, "because a package that both projects use is encoded once"
 
 # %% [markdown]
 # None in the second. The third night needs one vector, that of the better description, because polars has one already, and the new version of
 # spotipy has the same description. In the first night, the plan saves 62 vectors, because a package that both projects use is encoded once.
+# With the stored vectors, a search finds the package for an instruction.
 
 # %% [markdown]
 # ## Packages that other projects use
@@ -310,8 +322,6 @@ deleted = conn.execute(DELETE_ORPHANS, {"language": "python", "names": plan.remo
 print("deleted:", [name for (name,) in deleted], "in the catalogue:", in_catalogue())
 
 # %% [markdown]
-# Bleach is deleted, and pillow stays.
-#
 # ## Break it: two at once
 #
 # A sync is one [transaction](../labs/GLOSSARY.md#transaction) of three steps: it carries out the plan, deletes orphans, and commits. PostgreSQL's default is READ COMMITTED: a statement sees what
@@ -349,7 +359,7 @@ def meet(first, second, steps):
 # foreign key away: many schemas have none. In the second case, both projects stop using `shared`.
 
 # %%
-# what both use before, the sync that begins, and the other one
+# the lists before, the sync that begins, and the other one
 CASES = {
     "two begins, one ends": ({"one": {"shared": "1"}}, ("two", {"shared": "1"}), ("one", {"mine": "1"})),
     "both end": ({"one": {"shared": "1", "mine": "1"}, "two": {"shared": "1", "yours": "1"}}, ("one", {"mine": "1"}), ("two", {"yours": "1"})),
@@ -369,36 +379,21 @@ def begin(case):
 
 def left():
     used, there = ({name for (name,) in conn.execute(f"SELECT name FROM {table}")} for table in ("xray_used", "xray_packages"))
-    return f"lost: {sorted(used - there) or 'nothing'}, orphans: {sorted(there - used) or 'none'}"
+    wrong = [f"{name} is lost" for name in used - there] + [f"{name} is an orphan" for name in there - used]
+    return ", ".join(wrong) or "all is well"
 
 
 # %% [markdown]
-# One sync does some of its steps. Then the other does all three, and then the first goes on.
-#
-# > **Predict.** After how many steps of the first sync does something go wrong? Move the slider.
+# > **Predict.** The other sync runs after two steps of the first. What is wrong at the end? Then move the slider: when does nothing go wrong?
 
 # %%
-import matplotlib.pyplot as plt
-
-
-def draw(axes, events, title):
-    for row, project in enumerate(("two", "one")):
-        places = [place for place, (who, _) in enumerate(events) if who == project]
-        axes.hlines(row, places[0], places[-1], linewidth=3)  # its transaction
-        for place in places:
-            axes.text(place, row, events[place][1], ha="center", va="center", bbox={"facecolor": "white"})
-    axes.set(title=title, yticks=[0, 1], yticklabels=["two", "one"], ylim=(-0.6, 1.6), xlim=(-0.6, 5.6), xticks=[])
-
-
-def look(steps=0):
-    figure, both = plt.subplots(2, figsize=(9.5, 4), layout="constrained")
-    for axes, (case, (_, first, second)) in zip(both, CASES.items(), strict=True):
+def look(steps=2):
+    runs = {}
+    for case, (_, first, second) in CASES.items():
         begin(case)
         events = meet(first, second, steps)
-        draw(axes, events, f"{case}. {left()}")
-    both[1].set_xlabel("time (a line is a transaction)")
-    told = "; ".join(axes.get_title("left") for axes in both.flat)
-    lab.alt(both, f"Two time lines; the other sync runs after {steps} steps of the first. {told}")
+        runs[f"{case}: {left()}"] = events
+    return lab.show.turns(runs)
 
 
 lab.interact(look, steps=(0, 3, 1))
@@ -410,20 +405,20 @@ for case, (_, first, second) in CASES.items():
         begin(case)
         meet(first, second, steps)
         results[case, steps] = left()
-fine = "lost: nothing, orphans: none"
-assert [results["two begins, one ends", steps] == fine for steps in range(4)] == [True, False, False, True], "two begins, one ends | lost | lost"
-assert [results["both end", steps] == fine for steps in range(4)] == [True, True, False, True], "both end | nothing | orphan"
+fine, lost, orphan = "all is well", "shared is lost", "shared is an orphan"
+assert [results["two begins, one ends", steps] for steps in range(4)] == [fine, lost, lost, fine], "two begins, one ends | shared is lost | shared is lost"
+assert [results["both end", steps] for steps in range(4)] == [fine, fine, orphan, fine], "both end | all is well | shared is an orphan"
 
 # %% [markdown]
 # | case | after 1 step | after 2 steps |
 # |---|---|---|
-# | two begins, one ends | lost | lost |
-# | both end | nothing | orphan |
+# | two begins, one ends | `shared` is lost | `shared` is lost |
+# | both end | all is well | `shared` is an orphan |
 #
 # In the first case, *one* cannot see a use that is not committed, so it deletes what *two* has begun to use. In the second case, neither has seen that the other stopped, so neither deletes. No constraint prevents this, and no later night
 # repairs it, because `shared` is not removed again.
 #
-# So one statement does not close the gap: the gap is between the statement and the *commit* of the other sync. They have to take turns.
+# A better statement does not help: it cannot see what the other sync has not committed. So they have to take turns.
 
 # %% [markdown]
 # ## Exercise 12.4: take turns
@@ -438,8 +433,8 @@ assert [results["both end", steps] == fine for steps in range(4)] == [True, True
 #
 # Which one lets two syncs take turns, even if one of them fails?
 #
-# The caller may have chosen another level. Under REPEATABLE READ, a transaction sees the database as it was at its first query. Here, the first query waits for the
-# lock. So what it sees is too old. What has to be said before the first query?
+# A caller may have chosen another *isolation level*. Under REPEATABLE READ, a transaction sees the database as it was when its first query
+# began. Here, this query waits for the lock, so what it sees is too old. Which statement has to come before it?
 # ([SET TRANSACTION](https://www.postgresql.org/docs/current/sql-set-transaction.html))
 
 # %% exercise="12.4"
@@ -473,22 +468,18 @@ def careful_sync(project, packages, events):
 
 # %%
 take_lock = lab.use("take_lock")
-figure, both = plt.subplots(2, figsize=(9.5, 4), layout="constrained")
-turns = {}
-for axes, (case, (_, *syncs)) in zip(both, CASES.items(), strict=True):
+runs = {}
+for case, (_, *syncs) in CASES.items():
     begin(case)
     events = []
     with ThreadPoolExecutor() as pool:
         list(pool.map(careful_sync, *zip(*syncs, strict=True), [events, events]))
-    turns[case] = [who for who, _ in events], left()
-    draw(axes, events, f"{case}. {left()}")
-both[1].set_xlabel("time (a line is a transaction)")
-told = "; ".join(f"{case}: {', '.join(order)}; {result}" for case, (order, result) in turns.items())
-lab.alt(both, f"Two time lines; in each, one sync commits before the other begins. {told}")
+    runs[f"{case}: {left()}"] = events
+lab.show.turns(runs)
 
 # %% tags=["claim"]
-assert all(order in (["one"] * 3 + ["two"] * 3, ["two"] * 3 + ["one"] * 3) for order, _ in turns.values()), "One sync does all three steps. The second waits, then reads what the first has committed"
-assert all(result == fine for _, result in turns.values()), "Nothing is lost, and no orphan stays"
+assert all(order in (["one"] * 3 + ["two"] * 3, ["two"] * 3 + ["one"] * 3) for order in ([who for who, _ in events] for events in runs.values())), "One sync does all three steps. The second waits, then reads what the first has committed"
+assert all(title.endswith(fine) for title in runs), "Nothing is lost, and no orphan stays"
 
 # %% [markdown]
 # One sync does all three steps. The second waits, then reads what the first has committed. Nothing is lost, and no orphan stays.
@@ -502,7 +493,7 @@ assert all(result == fine for _, result in turns.values()), "Nothing is lost, an
 # A nightly job runs `course xray scan DIR --project P` in each repository. LangChain's `index` plans in the same way, by a hash of text *and*
 # metadata: so a new version means a new vector, and a new model means none. Ask of each such tool what its state is made of.
 #
-# SQL's `MERGE` carries out a whole plan, and *change data capture* reads a log of changes, but neither replaces the lock.
+# SQL's `MERGE` carries out a plan, and *change data capture* reads a log of changes. Neither replaces the lock.
 
 # %% [markdown]
 # ## Recap
@@ -521,7 +512,7 @@ assert all(result == fine for _, result in turns.values()), "Nothing is lost, an
 # <details><summary>Answers</summary>
 #
 # 1. If the program were killed between two transactions, an orphan would stay forever. With the encoding inside, all others would wait.
-# 2. One of the two would end with an error, and the program would have to run it again from the beginning.
+# 2. One of the two would fail, and the program would have to run it again.
 # 3. It adds all packages under the new name and encodes nothing. `course xray forget` removes the list of the old name.
 #
 # </details>

@@ -101,6 +101,7 @@ def embed_directory(
         {name: replace(row, model=embedder.model_name) for name, row in documents.items()},
         pieces.__getitem__,
         is_gone=origin.has_lost,
+        sizes={name: len(pieces[name]) for name in documents},
         options=options,
     )
     return make_report(len(documents), update, [], time.perf_counter() - begin)

@@ -35,7 +35,7 @@ from course_lib.store import (
 )
 from course_lib.store.schema import stored_dimension
 from course_lib.store.tenancy import as_tenant, set_visibility
-from course_lib.store.writer import delete_chunks, stored_vectors
+from course_lib.store.writer import delete_chunks, stored_sizes, stored_vectors
 
 BATCH_CHUNKS = 128
 """Chunks that are encoded and written together: an interruption costs so many, at most."""
@@ -65,6 +65,7 @@ def update_source(
     split: Split,
     *,
     is_gone: Callable[[str], bool] = lambda name: True,
+    sizes: Mapping[str, int] | None = None,
     part: str = "",
     options: IngestOptions | None = None,
 ) -> UpdateReport:
@@ -87,6 +88,9 @@ def update_source(
         A `FileRejectedError` leaves that document as it is stored; the others go on.
     is_gone
         Says of a name that is stored, but not among the documents, whether to remove it.
+    sizes
+        Name → how many chunks each document has, for a caller that has split them all. A document
+        that is stored with another number is written again: some chunks were lost on their way.
     part
         Which part of the source this is about, where several update one each at the same time; who
         updates all of it, or the same part, waits. `is_gone` has to leave the other parts alone,
@@ -103,7 +107,7 @@ def update_source(
     options = options or IngestOptions()
     work = _Work(conn, embedder, scope, options)
     with _explained(work), _alone(conn, scope, part, options.say):
-        work.run(documents, split, is_gone)
+        work.run(documents, split, is_gone, sizes)
         if not part:
             build_vector_indexes(conn)
         total = _count_chunks(conn, scope)
@@ -130,18 +134,24 @@ class _Work:
         documents: Mapping[str, SourceDocument],
         split: Split,
         is_gone: Callable[[str], bool],
+        sizes: Mapping[str, int] | None,
     ) -> None:
         # Each block is a transaction of its own, on a connection without autocommit, too.
         tenant = self.scope.tenant
         with as_tenant(self.conn, tenant):
             dimension = stored_dimension(self.conn)
             stored = {}
+            counted: dict[str, int] = {}
             if dimension is not None:
                 create_schema(self.conn, dimension)  # refuses tables of an earlier version
                 set_visibility(self.conn, tenant, self.scope.repo, self.scope.visibility)
                 stored = stored_documents(self.conn, self.scope)
+                counted = stored_sizes(self.conn, self.scope, [*sizes]) if sizes else {}
         now = {name: _state(document) for name, document in documents.items()}
         plan = make_plan(now, stored)
+        if sizes:
+            torn = [name for name in plan.skip if sizes[name] != counted.get(name, 0)]
+            plan.change.extend(torn)
         fresh = {*plan.add, *plan.change}
         todo = [document for name, document in documents.items() if name in fresh]
         self.planned = len(todo)

@@ -100,6 +100,7 @@ def store_shard(
         {row.name: row for row in found},
         lambda name: pieces.get(name, ()),
         is_gone=lambda name: shard.holds(name) and origin.has_lost(name),
+        sizes={name: len(pieces.get(name, ())) for name in documents},
         part=origin.shard,
         options=IngestOptions(batch_size=batch_size, say=say),
     )

@@ -109,7 +109,7 @@ def validation_problem(errors: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the problem document for a request that does not validate.
 
     - `one_a_field(errors)` chooses one error of each field. Tell these.
-    - Write each as `{"field": …, "message": …}`. Which parts of an error may a log show?
+    - Write each as `{"field": …, "message": …}`. The rest of an error may be a secret.
     - `field` is `loc` without its first part, joined by dots: `partitions.0`.
     - If `loc` has only one part, this part is the field.
     - `message` is `msg` without `Value error, ` at its beginning.

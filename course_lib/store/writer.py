@@ -261,6 +261,16 @@ def stored_documents(conn: psycopg.Connection, scope: Scope) -> dict[str, tuple[
     return {name: tuple(state) for name, *state in rows}
 
 
+def stored_sizes(conn: psycopg.Connection, scope: Scope, names: Sequence[str]) -> dict[str, int]:
+    """Return name → how many chunks are stored, for the documents among some that have any."""
+    rows = conn.cursor(row_factory=tuple_row).execute(
+        "SELECT document_name, count(*) FROM document_chunks "
+        f"WHERE {IN_SCOPE} AND document_name = ANY(%s) GROUP BY document_name",
+        [*scope.key, list(names)],
+    )
+    return dict(rows.fetchall())
+
+
 def stored_vectors(
     conn: psycopg.Connection, scope: Scope, names: Sequence[str]
 ) -> dict[str, np.ndarray[Any, np.dtype[np.float32]]]:

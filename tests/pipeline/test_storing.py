@@ -134,6 +134,21 @@ def test_files_of_two_shards_do_not_go_together(
         store_shard(first[0], second[1], conn=conn, embedder=embedder)
 
 
+def test_chunks_that_were_lost_on_the_way_are_stored_by_the_next_run(
+    folder: Path, tmp_path: Path, conn: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    [(rows, chunks)] = split(folder, tmp_path, 1)
+    whole = chunks.read_bytes().splitlines(keepends=True)
+    chunks.write_bytes(b"".join(whole[:-2]))
+    half = store_shard(rows, chunks, conn=conn, embedder=embedder)
+    assert half["chunks"] == len(stored(conn)) == len(whole) - 2
+    chunks.write_bytes(b"".join(whole))
+    repaired = store_shard(rows, chunks, conn=conn, embedder=embedder)
+    assert repaired["encoded"] == repaired["inserted"] == 2 and len(stored(conn)) == len(whole)
+    again = store_shard(rows, chunks, conn=conn, embedder=embedder)
+    assert again["unchanged"] == len(whole) and again["encoded"] == 0
+
+
 def test_a_step_without_a_database_says_where_it_comes_from(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

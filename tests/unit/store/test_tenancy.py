@@ -28,7 +28,7 @@ from course_lib.store.databases import FreshDatabase
 from course_lib.store.roles import ROLES
 from course_lib.store.tenancy import PARENTS, set_visibility
 from course_lib.store.urls import url_for
-from course_lib.store.writer import delete_chunks, stored_vectors
+from course_lib.store.writer import delete_chunks, stored_sizes, stored_vectors
 from tests.unit.chunks import make_chunk
 
 OURS = Scope(tenant="ours", repo="repo")
@@ -141,6 +141,7 @@ def test_public_rows_are_read_by_all_and_written_by_their_tenant_alone(
 
 READS: dict[str, Callable[[psycopg.Connection], Any]] = {
     "stored_documents": lambda conn: stored_documents(conn, THEIRS),
+    "stored_sizes": lambda conn: stored_sizes(conn, THEIRS, ["a.md"]),
     "stored_vectors": lambda conn: stored_vectors(conn, THEIRS, ["a.md"]),
     "search": lambda conn: search(conn, [0, 1, 0], Query(threshold=-1, tenant="theirs")),
     "code_chunks": lambda conn: conn.execute("SELECT * FROM code_chunks").fetchall(),

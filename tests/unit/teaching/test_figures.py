@@ -52,6 +52,7 @@ ALL = {
     "tree": lambda: figures.tree("<f>", chunk_resources(f"kind: {EVIL}")),
     "outline": lambda: figures.outline(f"a: {EVIL}\n", lines_of(f"a: {EVIL}\n", 0, 5), [2]),
     "timeline": lambda: figures.timeline([Seen(0.0, 0.1, EVIL, 200)], [(0.1, EVIL)], EVIL),
+    "turns": lambda: figures.turns({EVIL: [("<a>", EVIL), ("b", "commits $1$")]}),
     "ranking": lambda: figures.ranking([RESULT], "What <is> it?", mark="quotes"),
     "passages": lambda: figures.passages(FOUND, "What <is> it?"),
 }

@@ -13,6 +13,7 @@ from course_lib.teaching.lab.figures.plans import plan
 from course_lib.teaching.lab.figures.search import passages, ranking
 from course_lib.teaching.lab.figures.serving import timeline
 from course_lib.teaching.lab.figures.text import cuts, spans
+from course_lib.teaching.lab.figures.turns import turns
 from course_lib.teaching.lab.figures.vectors import arrows, map_2d
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "timeline",
     "torn",
     "tree",
+    "turns",
 ]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 WIDE, HIGH = 1.35, 1.1
 """A task's box; from one to the next it is `ACROSS` to the right or `DOWN` below."""
 
-ACROSS, DOWN = 2.25, 1.75
-LINE, BETWEEN = 5, 0.9
+ACROSS, DOWN = 2.2, 1.75
+LINE, BETWEEN = 7, 0.9
 """A graph of more columns than fit in a line has two lines, with this between them."""
 
 GROUP_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7")
@@ -60,9 +60,9 @@ def dag(spec: Mapping[str, Any]) -> Figure:
              zorder=2)  # fmt: skip
         words = name.replace("-", " ")
         words = words.replace(" ", "\n", 1) if len(words) > 13 else words
-        axes.text(x, y + 0.1 * len(notes), words, ha="center", va="center", fontsize=9,
+        axes.text(x, y + 0.1 * len(notes), words, ha="center", va="center", fontsize=10,
                   color=INK, linespacing=1.0)  # fmt: skip
-        axes.text(x, y - HIGH / 2 + 0.08, "\n".join(notes), ha="center", va="bottom", fontsize=8,
+        axes.text(x, y - HIGH / 2 + 0.08, "\n".join(notes), ha="center", va="bottom", fontsize=9,
                   color=FAINT, linespacing=1.1)  # fmt: skip
         told += [f"{name}: {', '.join(notes)}"] * bool(notes)
     xs = [x for x, _ in places.values()]
@@ -85,8 +85,9 @@ def attempts(run: LocalRun, title: str = "") -> Figure:
     """
     if not run.attempts:
         raise InputError("Nothing ran, so there is nothing to draw")
-    names = list(dict.fromkeys(one.task for one in run.attempts))
-    least = max(run.seconds / 150, 0.001)
+    steps = list(dict.fromkeys(one.task.partition("[")[0] for one in run.attempts))
+    names = sorted({one.task for one in run.attempts}, key=lambda name: _place(name, steps))
+    least = max(run.seconds / 75, 0.001)  # so that a short one can be seen
     pieces = [
         Strip(names.index(one.task), one.at, max(one.seconds, least), LOOKS[one.outcome])
         for one in run.attempts
@@ -96,6 +97,12 @@ def attempts(run: LocalRun, title: str = "") -> Figure:
     axes.set_xlabel("seconds")
     told = [f"{one.task} {LOOKS[one.outcome].name}" for one in run.attempts]
     return picture(figure, f"Timeline of a run{': ' if title else ''}{title}. {'; '.join(told)}.")
+
+
+def _place(task: str, steps: list[str]) -> tuple[int, int, str]:
+    """Return where the line of a task is: steps as they began, each with its shards in order."""
+    step, _, shard = task.partition("[")
+    return steps.index(step), len(shard), shard
 
 
 def _places(read: Dag) -> dict[str, tuple[float, float]]:
@@ -155,7 +162,7 @@ def _draw_edge(axes: Axes, places: Places, producer: str, consumer: str, edges: 
     lift = -bend * (x1 - x0 - WIDE) / 2
     middle = (begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2 + lift + 0.05
     axes.text(*middle, "\n".join(labels), ha="center",
-              va="bottom", fontsize=7.5, color=INK, linespacing=1.0,
+              va="bottom", fontsize=8, color=INK, linespacing=1.0,
               bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5}, zorder=3)  # fmt: skip
     return f"{producer} → {consumer}" + (f" ({', '.join(labels)})" if labels else "")
 
@@ -174,7 +181,7 @@ def _draw_groups(axes: Axes, read: Dag, places: Places) -> None:
              facecolor=f"{colour}18", edgecolor=colour, linestyle="--", linewidth=1.4,
              zorder=0)  # fmt: skip
         axes.text((left + right) / 2, high + HIGH / 2 + room + 0.04, group.label, ha="center",
-                  va="bottom", fontsize=8, color=FAINT)  # fmt: skip
+                  va="bottom", fontsize=9, color=FAINT)  # fmt: skip
 
 
 def _levels(group: Group, read: Dag) -> int:
