@@ -410,7 +410,7 @@ import pandas as pd
 
 from course_lib.pipeline.containers import is_ready
 
-print("This takes about a minute.")
+print("This takes one to two minutes.")
 pipeline = dsl.pipeline(lab.use("docs_pipeline"), name="docs-pipeline")
 wanted = {"source": str(copy), "shards": 2, "chunk_size": 500}  # another size: nothing is in the cache yet
 ways = {"first": "subprocess", "second": "subprocess"} | ({"in containers": "docker"} if is_ready(pipeline) else {})
@@ -425,7 +425,7 @@ assert set(outcomes["first"]) == {"succeeded"} and not any(run.error for run in 
 
 # %% [markdown]
 # Only reading and splitting come from the cache, because the fingerprint is the same. The other steps look at
-# something outside, or change it, so they ran again.
+# something outside, or change it, so they ran again. (Containers have a cache of their own, so the third run repeats all.)
 #
 # ## Measure
 #
