@@ -425,7 +425,7 @@ assert set(outcomes["first"]) == {"succeeded"} and not any(run.error for run in 
 
 # %% [markdown]
 # Only reading and splitting come from the cache, because the fingerprint is the same. The other steps look at
-# something outside, or change it, so they ran again. (Containers have a cache of their own, so the third run repeats all.)
+# something outside, or change it, so they ran again. (Containers have their own cache, so the third run repeats all.)
 #
 # ## Measure
 #
