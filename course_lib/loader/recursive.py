@@ -85,7 +85,7 @@ def next_start(text: str, end: int, chunk_overlap: int, *, snap_to_words: bool =
     """
     start = end - chunk_overlap
     if snap_to_words:
-        for at in range(start, end):
+        for at in range(max(start, 1), end):
             if text[at - 1].isspace() and not text[at].isspace():
                 return at
     return start

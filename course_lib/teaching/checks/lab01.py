@@ -197,6 +197,8 @@ def check_find_cut(call: Probe) -> None:
              "'' is everywhere in the text, and the last one is at its end, before limit"),
             (("ab--cdefgh", 0, 8, 3, ("--",)), 4,
              "'--' begins before floor=3, but the cut, at its end, is after it"),
+            (("ab", 0, 8, 2), 8,
+             "the last '' ends at 2, which is not after floor=2, so no separator counts"),
         )  # fmt: skip
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from course_lib.loader.kubernetes import ResourceSpan
@@ -134,6 +136,8 @@ DOCUMENTS: Documents = (
      "the path of y is metadata, labels, name"),
     ("metadata:\n    name: web\n", Identity(None, "web", None, None),
      "keys may be indented by four spaces: an owner is further left, however far"),
+    ("metadata:\n    labels:\n        name: x\n    name: web\n", Identity(None, "web", None, None),
+     "`labels` has the column of `name`, so it ends there, however far keys are indented"),
     ("spec:\n  replicas: 2\nmetadata:\n    name: web\n", Identity(None, "web", None, None),
      "`replicas` is further left than `name`, but `metadata` ended its block"),
     ("metadata:\n  name: x\n  labels:\n    namespace: y\n", Identity(None, "x", None, None),
@@ -183,6 +187,11 @@ DOCUMENTS: Documents = (
     ("metadata:\n- name: x\n", Identity(None, None, None, None),
      "a line with a dash is an item of a list: its keys are the item's, not `metadata`'s, and "
      "`read_key` gives None for it"),
+    ("metadata: &web\n  name: x\n", Identity(None, "x", None, None),
+     "`metadata` has an anchor as its value, and is above `name` and further left"),
+    ("{{ if .on }}\n  kind: Job\n  apiVersion: v1\n{{ end }}\n",
+     Identity("Job", None, None, "v1"),
+     "no key is above them and further left, so their paths have one name"),
 )  # fmt: skip
 FULL = "apiVersion: v1\nkind: Pod\nmetadata:\n"
 COMPLETE: Documents = (
@@ -235,6 +244,13 @@ ALIKE = [
     Line(20, 8, False, "a.e"),
     END,
 ]
+ITEMS = [
+    Line(0, 0, False, "a"),
+    Line(3, 1, True, "a[0]"),
+    Line(10, 0, False, "b"),
+    Line(20, 0, False, "c"),
+    END,
+]
 CUTS: tuple[tuple[str, tuple[tuple[list[Line], int, int, int, str], ...]], ...] = (
     ("the smallest depth in reach", (
         (LINES, 0, 70, 2,
@@ -249,6 +265,7 @@ CUTS: tuple[tuple[str, tuple[tuple[list[Line], int, int, int, str], ...]], ...] 
         (LINES, 0, 138, 9, "what starts at the limit is in reach: here the end, with depth -1"),
         (OUTWARDS, 0, 25, 1, "line 1 is the first with a smaller depth; line 2 comes later"),
         (OUTWARDS, 2, 99, 3, "the last piece ends where the resource ends"),
+        (ITEMS, 1, 99, 2, "line 2 is in the column of the item, but its depth, 0, is less than 1"),
     )),
     ("lines that nothing else is in reach of, and a line at the limit", (
         (LINES, 5, 89, 6, "line 6 is a first, and no other line is in reach"),
@@ -273,7 +290,8 @@ def any_resource(random: Draws) -> Call:
     for place in range(random.randint(1, 14)):
         deeper = place > 0 and random.chance(0.4)
         column = column + 2 if deeper else random.choice(range(0, column + 1, 2))
-        value = random.choice(("", "1", "x" * random.choice((9, 30, 90, 300)), "90210 " * 20))
+        many = random.choice(("é" * 20, "x" * random.choice((9, 30, 90, 300)), "90210 " * 20))
+        value = random.choice(("", "1", many, many))
         dash = "- " if place and random.chance(0.3) else ""
         rows.append(f"{' ' * column}{dash}key{place}: {value}\n")
         column += len(dash)
@@ -301,9 +319,13 @@ def check_cut_document(call: Probe) -> None:
     with call.part(1, "each piece as a whole, under any limit and header, in any file"):
         for resource in (*LONG, *TIGHT):
             _cuts(call, *resource)
-        # Of a definition, the library leaves lines out: a run of lines is not all of a resource.
-        some = [*LINES[3:7], LINES[7]._replace(depth=-1, first=False, path="")]
         web = ResourceSpan(POD, 0, len(SMALL), 0)
+        # Of a definition, the library leaves lines out: a run of lines is not all of a resource.
+        for asked, fits, places, because in FITS:
+            label = f"cut_document(small, web, lines, 'w.yaml', 700, {asked})"
+            case = call.shown_as(label)(SMALL, web, LINES, "w.yaml", 700, fits)
+            _judge(case, SMALL, web, "w.yaml", 700, places, because, whole=False)
+        some = [*LINES[3:7], LINES[7]._replace(depth=-1, first=False, path="")]
         label = "cut_document(small, web, [*lines[3:7], their end], 'w.yaml', 700)"
         case = call.shown_as(label)(SMALL, web, some, "w.yaml", 700)
         _judge(case, SMALL, web, "w.yaml", 700, [(34, 103, "spec.containers[0]")],
@@ -378,9 +400,25 @@ TIGHT: Resources = (
      "lines 2 to 6 are one character too long, so the best cut before line 7 is taken: line 5"),
     (NUMBERS, Identity("Codes", "pi"), "", 700, [(0, 315, ""), (315, 540, "")],
      "all characters fit, but `fits` says that the model would not read them to the end"),
+    (NUMBERS, Identity("Codes", "pi"), "", 250, [(0, 225, ""), (225, 450, ""), (450, 540, "")],
+     "the second piece, too, may have 250 characters from where it begins, with its header"),
+    (SMALL.replace("web:1", "wéb:1"), POD, "w.yaml", 154,
+     [(0, 20, "spec"), (20, 103, "spec.containers"), (103, 138, "spec.containers[1]")],
+     "the second piece has 154 characters with its header, and é is one"),
     (SECOND, Identity("B"), "w.yaml", 700, [(12, 35, "")],
      "offsets are those of the whole file, in which this is the second document"),
     (SMALL, Identity("Recipe", "soup", "kitchen", "v1"), FOLDERS, 160,
      [(0, 20, "spec"), (20, 103, "spec.containers"), (103, 138, "spec.containers[1]")],
      "a header of more than 80 characters loses its folders"),
+)  # fmt: skip
+Fits = tuple[tuple[str, Callable[[str], bool], list[tuple[int, int, str]], str], ...]
+"""What tells whether a text is read to its end, as text and as function; the pieces, and why."""
+
+FITS: Fits = (
+    ("lambda text: len(text) <= 154", lambda text: len(text) <= 154,
+     [(0, 20, ""), (20, 103, ""), (103, 138, "")],
+     "this `fits` is false for a text of more than 154 characters, and the header is in the text"),
+    ("lambda text: False", lambda text: False,
+     [(one.start, after.start, "") for one, after in pairwise(LINES)],
+     "nothing fits, so each line is a piece of its own"),
 )  # fmt: skip

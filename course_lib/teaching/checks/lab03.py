@@ -58,6 +58,8 @@ FILES: tuple[tuple[str, tuple[tuple[str, list[tuple[str, str]], str], ...]], ...
         ("go", [("a", "var a = 1\n"), ("", "const (\n\tb = 2\n)\n")],
          "a definition without a name is one, too: its group `name` is ''"),
         ("python", [("", "x = 'é'\n"), YES], "offsets count characters, and é is one character"),
+        ("python", [("", "x = '\u2028def a(): pass'\n"), YES],
+         "U+2028 does not end a line: the first `def` is in the middle of one"),
         ("python", [("", "import os\r\n"), ("a", "# Says.\r\ndef a():\r\n    pass\r\n")],
          "the offsets count all characters of the text: each line end has two here"),
     )),
@@ -71,7 +73,7 @@ def any_file(random: Draws) -> Call:
     """Draw lines of the named cases in any order, and what begins a definition in them."""
     language = random.choice(("python", "go", "shell"))
     texts = [text for one, parts, _ in PIECES if one == language for _, text in parts]
-    known = [line for text in texts for line in text.splitlines()]
+    known = [line.strip("\r") for text in texts for line in text.removesuffix("\n").split("\n")]
     end = random.choice(("\n", "\n", "\r\n"))
     source = end.join(random.choices(known, k=random.randrange(13))) + random.choice(("", end))
     return given(source, LANGUAGES[language].starts)
@@ -107,6 +109,10 @@ TREES: tuple[tuple[str, str, Any, list[str], str], ...] = (
     ("python", "if x:\n    def a(): pass\nelse:\n    def b(): pass\ndef c(): pass\n", PYTHON_TYPES,
      ["def a()", "def b()", "def c()"],
      "a and b are further in, in no other definition, and above c"),
+    ("python", "for x in y:\n    with f:\n        while x:\n            def a(): pass\n",
+     PYTHON_TYPES, ["def a()"], "a is inside of other blocks than an `if`, and three levels down"),
+    ("python", "if x:\n    def a(): pass\nelse:\n    def a(): pass\n", PYTHON_TYPES,
+     ["def a()", "def a()"], "two definitions may have the same text, and neither is in the other"),
     ("python", "if x:\n    def a(): pass\n    y = 1 +\n", PYTHON_TYPES, ["def a()"],
      "an error in the grammar, further below, leaves a what it is"),
     ("python", "@cached\ndef a(): pass\n", PYTHON_TYPES, ["@cached"],
@@ -140,9 +146,10 @@ def any_tree(random: Draws) -> Call:
     """Draw sources of the named cases together, and at times very many brackets."""
     language = random.choice(("python", "python", "go"))
     parts = random.choices([text for one, text, *_ in TREES if one == language], k=3)
+    types = dict(LANGUAGES[language].definitions)
     if language == "python" and random.chance(0.1):
         parts.insert(0, f"x = {'(' * 1500}1{')' * 1500}\n")
-    types = dict(LANGUAGES[language].definitions)
+        types |= {"integer": "number"} if random.chance(0.5) else {}
     kept = random.some(sorted(types)) if random.chance(0.3) else types
     source = "import os\n" * (language == "python") + "".join(parts)
     return given(source, language, {name: types[name] for name in kept}, random.chance(0.2))
@@ -157,12 +164,12 @@ def check_find_definitions(call: Probe) -> None:
             case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
             _same_nodes(call, case, beginnings, because)
     with call.part(1, "definitions further in"):
-        for language, text, types, beginnings, because in TREES[6:9]:
+        for language, text, types, beginnings, because in TREES[6:11]:
             case = call(parse_source(text, language), types)
             case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
             _same_nodes(call, case, beginnings, because)
     with call.part(1, "other types, a very deep tree, and a node inside of one"):
-        for language, text, types, beginnings, because in TREES[9:]:
+        for language, text, types, beginnings, because in TREES[11:]:
             case = call(parse_source(text, language), types)
             case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
             _same_nodes(call, case, beginnings, because)
@@ -179,6 +186,9 @@ def check_find_definitions(call: Probe) -> None:
             call.fail(case.label, got=f"definitions in the lines {found}", expected="one in line 1",
                       because="the tree is very deep, and its definition is the last node",
             )  # fmt: skip
+        case = call(parse_source(deep, "python"), {"integer": "number"})
+        case.label = 'find_definitions(root of "x = ((((… 10,000 brackets", {"integer": "number"})'
+        _same_nodes(call, case, ["1"], "the 1 is inside of all brackets, and counts at any depth")
         inner = parse_source("class A:\n    def b(self): pass\n", "python")
         assert inner is not None
         case = call(inner.named_children[0], PYTHON_TYPES)
@@ -195,7 +205,8 @@ def any_room(random: Draws) -> Call:
         "def f():\n",
         "func B() {\n",
     )
-    signatures = random.choices(lines, k=random.randrange(4))
+    end = random.choice(("\n", "\n", "\n", "\r\n"))
+    signatures = [one.replace("\n", end) for one in random.choices(lines, k=random.randrange(4))]
     innermost = signatures[-1] if signatures else ""
     candidates = ("".join(signatures), innermost, innermost.partition("\n")[0], "")
     room = len(random.choice(candidates)) + random.choice((-3, -1, 0, 0, 1, 4))
@@ -218,7 +229,10 @@ def check_choose_header(call: Probe) -> None:
     with call.part(1, "its first line, or nothing"):
         call.cases(
             ((both, 20), line, "only the first line of the innermost one fits"),
-            ((both, 30), line, "the first line of the innermost one, and no other"),
+            ((both, 36), line,
+             "the first line of the innermost one, and no other, although two of its lines fit"),
+            ((["def f(\r\n    a\r\n):\r\n"], 10), "def f(\r\n",
+             "the line ends are those of the signature: here each has two characters"),
             ((["class A:\n", "    def long_name(self):\n"], 12), "",
              "the first line of the innermost one does not fit; never take the outermost one "
              "alone"),

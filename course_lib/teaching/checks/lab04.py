@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from course_lib.loader.contract import Rejection, read_object, reason_of
+from course_lib.loader.contract import Problem, Rejection, check_record
 from course_lib.records import Chunk, Document, Scope, content_hash
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
@@ -31,7 +31,7 @@ def _verdict(function: Callable[..., Any], record: Any, where: str) -> Any:
     found = function(record, where)
     if type(found).__name__ != "Rejection":
         return found
-    return [found.code, found.record, [problem.field for problem in found.problems]]
+    return [found.code, found.record, [[one.field, one.message] for one in found.problems]]
 
 
 @drawn(120, apply=_verdict)
@@ -39,7 +39,7 @@ def any_record(random: Draws) -> Call:
     """Draw a record with up to three changes, as text, bytes or values, or what is not a record."""
     where = f"line {random.randrange(99)}"
     first, *others = JUDGED[random.turn(len(JUDGED))], *random.choices(JUDGED, k=2)
-    if isinstance(first[0], str):
+    if isinstance(first[0], (str, bytes)):
         return given(first[0], where)
     values: dict[str, Any] = {**RECORD, "content": random.text(3), "name": random.text(1)}
     for change, *_ in (first, *others[: random.choice((0, 0, 1, 2))]):
@@ -54,17 +54,22 @@ def check_check_record(call: Probe) -> None:
     """Break a record in each way."""
     for points, about, judged in (
         (2, "a record that is right, and one problem", ONE_PROBLEM),
-        (1, "several problems in order, and the names of fields", SEVERAL),
+        (1, "several problems in order, names of fields, bytes and values", SEVERAL),
         (1, "records with a vector", VECTORS),
     ):
         with call.part(points, about):
             for record, code, fields, because in judged:
                 _judge(call, record, code, fields, because)
+            if judged is SEVERAL:
+                wrong = RECORD | {"name": b"hello"}
+                _judge(call, wrong, INVALID, ["name"],
+                       "these are the values of a record: no JSON, and this name is not a string",
+                       as_values=True)  # fmt: skip
 
 
-Judged = tuple[tuple[str | dict[str, Any], str, list[str], str], ...]
-"""A text, or what differs from a good record (`...`: the field is not there); the code of the
-rejection, empty for none; the fields with problems, and why.
+Judged = tuple[tuple[str | bytes | dict[str, Any], str, list[str], str], ...]
+"""A text, bytes, or what differs from a good record (`...`: the field is not there); the code of
+the rejection, empty for none; the fields with problems, and why.
 """
 
 ONE_PROBLEM: Judged = (
@@ -93,7 +98,14 @@ SEVERAL: Judged = (
     ({"sourcePath": ..., "source_path": "a.py"}, INVALID, ["sourcePath", "source_path"],
      "in JSON, the name of the field is sourcePath"),
     ({"content": "a\0b"}, INVALID, ["content"], "PostgreSQL cannot store a NUL character"),
+    ({"content": "a\0b", "name": "\0"}, INVALID, ["content", "name"],
+     "two fields hold a NUL character, so there are two problems"),
+    ({"schemaVersion": ..., "content": "a\0b"}, INVALID, ["schemaVersion", "content"],
+     "schemaVersion is missing, and what cannot be stored is reported, too"),
     ({"hashInputs": ["content", "nmae"]}, INVALID, ["hashInputs.1"], "there is no field nmae"),
+    ('{"kind": "a", "kind": "b"}', INVALID, ["record"], "it has the same key twice"),
+    ("{}".encode("utf-16"), INVALID, ["record"],
+     "`read_object` reads bytes as UTF-8, and these are UTF-16"),
 )  # fmt: skip
 VECTOR = {"embedding": [0.1]}
 VECTORS: Judged = (
@@ -157,17 +169,19 @@ TEXTS: Hashed = (
 VALUES: Hashed = (
     ({"hashInputs": ["content", "sourcePath"]}, HELLO + b"4:a.py",
      "hashInputs has the names in JSON: sourcePath"),
-    ({"hashInputs": ["content", "tenantId"]}, HELLO + b"4:acme",
-     "hashInputs names the tenant, so it is hashed again"),
+    ({"hashInputs": ["content", "repoSlug", "tenantId"]}, HELLO + b"4:docs4:acme",
+     "hashInputs names the repository and the tenant, so each is hashed again"),
     ({"hashInputs": ["content", "className", "name"]}, HELLO + b"0:5:hello",
      "className is not set: an empty text of 0 bytes"),
     ({"hashInputs": ["content", "line_start"], "line_start": 12}, HELLO + b"2:12",
      "12 is not a string: its canonical JSON has 2 bytes"),
-    ({"hashInputs": ["content", "customMeta"], "customMeta": {}}, HELLO + b"2:{}",
-     "customMeta is set: it is an object without keys"),
+    ({"hashInputs": ["content", "customMeta"]}, HELLO + b"2:{}",
+     "customMeta is an object without keys, and it is in the JSON although nobody set it"),
     ({"hashInputs": ["content", "customMeta"], "customMeta": {"b": {"d": 1, "c": None}, "a": "ü"}},
      HELLO + b'31:{"a":"\xc3\xbc","b":{"c":null,"d":1}}',
      "canonical JSON has sorted keys (at every level), no blanks and no escapes"),
+    ({"hashInputs": ["content", "hashInputs"]}, HELLO + b'24:["content","hashInputs"]',
+     "a list is not a string: its canonical JSON has no blanks"),
 )  # fmt: skip
 HASHED = (*TEXTS, *VALUES)
 
@@ -195,6 +209,9 @@ WHITE_SPACE: Files = (
     ("ask.proto", "acme", [("Ask", "message Ask {\n}\n\n\n"), LEVEL],
      "the content is the exact text, with its blank lines"),
     ("ask.proto", "acme", [("Ask", "message Ask {\r\n}")], "the content is the exact text"),
+    ("ask.proto", "acme", [ASK, ("Level", "// Asks.\nenum Level {\n}\n")],
+     "the comment above a definition is in its piece, and is not its name"),
+    ("ask.proto", "acme", [ASK, ASK], "two definitions may have the same text"),
     ("ask.proto", "acme", [], "an empty file has no pieces, and no records"),
 )  # fmt: skip
 
@@ -236,12 +253,13 @@ def check_parse_proto(call: Probe) -> None:
 
 
 def _judge(
-    call: Probe, record: str | dict[str, Any], code: str, fields: Sequence[str], because: str
-) -> None:
+    call: Probe, record: str | bytes | dict[str, Any], code: str, fields: Sequence[str],
+    because: str, *, as_values: bool = False,
+) -> None:  # fmt: skip
     """Expect a rejection with this code and these fields, or a chunk if there is no code."""
-    if isinstance(record, str):
-        text = record
-    else:
+    values: dict[str, Any] = {}
+    text: Any = record
+    if isinstance(record, dict) and not as_values:
         values = {key: value for key, value in (RECORD | record).items() if value is not ...}
         text = json.dumps(values)
     case = call(text, "line 7")
@@ -254,27 +272,35 @@ def _judge(
     found = case.value
     got = shown(found)
     if isinstance(found, Rejection):
+        those: Any = found.problems
+        case.holds(
+            isinstance(those, tuple | list) and all(isinstance(one, Problem) for one in those),
+            "problems that are a tuple of Problem",
+            got=f"problems that are {shown(those)} ({type(those).__name__})",
+            because="a tuple of one problem has a comma, as in (NO_VECTORS,)",
+        )
         got = _rejection(found.code, found.record, [problem.field for problem in found.problems])
         if found.record != "line 7":
             because = "`where` is what the report calls the record"
     if got != expected:
         call.fail(case.label, got=got, expected=expected, because=because)
-    if fields == ["record"]:
-        _gives_the_reason(case, text)
-
-
-def _gives_the_reason(case: Case, text: str) -> None:
-    """Expect the one problem of a text that is not a record to say what `reason_of` says."""
-    try:
-        read_object(text)
-    except (ValueError, RecursionError) as error:
-        message, reason = case.value.problems[0].message, reason_of(error)
+    known = check_record(text, "line 7")
+    assert isinstance(known, Rejection)
+    for own, wanted in zip(found.problems, known.problems, strict=True):
         case.holds(
-            message == reason,
-            f"a problem with the message {shown(reason)}",
-            got=f"a problem with the message {shown(message)}",
-            because="the reason is what `reason_of` gives, which keeps the text itself out of it",
+            own.message == wanted.message,
+            f"a problem with the message {shown(wanted.message)}",
+            got=f"a problem with the message {shown(own.message)}",
+            because=SAID_BY.get(wanted.field, "it is what the functions of rule 4 give"),
         )
+
+
+SAID_BY = {
+    "record": "the reason is what `reason_of` gives, which keeps the text itself out of it",
+    "embedding": "the problem is `NO_VECTORS`",
+    "schemaVersion": "the problem is what `missing_version` gives",
+}
+"""Of a field: where the message of its problem is from."""
 
 
 def _rejection(code: str, record: str, fields: list[str]) -> str:

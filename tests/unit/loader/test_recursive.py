@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from course_lib.loader import split_text
-from course_lib.loader.recursive import SEPARATORS, in_crlf, split_prose
+from course_lib.loader.recursive import SEPARATORS, in_crlf, next_start, split_prose
 
 ALPHABETS = ["\r\n. ab", "\r\n", "\n", "ab", "a. ", "é\U0001f600 \u2028\n"]
 texts = st.one_of(
@@ -125,3 +125,9 @@ def test_what_is_looked_at_grows_with_the_text_and_no_faster(
         assert text.seen < 15 * len(text)
     assert seen[2] / seen[1] == pytest.approx(2, rel=0.1)
     assert seen[1] / seen[0] == pytest.approx(2, rel=0.1)
+
+
+def test_no_word_starts_before_the_text() -> None:
+    assert next_start("b", 1, 4, snap_to_words=True) == -3
+    assert next_start("b ", 2, 2, snap_to_words=True) == 0
+    assert next_start("a b", 3, 9, snap_to_words=True) == 2

@@ -268,6 +268,14 @@ def lets_a_separator_begin_before(text, start, limit, floor=0, separators=SEPARA
     return limit
 
 
+def asks_no_floor_of_the_empty_separator(text, start, limit, floor=0, separators=SEPARATORS):
+    for separator in separators:
+        at = text.rfind(separator, start, limit)
+        if at >= 0 and (not separator or at + len(separator) > floor):
+            return at + len(separator)
+    return limit
+
+
 def checks_the_default_separators(
     text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
 ):
@@ -428,6 +436,7 @@ MUTANTS = {
         takes_sentence_ends_before_line_ends: "a line end is stronger than '. '",
         finds_no_separators_that_overlap: "shares a line end with the one at 1",
         lets_a_separator_begin_before: "which is before start",
+        asks_no_floor_of_the_empty_separator: "so no separator counts",
     },
     "1.3": edits(
         split_text,

@@ -138,6 +138,30 @@ def pops_once(document):
 # --- 2.3 next_cut ---
 
 
+def counts_two_columns_for_a_level(document):
+    path, values = [], {}
+    for key in _keys(document):
+        path[key.column // 2 :] = [key.name]
+        values.setdefault(tuple(path), key.value)
+    return Identity(*map(values.get, IDENTITY_PATHS))
+
+
+def lets_no_key_with_a_value_own(document):
+    path, values = [], {}
+    for key in _keys(document):
+        path = [above for above in path if above.column < key.column]
+        values.setdefault((*(above.name for above in path), key.name), key.value)
+        path += [] if key.value else [key]
+    return Identity(*map(values.get, IDENTITY_PATHS))
+
+
+def wants_kind_in_column_zero(document):
+    own = {key.name for key in _keys(document) if key.column == 0}
+    found = read_identity(document)
+    kind = found.kind if "kind" in own else None
+    return found._replace(kind=kind, api_version=found.api_version if "apiVersion" in own else None)
+
+
 def gives_up_where_nothing_is_in_reach(lines, at, limit):
     in_reach = [i for i in range(at + 1, len(lines)) if lines[i].start <= limit]
     return next_cut(lines, at, limit) if in_reach else len(lines) - 1
@@ -285,6 +309,9 @@ MUTANTS = {
         asks_a_parser: "not a number",
         joins_its_names_with_dots: "a key may hold a dot",
         pops_once: "the path of x is metadata, labels, name",
+        counts_two_columns_for_a_level: "however far keys are indented",
+        lets_no_key_with_a_value_own: "has an anchor as its value",
+        wants_kind_in_column_zero: "so their paths have one name",
     },
     "2.3": edits(
         next_cut,
@@ -301,6 +328,10 @@ MUTANTS = {
         stops_short_of_the_limit=("start <= limit -> start < limit", "next_cut("),
         looks_beyond_the_limit=("lines[i].start <= limit -> True", "next_cut("),
         counts_the_limit_from_the_piece=("<= limit -> <= lines[at].start + limit", "next_cut("),
+        compares_columns=(
+            "lines[i].depth < lines[at].depth -> lines[i].depth // 2 < lines[at].depth // 2",
+            "in the column of the item",
+        ),
         forgets_the_end=("len(lines)) -> len(lines) - 1)", "the end has depth -1"),
         raises_where_nothing_is_in_reach=(", default=at + 1 -> ", "ValueError"),
         takes_the_last_where_all_are_firsts=(
@@ -326,6 +357,28 @@ MUTANTS = {
             "len(piece.text) <= most and fits(piece.text)"
             " -> end - start <= most and fits(text[start:end])",
             "the header counts",
+        ),
+        asks_the_model_about_the_content=(
+            "fits(piece.text) -> fits(text[start:end])",
+            "the header is in the text",
+        ),
+        asks_the_course_s_model=("fits(piece.text) -> fits_model(piece.text)", "this `fits`"),
+        counts_the_bytes_of_a_piece=(
+            "len(piece.text) <= -> len(piece.text.encode()) <=",
+            "and é is one",
+        ),
+        stops_after_a_line_that_does_not_fit=(
+            "yield piece\n -> yield piece\n            if not fits(piece.text):\n"
+            "                return\n",
+            "each line is a piece of its own",
+        ),
+        yields_two_lines_that_do_not_fit=(
+            "after == at + 1 -> after <= at + 2",
+            "each line is a piece of its own",
+        ),
+        counts_the_limit_from_the_line_s_number=(
+            "limit = after, end + most -> limit = after, after + most",
+            "the second piece, too",
         ),
         asks_no_model=(" and fits(piece.text) -> ", "the model would not read them"),
         asks_the_model_alone=("len(piece.text) <= most and fits -> fits", "the header counts"),

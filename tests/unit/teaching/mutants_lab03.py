@@ -1,6 +1,7 @@
 """Wrong answers to lab 03 that a learner would plausibly write; see `mutants_lab01.py`."""
 
 import re
+from contextlib import suppress
 from itertools import pairwise
 
 from course_lib.loader.code import choose_header
@@ -57,6 +58,17 @@ def counts_bytes(text, starts):
     return pieces
 
 
+def knows_other_line_ends(text, starts):
+    names, at, above = {0: ""}, 0, None
+    for line in text.splitlines(keepends=True):
+        above = at if above is None else above
+        if match := re.match(starts, line):
+            names[above] = match["name"]
+        above = above if line.startswith(ABOVE) else None
+        at += len(line)
+    return [pair for pair in _cut(text, names) if pair[1].text]
+
+
 # --- 3.2 find_definitions ---
 
 
@@ -103,6 +115,38 @@ def looks_into_blocks_alone(node, types):
         elif child.type in ("block", "if_statement"):
             found += looks_into_blocks_alone(child, types)
     return found
+
+
+def gives_up_where_it_is_too_deep(node, types):
+    found = []
+    for child in node.named_children:
+        with suppress(RecursionError):
+            inside = gives_up_where_it_is_too_deep
+            found += [child] if child.type in types else inside(child, types)
+    return found
+
+
+def looks_twenty_levels_down(node, types, levels=20):
+    found = []
+    for child in node.named_children if levels else ():
+        inside = looks_twenty_levels_down
+        found += [child] if child.type in types else inside(child, types, levels - 1)
+    return found
+
+
+def looks_into_ifs_alone(node, types):
+    found, waiting = [], node.named_children[::-1]
+    while waiting:
+        child = waiting.pop()
+        if child.type in types:
+            found.append(child)
+        elif child.type in ("if_statement", "else_clause", "block"):
+            waiting += child.named_children[::-1]
+    return found
+
+
+def takes_equal_texts_for_one(node, types):
+    return list({one.text: one for one in find_definitions(node, types)}.values())
 
 
 def sorts_by_type(node, types):
@@ -209,6 +253,7 @@ MUTANTS = {
         looks_its_pieces_up: "and the same text",
         gives_every_line_a_line_end: "the last piece ends where the text ends",
         counts_bytes: "é is one",
+        knows_other_line_ends: "U+2028 does not end a line",
     },
     "3.2": edits(
         find_definitions,
@@ -237,9 +282,17 @@ MUTANTS = {
         looks_two_levels_down: "a and b are further in",
         looks_into_blocks_alone: "a and b are further in",
         sorts_by_type: "all three, in the order of the text",
+        gives_up_where_it_is_too_deep: "is inside of all brackets",
+        looks_twenty_levels_down: "is inside of all brackets",
+        looks_into_ifs_alone: "of other blocks than an `if`",
+        takes_equal_texts_for_one: "may have the same text, and neither",
     },
     "3.3": edits(
         choose_header,
+        writes_line_ends_anew=(
+            'innermost[: innermost.find("\\n") + 1] -> "".join(innermost.splitlines()[:1]) + "\\n"',
+            "here each has two characters",
+        ),
         takes_all_or_nothing=(
             ", innermost, first_line) -> ,)",
             "the whole innermost one fits",

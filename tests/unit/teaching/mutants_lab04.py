@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from course_lib.loader.contract import (
     EMBEDDING_REJECTED,
+    INVALID,
     NO_VECTORS,
     Problem,
     Rejection,
@@ -16,7 +17,7 @@ from course_lib.loader.contract import (
     read_object,
 )
 from course_lib.loader.languages import split_definitions
-from course_lib.records import Chunk, content_hash
+from course_lib.records import Chunk, canonical, content_hash, length_prefixed
 from tests.unit.teaching.edits import edited, edits
 
 PROTO = r"^(?:message|enum|service) (?P<name>\w+)"
@@ -308,9 +309,95 @@ def gives_the_error_s_own_words(record, where="record"):
     return found
 
 
+def says_it_in_its_own_words(code, field):
+    def wrong(record, where="record"):
+        found = check_record(record, where)
+        if getattr(found, "code", "") != code or found.field != field:
+            return found
+        return replace(found, problems=(Problem(field, "is wrong"), *found.problems[1:]))
+
+    return wrong
+
+
+refuses_vectors_in_its_own_words = says_it_in_its_own_words(EMBEDDING_REJECTED, "embedding")
+refuses_vectors_in_its_own_words.__name__ = "refuses_vectors_in_its_own_words"
+misses_the_version_in_its_own_words = says_it_in_its_own_words(INVALID, "schemaVersion")
+misses_the_version_in_its_own_words.__name__ = "misses_the_version_in_its_own_words"
+
+
+def forgets_the_comma(record, where="record"):
+    found = check_record(record, where)
+    alone = getattr(found, "code", "") == EMBEDDING_REJECTED
+    return replace(found, problems=NO_VECTORS) if alone else found
+
+
+def hashes_what_was_set_alone(chunk):
+    record = chunk.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    values = [record.get(one, "") for one in ("tenantId", "repoSlug", *chunk.hash_inputs)]
+    texts = [one if isinstance(one, str) else canonical(one) for one in values]
+    return hashlib.sha256(b"".join(map(length_prefixed, texts))).hexdigest()
+
+
+def hashes_the_repository_once(chunk):
+    return _of_changed(chunk, hash_inputs=[n for n in chunk.hash_inputs if n != "repoSlug"])
+
+
+def writes_lists_as_python_does(chunk):
+    def text(value):
+        return str(value) if isinstance(value, list) else canonical(value)
+
+    return _digest(chunk, text=text).hexdigest()
+
+
+def names_by_the_second_word(file, scope):
+    found = _parse(file, scope)
+    head = file.name.rsplit("/", 1)[-1]
+    return [
+        one if one.name == head else one.model_copy(update={"name": one.content.split()[1]})
+        for one in found
+    ]
+
+
+def looks_its_numbers_up(file, scope):
+    found = _parse(file, scope)
+    texts = [one.content for one in found]
+    return [
+        one.model_copy(update={"custom_meta": {"chunkIndex": texts.index(one.content)}})
+        for one in found
+    ]
+
+
 MUTANTS = {
     "4.1": edits(
         check_record,
+        takes_the_last_of_equal_keys=(
+            "read_object(record) -> json.loads(record)"
+            " if isinstance(record, str) and record[:1] == '{' else read_object(record)",
+            "it has the same key twice",
+        ),
+        lets_json_guess_the_encoding=(
+            "read_object(record) -> read_object(json.loads(record))"
+            " if isinstance(record, bytes) else read_object(record)",
+            "these are UTF-16",
+        ),
+        mends_what_is_not_utf_8=(
+            'read_object(record) -> read_object(record.decode("utf-8", "replace"))'
+            " if isinstance(record, bytes) else read_object(record)",
+            "the reason is what `reason_of` gives",
+        ),
+        writes_the_values_as_json=(
+            "read_object(record) -> read_object(json.dumps(record))"
+            " if isinstance(record, Mapping) else read_object(record)",
+            "these are the values of a record",
+        ),
+        names_one_that_cannot_be_stored=(
+            "unstorable(chunk) -> unstorable(chunk)[:1]",
+            "two fields hold a NUL character",
+        ),
+        stores_what_has_no_version=(
+            "missing_version(values) + unstorable -> missing_version(values) or unstorable",
+            "what cannot be stored is reported, too",
+        ),
         reads_whatever_json_holds=(
             "read_object(record) -> json.loads(record)",
             "missing_version(values) + -> ",
@@ -330,7 +417,7 @@ MUTANTS = {
             "its value does not matter",
         ),
         looks_for_the_word=(
-            '"embedding" in values -> \'"embedding":\' in json.dumps(values)',
+            '"embedding" in values -> "\'embedding\':" in str(values)',
             "the word is in the content",
         ),
         forgets_which_record=('where, tuple -> "record", tuple', "'line 7'"),
@@ -358,6 +445,9 @@ MUTANTS = {
         gives_the_error_s_own_words: "the reason is what `reason_of` gives",
         lets_a_recursion_error_through: "it is nested too deep",
         reports_the_version_as_well: "the only problem that is reported",
+        refuses_vectors_in_its_own_words: "the problem is `NO_VECTORS`",
+        forgets_the_comma: "a tuple of one problem has a comma",
+        misses_the_version_in_its_own_words: "what `missing_version` gives",
     },
     "4.2": {
         hashes_the_names_too: "4:acme4:docs6:Hello.",
@@ -371,11 +461,14 @@ MUTANTS = {
         returns_bytes: "(bytes)",
         sorts_the_outer_keys_alone: "at every level",
         takes_the_names_of_python_s_fields: "the names in JSON: sourcePath",
-        names_each_field_once: "it is hashed again",
+        names_each_field_once: "each is hashed again",
         takes_empty_for_unset: "an object without keys",
         composes_accents: "the accent is a separate character",
         unifies_line_ends: "line ends are part of the content",
         collapses_white_space: "white space is part of the content",
+        hashes_what_was_set_alone: "although nobody set it",
+        hashes_the_repository_once: "so each is hashed again",
+        writes_lists_as_python_does: "a list is not a string",
     },
     "4.3": {
         hashes_the_content_only: "if the version of the parser changes",
@@ -401,5 +494,7 @@ MUTANTS = {
         writes_line_ends_anew: "exact text",
         adds_what_it_knows: "[0].custom_meta",
         gives_dictionaries: "expected  Chunk(",
+        names_by_the_second_word: "and is not its name",
+        looks_its_numbers_up: "two definitions may have the same text",
     },
 }

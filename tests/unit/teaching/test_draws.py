@@ -30,10 +30,13 @@ NOT_TOLD_APART = {
     "gives the right values, and changes its arguments": """
         takes_keys_out_of_what_was_stored takes_the_innermost_off
     """,
+    "a generator, which passes for a list; the check refuses it": "yields_chunks",
     "gives the right number as one of NumPy; the check wants a float": "returns_an_array",
     "gives the right values one by one; the check wants a list": "yields_chunks",
     "raises the right exception with another message": "lets_min_complain",
     "differs for input that is not drawn; the check has a case for it": """
+        asks_no_floor_of_the_empty_separator asks_the_course_s_model
+        stops_after_a_line_that_does_not_fit writes_the_values_as_json
         asks_twice checks_the_default_separators counts_the_header_s_bytes drops_a_table
         empties_the_offsets expects_a_row_of_what_is_taken
         finds_both_words finds_ready_in_a_text gives_the_error_s_own_words
