@@ -187,7 +187,8 @@ assert taken["repo, name, place, content"] == [True] * 4, "With the text in the 
 # - It refuses vectors without a direction.
 # - Its primary key tells each chunk from all others. Two [tenants](../labs/GLOSSARY.md#tenant), or two branches, may each have an `a.md`.
 #   PostgreSQL demands that `partition` is in the key.
-# - The column `partition` decides where a row goes. Five partitions are given. A row with any other value needs a place, too.
+# - The column `partition` decides where a row goes. Five partitions are given. A row with any other value goes to
+#   `document_chunks_default`.
 #
 # Create no vector index yet.
 

@@ -97,6 +97,8 @@ def document(**changes: Any) -> dict[str, Any]:
 
 def fill(db: psycopg.Connection[Any], *rows: dict[str, Any]) -> None:
     """Make a temporary table `document_chunks` for vectors of three numbers, with these rows."""
+    # A zone that no place has: here a moment that has lost its zone is another moment.
+    db.execute("SET TIME ZONE INTERVAL '-7:17' HOUR TO MINUTE")
     db.execute("DROP TABLE IF EXISTS pg_temp.document_chunks CASCADE")
     make_table(db, "TEMP TABLE")
     for one in rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import pairwise
+from time import thread_time
 from typing import Any
 
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
@@ -30,7 +31,7 @@ def any_vectors(random: Draws) -> Call:
     return given(*sides)
 
 
-@exercise("5.1", "embedder.vectors:cosine_similarity", 3, draws=any_vectors)
+@exercise("5.1", "embedder.vectors:cosine_similarity", 3, time_limit=20, draws=any_vectors)
 def check_cosine_similarity(call: Probe) -> None:
     """Go from two vectors by hand to matrices, and end with a vector that has no direction."""
     import numpy as np
@@ -58,9 +59,17 @@ def check_cosine_similarity(call: Probe) -> None:
             ((rows[:1], rows[:1]), np.array([[1.0]]), "a matrix of one row is a matrix all the "
              "same"),
         )  # fmt: skip
+        many, begun = np.random.default_rng(5).normal(size=(1_000, 2)), thread_time()
+        case = call.shown_as("cosine_similarity(many, many), of 1,000 rows")(many, many)
+        seconds = thread_time() - begun  # with `@` a hundredth of what a loop takes
+        case.holds(
+            seconds < 0.3, "a million numbers in less than 0.3 seconds",
+            got=f"they took {seconds:.1f} seconds",
+            because="a loop over vectors is slow: `@` multiplies whole tables at once",
+        )  # fmt: skip
     with call.part(1, "vectors that are short, or zeros"):
         call.cases(
-            ((np.array([4e-30, 3e-30]), b), 0.96,
+            ((np.array([4e-100, 3e-100]), b), 0.96,
              "a short vector has a direction, too: nothing is added to its length, and only a "
              "vector "
              "of zeros has none"),
@@ -98,8 +107,8 @@ def check_mean_pool(call: Probe) -> None:
             ((np.array([[[1.0, 2.0], [3.0, 4.0], [90.0, 90.0]]]), np.array([[1, 1, 0]])),
              np.array([[2.0, 3.0]]),
              "the third place is padding and does not count"),
-            ((np.array([[[3.0, 4.0], [4.0, 4.0]]]), np.array([[1, 1]])), np.array([[3.5, 4.0]]),
-             "the mean of 3 and 4 is 3.5"),
+            ((np.array([[[3, 4], [4, 4]]]), np.array([[1, 1]])), np.array([[3.5, 4.0]]),
+             "the mean of 3 and 4 is 3.5, of whole numbers, too"),
             ((two, np.array([[1, 1, 1], [1, 0, 0]])), np.array([[3.0, 5.0], [4.0, 0.0]]),
              "the first text has three places that count, the second has one"),
         )  # fmt: skip
@@ -162,25 +171,30 @@ def check_encode_in_batches(call: Probe) -> None:
         for size in (1, 2, 3, 4):
             _gives_rows(*_encoded_in(call, some, size, "row i belongs to texts[i]"))
     with call.part(1, "texts that are blank, equal, or alone, and the usual size"):
-        others: tuple[tuple[list[str], int | None, str], ...] = (
+        others: tuple[tuple[list[Any], int | None, str], ...] = (
             (["only one"], 8, "one text is a batch, too"),
             (["bb", "a", "bb"], 2, "equal texts are texts like any others"),
             (["", "a"], 2, "the empty text is one of the texts: row 0 is its vector"),
             (["a", " \n"], 2, "a blank text is one of the texts: row 1 is its vector"),
             ([" a\n", "B  b"], 2, "the texts are encoded as they are"),
             (["a"] * 33, None, "batches hold 32 texts where no batch_size is given"),
+            (
+                [["a", "b"], ["monitoring"], ["c", "d", "e"], ["roll", "##back", "it", "!"]],
+                2,
+                "a list of word pieces is as long as it has pieces",
+            ),
         )
-        for texts, most, because in others:
+        for texts, most, because in others:  # a list is last: some functions of texts take none
             done = _encoded_in(call, texts, most, because)
             _has_batches(*done)
             _gives_rows(*done)
 
 
-Done = tuple[Case, "Encoder", list[str], int, str]
+Done = tuple[Case, "Encoder", list[Any], int, str]
 """A call, its encoder, texts and batch size, and why."""
 
 
-def _encoded_in(call: Probe, texts: list[str], size: int | None, because: str) -> Done:
+def _encoded_in(call: Probe, texts: list[Any], size: int | None, because: str) -> Done:
     noted = Encoder()
     case = call(noted, texts) if size is None else call(noted, texts, size)
     if case.error is not None:
@@ -188,11 +202,11 @@ def _encoded_in(call: Probe, texts: list[str], size: int | None, because: str) -
     return case, noted, texts, size or 32, because
 
 
-def _gives_rows(case: Case, _: Encoder, texts: list[str], __: int, because: str) -> None:
+def _gives_rows(case: Case, _: Encoder, texts: list[Any], __: int, because: str) -> None:
     case.gives(Encoder.vectors(texts), because=because)
 
 
-def _has_batches(case: Case, noted: Encoder, texts: list[str], size: int, because: str) -> None:
+def _has_batches(case: Case, noted: Encoder, texts: list[Any], size: int, because: str) -> None:
     sizes = [len(batch) for batch in noted.batches]
     full = [size] * (len(texts) // size)
     case.holds(
@@ -273,6 +287,8 @@ def check_unread(call: Probe) -> None:
             ((text, pieces, 256), "", "all is read"),
             (("", [], 256), "", "there is nothing to read"),
             ((text, pieces, 2), text, "the special ones leave no place at all"),
+            (("  one", [(2, 5)], 2), "one", "it goes from the start of the first piece, wherever "
+             "that is"),
         )  # fmt: skip
     with call.part(1, "words of several pieces, line ends, and the usual limit"):
         call.cases(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,12 @@ def check_statement(call: Probe) -> None:
                  is_indexed=True)  # fmt: skip
             for filters in ({}, {"kind": "doc-section"}):
                 _uses_the_index(call, db, filters)
+            db.execute("SET enable_indexscan = off")
+            found, called = _run(call, db, {"query": EAST, "top_k": 300}, BY_VECTOR)
+            Case(call, called).holds(
+                len(found) == 300, "300 rows", got=f"{len(found)} rows",
+                because="300 were asked for, and 500 pass",
+            )  # fmt: skip
     with call.part(1, "rows that are equally near, and another order"):
         for rows, query, top_k, expected, because in NEAREST[4:]:
             with call.scratch() as db:
@@ -265,6 +272,11 @@ FILTERS: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"branch": "v2"}, "a1 c0", "two rows are of this branch"),
     ({"branch": ""}, "a0 b0", "the empty string is a value like any other; only None means any"),
     ({"kind": ""}, "c0", "the empty string is a value like any other; only None means any"),
+    ({"namespace": ""}, "", "the empty string is a value like any other; only None means any"),
+    ({"kind": "Heading"}, "", "'Heading' is the name of all four rows, and the kind of none"),
+    ({"namespace": "PROD"}, "", "'prod' is not 'PROD': case counts"),
+    ({"namespace": "p%"}, "", LIKE),
+    ({"partition": ["iss%", "ISSUES"]}, "", LIKE),
     ({"partition": ["issues"]}, "b0", "one row is in one of these partitions"),
     ({"partition": ["issues", "documentation"]}, "a0 a1 b0", "three are in one of these"),
     ({"partition": []}, "", "nothing is an element of an empty list"),
@@ -296,6 +308,8 @@ def _searched(function: Callable[..., Any], connection: Any, query: Any, *args: 
     values = {**Query().filters, **filters, "query": vector, "top_k": top_k}
     try:
         found = function(connection, values, *rest)
+        if isinstance(found, GeneratorType):  # it passes for a list, as in the check
+            found = list(found)
         rows = [[one.document_name, one.chunk_index, one.similarity_score] for one in found]
         names = sorted({str(getattr(one, "_fields", ())) for one in found})
         status = connection.info.transaction_status.name

@@ -77,6 +77,9 @@ RANKED: tuple[tuple[str, dict[str, str], dict[str, str], int, list[str], str], .
     ("pod job", {"a.md": "pod", "za.md": "job", "zb.md": "pod job"}, {}, 5,
      ["zb.md", "a.md", "za.md"],
      "a chunk is part and address together: two parts have the same addresses"),
+    ("pod job", {"a.md": "pod", "b.md": "job", "c.md": "job", "za.md": "pod"}, {}, 5,
+     ["a.md", "b.md", "c.md", "za.md"],
+     "each word is in 2 chunks; 'pod' is in two parts, at the same address"),
     ("nowhere", {"a.md": "pod"}, {}, 5, [], "no chunk holds the word"),
     ("nowhere pod", {"a.md": "pod"}, {}, 5, ["a.md"], "one of the words is enough"),
     ("pod", {f"{name}.md": "pod" for name in "edcba"}, {}, 1, ["a.md"],
@@ -138,6 +141,12 @@ def _adds_up(db: Scratch, text: str) -> None:
             "6, so their scores are equal; a sum of fractions depends on their order, a sum of "
             "integers does not",
         )  # fmt: skip
+    rest = {"b.md": "limit probe", "l.md": "limit"} | _many("probe", 3)[0] | _many("job", 7, "j")[0]
+    _ranks(
+        db, text, "pod job limit probe", {"a.md": "pod job", **rest}, 2, ["a.md", "b.md"],
+        "ln(2000 / 1) + ln(2000 / 8) is ln(2000 / 2) + ln(2000 / 4), and also the weights, rounded "
+        "to a millionth, have the same sum; so the two come by name",
+    )  # fmt: skip
 
 
 def _bounds(db: Scratch, text: str) -> None:
@@ -159,6 +168,17 @@ def _bounds(db: Scratch, text: str) -> None:
         db, text, "limit job pod", {**more, **rest}, 1, ["b.md"],
         "a.md has the highest sum, and with the common word 'pod' b.md has more: so twice as many "
         "as were asked for are kept", told=f"{told} | {rest}",
+    )  # fmt: skip
+    more, told = _many("pod tls url", COMMON)
+    _ranks(db, text, "pod tls", more, 5, [], "each of the words is in 2,000 chunks: no chunk is "
+           "found by them, also not by both", told=told)  # fmt: skip
+    rest = {"a.md": "limit gpu", "b.md": "job", "c.md": "job", "d.md": "gpu", "e.md": "gpu pod tls"}
+    rest |= {"f.md": "cpu", "g.md": "cpu", "h.md": "cpu", "i.md": "cpu pod tls url"}
+    _ranks(
+        db, text, "limit job gpu cpu pod tls url", {**rest, **more}, 2, ["a.md", "e.md"],
+        "2 are asked for, so 4 are kept, with ties: a.md, two with 'job', both with 'gpu' alone. "
+        "Then e.md has two common words more; i.md has three, but was not kept",
+        told=f"{rest} | {told}",
     )  # fmt: skip
 
 
@@ -201,8 +221,8 @@ def any_rankings(random: Draws) -> Call:
     """Draw rankings, two of which may give equal scores; more of them give different ones."""
     from course_lib.retriever.query import fuse as library
 
-    items: Any = random.choice(("abcdef", [("a.md", 0), ("a.md", 1), ("b.md", 0)]))
-    rankings = [random.some(items) for _ in range(random.randint(1, 4))]
+    items: Any = random.choice(("abcdef", [("a.md", 0), ("a.md", 1), ("b.md", 0)], range(6)))
+    rankings = [random.some(items) for _ in range(random.randint(0, 4))]
     scores = sorted(score for _, score in library(*rankings))
     if any(high - low < 1e-9 for low, high in pairwise(scores)):
         rankings = rankings[:2]  # where three numbers are added up, their order matters
@@ -228,9 +248,14 @@ def check_fuse(call: Probe) -> None:
         call.cases(
             ((["a", "b"], ["a", "b"], ["b", "a"]), [("a", 2 / 61 + 1 / 62), ("b", 2 / 62 + 1 / 61)],
              "there may be more than two rankings"),
+            ((["z", "x"], ["y"], ["x", "y"]), [("x", 1 / 62 + 1 / 61), ("y", 1 / 61 + 1 / 62),
+                                               ("z", 1 / 61)],
+             "'x' and 'y' are equal: of the two, 'x' alone is in the first ranking"),
             (([("a.md", 0), ("a.md", 1)], [("a.md", 1)]),
              [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
              "what is ranked may be a tuple"),
+            ((list(range(101)),), [(at, 1 / (61 + at)) for at in range(101)],
+             "what is ranked may be a number, also 0, and there may be many"),
         )  # fmt: skip
     with call.part(1, "rankings that are read once, or empty"):
         call.cases(
@@ -238,17 +263,29 @@ def check_fuse(call: Probe) -> None:
              "a ranking is any Iterable: it may have no length, and can be read once"),
             (([], ["a"]), [("a", 1 / 61)], "a ranking may be empty"),
             (([], []), [], "nothing was ranked"),
+            ((), [], "there is no ranking"),
         )  # fmt: skip
 
 
 # --- 8.3 ---
 
 
+UNITS = ((1, 0, 0, 0), (3 / 5, 4 / 5, 0, 0), (1 / 3, 2 / 3, 2 / 3, 0), (2 / 7, 3 / 7, 6 / 7, 0))
+"""Vectors of length 1."""
+
+
 @drawn(60)
 def any_vectors(random: Draws) -> Call:
-    """Draw vectors of word pieces; at times there are none."""
-    rows = [random.randint(0 if random.chance(0.2) else 1, 5) for _ in range(2)]
-    return given(*(random.matrix(count, 4, "float32") for count in rows))
+    """Draw vectors of word pieces, all of length 1; at times there are none."""
+    import numpy as np
+
+    sides = []
+    for _ in range(2):
+        count = random.randint(0 if random.chance(0.2) else 1, 5)
+        chosen = [random.sample(random.choice((*UNITS, (0.5,) * 4)), 4) for _ in range(count)]
+        rows = [[number * random.choice((1, -1)) for number in one] for one in chosen]
+        sides.append(np.array(rows, dtype=np.float32).reshape(count, 4))
+    return given(*sides)
 
 
 @exercise("8.3", "retriever.rerank:maxsim", 3, time_limit=2, draws=any_vectors)

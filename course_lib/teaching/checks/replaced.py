@@ -35,7 +35,7 @@ def check_replace_document(call: Probe) -> None:
                   "both rows are new, and none is stale")  # fmt: skip
         _replaces(call, db, others, [zero], (1, 0), [zero, *others],
                   "one new row, nothing to delete: other documents keep their rows")  # fmt: skip
-        _replaces(call, db, [zero, one], [zero, one], (0, 0), [zero, one],
+        _replaces(call, db, [zero, one], [one, zero], (0, 0), [zero, one],
                   "the same document once more changes nothing")  # fmt: skip
         changed = one | {"content": "1"}
         _replaces(call, db, [zero, changed, two], [zero, one], (1, 1), [zero, one],
@@ -49,6 +49,7 @@ def check_replace_document(call: Probe) -> None:
                "the second vector was refused, as it has two numbers")  # fmt: skip
         _fails_at_the_end(call, db, [zero, one])
         _obeys_its_caller(call, db, [zero, one])
+        _leaves_what_its_caller_did(call, db, [zero, one])
     with call.part(1, "other documents, whatever their names are"), call.scratch() as db:
         for name, value in BESIDE.items():
             if name != "chunk_index":
@@ -139,7 +140,9 @@ def _fails(
     made = [f"db.execute({statement!r})" for statement in more]
     run = f"try: {case.label}", "except Exception as error: print(error)"
     case.label = met(*made, *run, there=there)
-    case.raises(Exception, because=f"{because}, and the caller has to get the exception")
+    case.raises(
+        psycopg.DatabaseError, because=f"{because}, and the caller has to get the exception"
+    )
     _has_ended(case, db)
     holds(db, case.label, there, f"{because}: what was done before it has to be undone")
 
@@ -172,3 +175,38 @@ def _obeys_its_caller(call: Probe, db: Scratch, there: list[dict[str, Any]]) -> 
             because="only the code that began a transaction may commit it",
         )
     holds(db, case.label, there, "its caller rolled back, so nothing may be left")
+
+
+def _leaves_what_its_caller_did(call: Probe, db: Scratch, there: list[dict[str, Any]]) -> None:
+    """Fail, and then succeed, in a transaction that its caller began before, and rolls back."""
+    fill(db.connection, *there)
+    done = "DELETE FROM document_chunks WHERE chunk_index = 1"
+    begun = "db.autocommit = False", f"db.execute({done!r})"
+    db.connection.autocommit = False
+    try:
+        db.execute(done)
+        case = _called(call, db, [row(content="x"), row(embedding="[3,2]", chunk_index=2)])
+        run = f"try: {case.label}", "except Exception as error: print(error)"
+        case.label = met(*begun, *run, there=there)
+        case.raises(psycopg.DatabaseError, because="the second vector has two numbers")
+        _is_open(case, db)
+        because = "only what the call itself did is undone: its caller's DELETE stays"
+        holds(db, case.label, there[:1], because)
+        case = _called(call, db, [row(content="x")])
+        case.label = met(*begun, f"print({case.label})", there=there)
+        case.gives((1, 0), because="chunk 0 has another text, and its caller deleted chunk 1")
+        _is_open(case, db)
+    finally:
+        if not db.connection.closed:
+            db.connection.rollback()
+            db.connection.autocommit = True
+
+
+def _is_open(case: Case, db: Scratch) -> None:
+    status = db.connection.info.transaction_status
+    case.holds(
+        status is psycopg.pq.TransactionStatus.INTRANS,
+        "a transaction that its caller can still commit or roll back",
+        got=f"a connection in the state {status.name}",
+        because="only the code that began a transaction may end it",
+    )

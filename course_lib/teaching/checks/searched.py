@@ -197,12 +197,14 @@ class Searches:
         self.before = Scans(0, 0)
         rows = [(name, index, vector, kind, kind) for kind, name, index, vector in self.rows]
         fill(db.connection, rows, is_indexed=True)
+        self.at_first = self.state()
 
     def begin_again(self) -> None:
         """Undo what a search that failed has left."""
         if not self.db.connection.closed:
             self.db.connection.rollback()
             self.db.execute("RESET hnsw.max_scan_tuples; RESET hnsw.iterative_scan")
+            self.db.execute("RESET plan_cache_mode")
 
     # --- 7.2 ---
 
@@ -271,7 +273,7 @@ class Searches:
     def takes_another_order(self) -> None:
         """Fill in what no index is sorted by."""
         self.in_order_of_index()
-        self.finds({}, "`distance` is EXACT", distance=EXACT)
+        self.finds({}, "`distance` is EXACT", top_k=7, distance=EXACT)
         self.finds({"kind": "rare"}, "`distance` is EXACT, and three rows pass", distance=EXACT)
         case = self.called({"kind": "many"}, distance=EXACT)
         case.holds(
@@ -291,38 +293,76 @@ class Searches:
         )  # fmt: skip
 
     def is_planned_for_its_values(self) -> None:
-        """Search so often that psycopg would prepare the statement."""
+        """Search so often that psycopg would prepare the statement, and PostgreSQL its plan."""
+        self.db.execute("SET plan_cache_mode = force_generic_plan")  # of what is prepared
         for kind in ("many", "far", "rare", "odd", "edge", "tied", "many"):
             case = self.called({"kind": kind})
         kept = self.db.execute(
-            "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%similarity_score%'"
+            "SELECT coalesce(sum(generic_plans), 0) FROM pg_prepared_statements "
+            "WHERE statement LIKE '%similarity_score%'"
         ).fetchone()
+        self.db.execute("RESET plan_cache_mode")
         case.holds(
             kept == (0,),
             "one that is planned again each time: prepare=False",
-            got="a statement that was prepared, by psycopg after five uses",
+            got="a plan for any value: psycopg prepares a statement after five uses",
             because="a plan for any value does not know how many rows pass this filter",
         )
 
     def leaves_nothing_behind(self) -> None:
         """Search, and fail in the walk, where the session has a setting of its own."""
         three = np.array([1, 0, 0], dtype=np.float32)  # the table's vectors have four numbers
-        says = "hnsw.iterative_scan = {}, enable_indexscan = {}, and the connection {}"
         for query, ending in ((EAST, "a search"), (three, "a search that failed")):
             for scan in ("off", "relaxed_order"):
                 self.db.execute(f"SET hnsw.iterative_scan = {scan}")
-                label = self.called({}, query=query).label
-                status = self.db.connection.info.transaction_status.name
-                if status == "INERROR":
-                    self.db.connection.rollback()
-                found = *(self.db.execute(SETTINGS).fetchone() or ()), status
-                Case(self.call, f'conn.execute("SET hnsw.iterative_scan = {scan}"); {label}').holds(
-                    found == (scan, "on", "IDLE"),
-                    says.format(scan, "on", "IDLE"),
-                    got=says.format(*found),
-                    because=f"settings are only for this search: after {ending} they are as before",
-                )
+                before = {**self.at_first, "hnsw.iterative_scan": scan}
+                case = self.called({}, query=query)
+                case.label = f'conn.execute("SET hnsw.iterative_scan = {scan}"); {case.label}'
+                self.is_as_before(case, before, f"after {ending} they are as before")
+                if query is three:
+                    because = "an empty list would say that no row passes the filters"
+                    case.raises(Exception, because=because)
+        self.leaves_its_caller_s_transaction()
         self.db.execute("RESET hnsw.iterative_scan")
+
+    def leaves_its_caller_s_transaction(self) -> None:
+        """Search inside a transaction that its caller began, and commits."""
+        before = self.state()
+        self.db.execute("BEGIN")
+        case = self.called({})
+        case.label = f'conn.execute("BEGIN"); {case.label}; conn.execute("COMMIT")'
+        _rows(case)
+        case.holds(
+            self.db.connection.info.transaction_status.name == "INTRANS",
+            "a transaction that its caller can still end",
+            got="one that was ended",
+            because="only the code that began a transaction may end it",
+        )
+        self.db.execute("COMMIT")
+        self.is_as_before(case, before, "after the transaction they are as before")
+
+    def state(self) -> dict[str, str]:
+        """Return the settings of the connection, PostgreSQL's and psycopg's."""
+        of = self.db.connection
+        found = {"the connection": of.info.transaction_status.name}
+        if found["the connection"] == "INERROR":
+            of.rollback()
+        with of.cursor(row_factory=tuple_row) as cursor:
+            found |= dict(cursor.execute("SELECT name, setting FROM pg_settings").fetchall())
+        named = ("autocommit", "prepare_threshold", "row_factory")
+        own = {f"conn.{name}": getattr(of, name) for name in named}
+        return found | {name: getattr(one, "__name__", str(one)) for name, one in own.items()}
+
+    def is_as_before(self, case: Case, before: dict[str, str], because: str) -> None:
+        """Expect the settings of before."""
+        after = self.state()
+        other = [name for name, value in before.items() if after[name] != value]
+        Case(self.call, case.label).holds(
+            not other,
+            ", ".join(f"{name} = {before[name]}" for name in other),
+            got=", ".join(f"{name} = {after[name]}" for name in other),
+            because=f"settings are only for this search: {because}",
+        )
 
     # --- 7.3 ---
 
@@ -335,11 +375,14 @@ class Searches:
         because = "the walk found five rows, as many as were asked for"
         self.walked_only(case, "the walk alone", because)
         self.finds({"kind": "rare"}, "three rows of 2,200 pass", threshold=-1.0)
+        self.looked_once("the exact scan found three of five rows, so there are no more")
+        self.finds({"kind": "none such"}, "no row passes", threshold=-1.0)
 
     def search_apart(self) -> None:
         """Judge the exact way, and what a threshold keeps."""
         self.exact_once()
         self.thresholds()
+        self.drops_nan()
 
     def short_walks(self) -> None:
         """Let walks give up after 60 rows."""
@@ -352,6 +395,14 @@ class Searches:
         case.holds(
             len(_rows(case)) == 300, "300 rows", got=f"{len(case.value)} rows",
             because="the walk came back with fewer than 300, the `top_k` of this call",
+        )  # fmt: skip
+        around = "embedding <=> %(other)s"
+        case = self.called({"other": -EAST}, top_k=300, threshold=-1.0, distance=around)
+        first, best = _named(_rows(case)[:1]), brute_force(self.rows, {})[0]
+        case.holds(
+            first == f"1 row: {best[1]} {best[2]}", f"{best[1]} {best[2]} first", got=first,
+            because="the walk goes around another vector, and gives up; the exact scan compares "
+            "all rows with the query, and so its rows are the answer",
         )  # fmt: skip
         self.db.execute("RESET hnsw.max_scan_tuples")
 
@@ -388,6 +439,17 @@ class Searches:
             "threshold is not part of the statement, and says only afterwards what is a result",
         )  # fmt: skip
 
+    def drops_nan(self) -> None:
+        """Meet NaN where the first search finds it: by another order, and by the exact way."""
+        because = "the vector of zeros is the first by chunk index; the others are similar enough"
+        self.finds({"kind": "odd"}, because, top_k=3, threshold=-1.0, distance="chunk_index")
+        self.looked_once("three rows were found; the one with NaN is not missing")
+        case = self.called({}, top_k=2_300, threshold=-1.0, distance=EXACT)
+        case.holds(
+            len(_rows(case)) == 2_199, "2,199 rows", got=f"{len(case.value)} rows",
+            because="2,200 rows qualify, and the similarity of one is NaN",
+        )  # fmt: skip
+
     # --- both ---
 
     def called(
@@ -407,6 +469,14 @@ class Searches:
         case.holds(
             scans(self.db).walks > self.before.walks, "one that walks the HNSW index",
             got="a search that looked at every row", because=because,
+        )  # fmt: skip
+
+    def looked_once(self, because: str) -> None:
+        """Expect the last call not to have looked at the table as a whole twice."""
+        looks = scans(self.db).looks - self.before.looks
+        Case(self.call, self.call.called).holds(
+            looks <= 1, "one look at all rows",
+            got=f"all rows looked at {_times(looks)}", because=because,
         )  # fmt: skip
 
     def walked_only(self, case: Case, says: str, because: str) -> None:

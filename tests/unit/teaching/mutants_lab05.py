@@ -189,6 +189,43 @@ def empties_the_offsets(text, offsets, limit=256):
     return text[offsets[0][0] :] if offsets else ""
 
 
+def goes_through_all_pairs(a, b):
+    if a.ndim < 2 or b.ndim < 2:
+        return cosine_similarity(a, b)
+    left, right = unit(a), unit(b)
+    return np.array([[float(one @ other) for other in right] for one in left])
+
+
+def loses_small_numbers(a, b):
+    return cosine_similarity(np.asarray(a, "f4"), np.asarray(b, "f4"))
+
+
+def fills_an_array_like_the_first(token_vectors, mask):
+    result = np.zeros_like(token_vectors[:, 0])
+    for at, row in enumerate(mean_pool(token_vectors, mask)):
+        result[at] = row
+    return result
+
+
+def adds_up_characters(encode_batch, texts, batch_size=32):
+    if isinstance(texts[0], str):
+        return encode_in_batches(encode_batch, texts, batch_size)
+    order = sorted(range(len(texts)), key=lambda at: len("".join(texts[at])))
+    starts = range(0, len(order), batch_size)
+    rows = [encode_batch([texts[i] for i in order[at : at + batch_size]]) for at in starts]
+    return np.concatenate(rows)[np.argsort(order)]
+
+
+def keeps_vectors_by_text(encode_batch, texts, batch_size=32):
+    rows = encode_in_batches(encode_batch, texts, batch_size)
+    found = dict(zip(texts, rows, strict=True))
+    return np.array([found[text] for text in texts])
+
+
+def returns_the_text_where_nothing_fits(text, offsets, limit=256):
+    return text if limit == 2 else unread(text, offsets, limit)
+
+
 MUTANTS = {
     "5.1": edits(
         cosine_similarity,
@@ -221,6 +258,8 @@ MUTANTS = {
         guards_single_vectors_alone: "must not spoil the others",
         pairs_up_where_the_shapes_are_equal: "result[i, j] compares",
         takes_short_vectors_for_zeros: "only a vector of zeros has none",
+        goes_through_all_pairs: "a loop over vectors is slow",
+        loses_small_numbers: "only a vector of zeros has none",
         scales_what_it_was_given: "its caller still needs it",
     },
     "5.2": edits(
@@ -247,6 +286,7 @@ MUTANTS = {
         expects_padding_at_the_end: "also not at the beginning",
         makes_it_a_unit_vector: "without padding",
         expects_no_padding_in_the_middle: "also not in the middle",
+        fills_an_array_like_the_first: "of whole numbers, too",
         takes_zeros_for_padding: "the mask says what counts",
     },
     "5.3": edits(
@@ -295,6 +335,8 @@ MUTANTS = {
         strips_the_texts: "the texts are encoded as they are",
         encodes_equal_texts_once: "equal and blank ones too",
         sorts_two_batches_at_a_time: "batches of like length",
+        adds_up_characters: "batches of like length",
+        keeps_vectors_by_text: "as long as it has pieces",
     },
     "5.4": edits(
         unread,
@@ -310,6 +352,7 @@ MUTANTS = {
         joins_the_pieces: "to the end of the text, not of the last piece",
         looks_the_piece_up: "the same word is read twice before",
         counts_offsets_in_bytes: "offsets count characters",
+        returns_the_text_where_nothing_fits: "from the start of the first piece",
         empties_the_offsets: "its caller still needs it",
     },
 }

@@ -3,6 +3,8 @@
 import re
 from types import FunctionType
 
+import psycopg
+
 from course_lib.store.schema import SCHEMA
 from course_lib.store.writer import UPSERT_CHUNK, replace_document
 from tests.unit.teaching.edits import edits
@@ -86,6 +88,33 @@ def swallows_the_error(conn, document, rows):
             return written, _delete(conn, document, rows)
     except Exception:
         return 0, 0
+
+
+def raises_another_exception(conn, document, rows):
+    try:
+        return replace_document(conn, document, rows)
+    except psycopg.Error as error:
+        raise ValueError("the document was not written") from error
+
+
+def rolls_everything_back(conn, document, rows):
+    try:
+        return replace_document(conn, document, rows)
+    except Exception:
+        conn.rollback()
+        raise
+
+
+def commits_what_it_did(conn, document, rows):
+    found = replace_document(conn, document, rows)
+    if not conn.autocommit:
+        conn.commit()
+    return found
+
+
+def sorts_the_caller_s_rows(conn, document, rows):
+    rows.sort(key=lambda row: row["chunk_index"])
+    return replace_document(conn, document, rows)
 
 
 def leaves_its_transaction_open(conn, document, rows):
@@ -208,6 +237,7 @@ MUTANTS = {
         keeps_the_old_moment=(
             "updated_at = now(), -> ", "an update sets updated_at to now()",
         ),
+        loses_the_zone=("now() -> now() AT TIME ZONE 'utc'", "an update sets updated_at to now()"),
         sets_the_day_before=("now() -> current_date - 1", "an update sets updated_at to now()"),
         makes_a_new_id=(
             "updated_at = now(), -> updated_at = now(), id = excluded.id,",
@@ -300,6 +330,10 @@ MUTANTS = {
         swallows_the_error: "the caller has to get the exception",
         leaves_its_transaction_open: "a connection that can be used again",
         commits_for_its_caller: "its caller",
+        raises_another_exception: "the caller has to get the exception",
+        rolls_everything_back: "only the code that began a transaction may end it",
+        commits_what_it_did: "only the code that began a transaction may end it",
+        sorts_the_caller_s_rows: "its caller still needs it",
         runs_a_broken_upsert: 'PostgreSQL: syntax error at or near "(", in `UPSERT_CHUNK`',
     },
 }  # fmt: skip

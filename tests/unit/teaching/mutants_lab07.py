@@ -1,9 +1,13 @@
 """Wrong answers to lab 07 that a learner would plausibly write; see `mutants_lab01.py`."""
 
+from itertools import takewhile
 from types import FunctionType
 
+import psycopg
+from psycopg.rows import namedtuple_row
+
 from course_lib.retriever.query import find_nearest, search_filtered
-from course_lib.retriever.statements import NEAREST
+from course_lib.retriever.statements import BY_VECTOR, EXACT, NEAREST
 from tests.unit.teaching.edits import edited, edits
 
 YOURS = [NEAREST.index(at) for at in ("       1 - (", "  AND (%(repo_slug)s", "ORDER BY")]
@@ -36,20 +40,62 @@ calls_a_wrong_find_nearest = with_another(
 )
 
 
+def ends_its_caller_s_transaction(conn, values, distance=BY_VECTOR):
+    conn.execute("BEGIN; SET LOCAL hnsw.iterative_scan = strict_order")
+    try:
+        cursor = conn.cursor(row_factory=namedtuple_row)
+        return cursor.execute(NEAREST.format(distance=distance), values, prepare=False).fetchall()
+    finally:
+        conn.execute("COMMIT")
+
+
+def switches_autocommit_off(conn, values, distance=BY_VECTOR):
+    conn.autocommit = False
+    try:
+        return find_nearest(conn, values, distance)
+    finally:
+        conn.commit()
+        conn.autocommit = True
+
+
+def hides_a_failure(conn, values, distance=BY_VECTOR):
+    try:
+        return find_nearest(conn, values, distance)
+    except psycopg.Error:
+        return []
+
+
 # --- 7.3 search_filtered ---
 
 
-def repairs_an_empty_walk_only(conn, values, threshold=0.0, distance=""):
-    from course_lib.retriever.statements import BY_VECTOR, EXACT
+def adds_what_was_missed(conn, values, threshold=0.0, distance=BY_VECTOR):
+    rows = find_nearest(conn, values, distance)
+    if len(rows) < values["top_k"] and distance != EXACT:
+        found = {row.chunk_id for row in rows}
+        rows += [row for row in find_nearest(conn, values, EXACT) if row.chunk_id not in found]
+    return [row for row in rows[: values["top_k"]] if row.similarity_score >= threshold]
 
-    rows = find_nearest(conn, values, distance or BY_VECTOR) or find_nearest(conn, values, EXACT)
+
+def stops_at_the_first_below(conn, values, threshold=0.0, distance=BY_VECTOR):
+    rows = find_nearest(conn, values, distance)
+    if len(rows) < values["top_k"] and distance != EXACT:
+        rows = find_nearest(conn, values, EXACT)
+    return list(takewhile(lambda row: row.similarity_score >= threshold, rows))
+
+
+def returns_the_exact_rows_as_they_are(conn, values, threshold=0.0, distance=BY_VECTOR):
+    if distance == EXACT:
+        return find_nearest(conn, values, distance)
+    return search_filtered(conn, values, threshold, distance)
+
+
+def repairs_an_empty_walk_only(conn, values, threshold=0.0, distance=BY_VECTOR):
+    rows = find_nearest(conn, values, distance) or find_nearest(conn, values, EXACT)
     return [row for row in rows if row.similarity_score >= threshold]
 
 
-def adds_what_the_exact_way_finds(conn, values, threshold=0.0, distance=""):
-    from course_lib.retriever.statements import BY_VECTOR, EXACT
-
-    rows = find_nearest(conn, values, distance or BY_VECTOR)
+def adds_what_the_exact_way_finds(conn, values, threshold=0.0, distance=BY_VECTOR):
+    rows = find_nearest(conn, values, distance)
     if len(rows) < values["top_k"] and distance != EXACT:
         rows = rows + find_nearest(conn, values, EXACT)
     return [row for row in rows if row.similarity_score >= threshold]
@@ -98,6 +144,7 @@ MUTANTS = {
             ", document_name, chunk_index\n -> , document_name, chunk_index::text\n",
             "chunk 9 comes before chunk 10",
         ),
+        has_a_highest_limit=("%(top_k)s -> least(%(top_k)s, 100)", "300 were asked for"),
         fixes_the_limit=("%(top_k)s -> 5", "one row was asked for"),
         names_it_otherwise=("similarity_score -> similarity", "expected  the columns"),
         counts_its_placeholders=("%(query)s -> %s", "values are passed by name"),
@@ -108,6 +155,22 @@ MUTANTS = {
         takes_an_empty_text_for_none=(
             KIND + " -> (coalesce(%(kind)s::text, '') = '' OR kind = %(kind)s)",
             "only None means any",
+        ),
+        takes_an_empty_namespace_for_none=(
+            "(%(namespace)s::text IS NULL -> (coalesce(%(namespace)s::text, '') = ''",
+            "only None means any",
+        ),
+        compares_patterns_of_partitions=(
+            "partition = ANY -> partition LIKE ANY",
+            "% and _ are characters",
+        ),
+        compares_namespaces_in_any_case=(
+            "namespace = %(namespace)s -> lower(namespace) = lower(%(namespace)s)",
+            "case counts",
+        ),
+        looks_for_names_too=(
+            "kind = %(kind)s) -> %(kind)s IN (kind, name))",
+            "the name of all four rows",
         ),
         takes_an_empty_branch_for_none=(
             "(%(branch)s::text IS NULL OR -> (nullif(%(branch)s::text, '') IS NULL OR",
@@ -169,6 +232,19 @@ MUTANTS = {
             " -> .fetchall(); cursor.execute('SET hnsw.iterative_scan = off'); return rows",
             "after a search they are as before",
         ),
+        changes_the_connection_s_rows=(
+            "    with -> \n    conn.row_factory = namedtuple_row\n    with",
+            "conn.row_factory = namedtuple_row",
+        ),
+        changes_the_connection_s_plans=(
+            ", prepare=False -> ",
+            "    with -> \n    conn.prepare_threshold = None\n    with",
+            "conn.prepare_threshold = None",
+        ),
+        sets_another_limit=(
+            "    with -> \n    conn.execute('SET hnsw.max_scan_tuples = 100000')\n    with",
+            "hnsw.max_scan_tuples = 100000",
+        ),
         prepares_the_statement=(", prepare=False -> ", "a plan for any value does not know"),
         prepares_it_at_once=("prepare=False -> prepare=True", "a plan for any value does not know"),
         ignores_the_distance=(
@@ -190,12 +266,18 @@ MUTANTS = {
             SET + " -> cursor.execute('SET LOCAL hnsw.ef_search = 100')",
             "hnsw.iterative_scan",
         ),
+        stops_at_five=(".fetchall() -> .fetchmany(5)", "`distance` is EXACT"),
         drops_the_threshold_too=(
             ".fetchall() -> .fetchall()[:3]",
             "five rows",
         ),
     )
-    | {uses_a_wrong_statement: "repair 7.1 first"},
+    | {
+        ends_its_caller_s_transaction: "only the code that began a transaction may end it",
+        switches_autocommit_off: 'conn.execute("BEGIN"); find_nearest',
+        hides_a_failure: "an empty list would say that no row passes",
+        uses_a_wrong_statement: "repair 7.1 first",
+    },
     "7.3": edits(
         search_filtered,
         trusts_the_walk=('if len(rows) < values["top_k"] and -> if False and', "60 rows"),
@@ -211,6 +293,21 @@ MUTANTS = {
         walks_twice=(
             "(conn, values, EXACT) -> (conn, values, distance)",
             "60 rows",
+        ),
+        looks_again_after_the_exact_way=(
+            "    return [row -> "
+            "    if len(rows) < values['top_k'] and distance != EXACT:\n"
+            "        rows = find_nearest(conn, values, EXACT)\n    return [row",
+            "so there are no more",
+        ),
+        trusts_every_walk_but_one=(
+            "distance != EXACT -> distance == BY_VECTOR",
+            "around another vector",
+        ),
+        misses_what_is_nan=(
+            FIRST + " -> rows = [r for r in find_nearest(conn, values, distance)"
+            " if r.similarity_score == r.similarity_score]",
+            "the one with NaN is not missing",
         ),
         is_content_with_five=(
             'values["top_k"] -> min(5, values["top_k"])',
@@ -238,6 +335,10 @@ MUTANTS = {
             "threshold: float = 0.0 -> threshold: float = 0.3",
             "without a threshold it is 0.0",
         ),
+        returns_none_for_no_row=(
+            "row.similarity_score >= threshold] -> row.similarity_score >= threshold] or None",
+            "expected  list",
+        ),
         returns_pairs=(
             "return [row for -> return [(row.document_name, row.similarity_score) for",
             "the names of NEAREST's columns",
@@ -254,6 +355,9 @@ MUTANTS = {
     | {
         repairs_an_empty_walk_only: "and returned two",
         adds_what_the_exact_way_finds: "expected  ",
+        adds_what_was_missed: "around another vector",
+        stops_at_the_first_below: "the others are similar enough",
+        returns_the_exact_rows_as_they_are: "the similarity of one is NaN",
         calls_a_wrong_find_nearest: "repair 7.2 first",
     },
 }

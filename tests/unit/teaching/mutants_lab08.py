@@ -1,6 +1,8 @@
 """Wrong answers to lab 08 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-from course_lib.retriever.query import fuse
+from itertools import zip_longest
+
+from course_lib.retriever.query import RRF_K, fuse
 from course_lib.retriever.rerank import maxsim
 from course_lib.store.schema import RANK_BY_WORDS
 from tests.unit.teaching.edits import edits
@@ -21,6 +23,27 @@ BEST = "(question @ passage.T).max(axis=1).mean()"
 
 def wants_them_in_all(*rankings):
     return [pair for pair in fuse(*rankings) if all(pair[0] in ranking for ranking in rankings)]
+
+
+def goes_by_places(*rankings):
+    scores, nothing = {}, object()
+    for place, row in enumerate(zip_longest(*rankings, fillvalue=nothing), 1):
+        for item in row:
+            if item is not nothing:
+                scores[item] = scores.get(item, 0) + 1 / (RRF_K + place)
+    return sorted(scores.items(), key=lambda pair: -pair[1])
+
+
+def wants_one(first, *others):
+    return fuse(first, *others)
+
+
+def leaves_zero_out(*rankings):
+    return [pair for pair in fuse(*rankings) if pair[0]]
+
+
+def stops_at_a_hundred(*rankings):
+    return fuse(*rankings)[:100]
 
 
 MUTANTS = {
@@ -51,6 +74,11 @@ MUTANTS = {
             f"{WEIGHT} -> 1e6 * (1 + ln(2000 / count(*)::float8))",
             "a sum of integers does not",
         ),
+        rounds_down=("round( -> floor(", "have the same sum"),
+        rounds_to_thousandths=(
+            f"{WEIGHT} -> 1000 * round(1e3 * (1 + ln(2000 / count(*)::float8)))::integer",
+            "have the same sum",
+        ),
         finds_by_common_words=(" WHERE weight > 1000000 -> ", "no chunk is found by it"),
         takes_two_thousand_for_rare=("weight > -> weight >=", "no chunk is found by it"),
         takes_the_best_word_alone=("sum(weight) -> max(weight)", "gets the weights of both"),
@@ -65,6 +93,22 @@ MUTANTS = {
             "expected  ",  # which case it fails first is chance, as is what LIMIT leaves
         ),
         keeps_no_more_than_asked_for=("(2 * %(most)s) -> (%(most)s)", "so twice as many"),
+        keeps_one_more_than_asked_for=("(2 * %(most)s) -> (%(most)s + 1)", "so 4 are kept"),
+        keeps_all=("ORDER BY score DESC FETCH FIRST (2 * %(most)s) ROWS WITH TIES -> ", "so 4 are"),
+        counts_addresses=(
+            "count(*)::float8 -> count(DISTINCT address)::float8",
+            "at the same addr",
+        ),
+        drops_chunks_with_common_words=(
+            "WHERE weight > 1000000 -> WHERE weight > 1000000 AND (part, address) NOT IN ("
+            "SELECT part, address FROM hit JOIN weighed USING (number) WHERE weight = 1000000)",
+            "so 4 are kept",
+        ),
+        finds_by_two_common_words=(
+            " WHERE weight > 1000000 -> ",
+            "GROUP BY part, address -> GROUP BY part, address HAVING sum(weight) > 1000000",
+            "also not by both",
+        ),
         keeps_the_worst=("score DESC FETCH -> score FETCH", "in 68 chunks each"),
         takes_addresses_alone=(
             "SELECT part, address, sum -> SELECT min(part) AS part, address, sum",
@@ -102,6 +146,10 @@ MUTANTS = {
         ),
     )
     | {
+        goes_by_places: "'x' alone is in the first ranking",
+        wants_one: "there is no ranking",
+        leaves_zero_out: "also 0",
+        stops_at_a_hundred: "there may be many",
         wants_them_in_all: "each is first in one ranking",
     },
     "8.3": edits(

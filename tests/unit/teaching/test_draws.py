@@ -26,9 +26,14 @@ WITHOUT = {"4.3", "11.1", "11.3", "11.4"}
 NOT_TOLD_APART = {
     "differs for a timeout that is longer than a run may take": "has_a_timeout_of_its_own",
     "differs only where several answers are right": "steps_back_to_the_floor",
-    "gives the right values, and takes long": "copies_what_is_left",
+    "gives the right values, and takes long": "copies_what_is_left goes_through_all_pairs",
     "gives the right values, and changes its arguments": """
-        takes_keys_out_of_what_was_stored takes_the_innermost_off
+        takes_keys_out_of_what_was_stored takes_the_innermost_off sorts_the_caller_s_rows
+    """,
+    "differs in what it leaves of a connection, or of its caller's transaction": """
+        changes_the_connection_s_rows changes_the_connection_s_plans sets_another_limit
+        ends_its_caller_s_transaction switches_autocommit_off hides_a_failure
+        raises_another_exception rolls_everything_back commits_what_it_did
     """,
     "a generator, which passes for a list; the check refuses it": "yields_chunks",
     "gives the right number as one of NumPy; the check wants a float": "returns_an_array",
@@ -51,6 +56,8 @@ NOT_TOLD_APART = {
         takes_the_beginning_of_a_path takes_the_values_for_its_own unifies_line_ends
         compares_the_total passes_over_what_is_wholly_lost waits_for_one_after_the_other
         wants_two_values cuts_at_the_limit_for_the_empty_separator
+        loses_small_numbers fills_an_array_like_the_first adds_up_characters
+        goes_by_places stops_at_a_hundred
     """,
     "differs in how it walks through the index; the rows are those of a small table": """
         always_goes_both_ways drops_before_it_counts forgets_the_iterative_scan
@@ -59,6 +66,8 @@ NOT_TOLD_APART = {
         sets_it_outside_a_transaction trusts_the_iterative_scan walks_only
         forbids_the_index prepares_it_at_once widens_the_list_only trusts_the_walk
         ignores_the_distance repairs_an_empty_walk_only goes_twice_where_it_is_exact walks_twice
+        looks_again_after_the_exact_way trusts_every_walk_but_one misses_what_is_nan
+        adds_what_was_missed stops_at_the_first_below returns_the_exact_rows_as_they_are
     """,
     "differs where another transaction holds the lock": "asks_whether_it_is_free does_not_wait",
     "differs for a similarity that is the threshold, or is NaN; drawn ones are neither": """
