@@ -46,7 +46,7 @@ def any_states(random: Draws) -> Call:
         ([1], [2], [1]),
     ) + (({"x": 1, "y": 2}, {"y": 2, "x": 1}, {"x": 1}), (0, 0.0, ""))
     few = near[random.turn(len(near))]
-    keys = ("a", "b", "c", "d", ("docs", "a.md"), ("docs", "b.md"))
+    keys = ("a", "b", "c", "", ("docs", "a.md"), ("docs", "b.md"))
     return given(*({key: random.choice(few) for key in random.some(keys)} for _ in range(2)))
 
 
@@ -102,6 +102,9 @@ EMPTY: Planned = (
      "a key may be a pair: all of it counts"),
     ({"a": 1, 7: 1}, {}, Plan(add=["a", 7]),
      "a key may be anything: 'a' and 7 are in no order"),
+    ({0: "5f2c", "": "5f2c"}, {0: "5f2c", (): "5f2c"}, Plan([0], [""], [], [()]),
+     "0, an empty text and an empty pair are keys, too"),
+    ({}, {"rich": None}, Plan(remove=["rich"]), "it is not there any more; its state was None"),
 )  # fmt: skip
 
 
@@ -164,6 +167,10 @@ NEW: Embedding = (
      "another model, mini-2, made the vector"),
     ((TEXTS, {"rich": ("Pictures", "mini-2")}, "mini"), ["rich"],
      "text and model are both different, but each name is returned once"),
+    (({"mini": "mini"}, {"mini": ("mini", "mini-2")}, "mini"), ["mini"],
+     "another model, mini-2, made the vector; the text is 'mini', too"),
+    ((TEXTS, {"rich": ("Colour", "smini")}, "mini"), ["rich"],
+     "text and model are both different, although the letters of both together are the same"),
 )  # fmt: skip
 OTHERS: Embedding = (
     ((TEXTS, {"typer": ONE}, "mini"), ["rich"],
@@ -173,6 +180,7 @@ OTHERS: Embedding = (
      "the names are in the order of `texts`"),
     (({"typer": "Commands", **TEXTS}, {"rich": ("Pictures", "mini")}, "mini"), ["typer", "rich"],
      "the order is that of `texts`, whatever has a vector already"),
+    ((TEXTS, {"Rich": ONE}, "mini"), ["rich"], "Rich is another name, and rich has no vector"),
     (({"typer": "Colours", **TEXTS}, {}, "mini"), ["typer", "rich"],
      "both names need a vector, although their texts are equal"),
     (({"typer": "Commands", **TEXTS}, {"typer": ("Commands", "old"), "rich": ONE}, "mini"),
@@ -228,11 +236,15 @@ def check_delete_orphans(call: Probe) -> None:
                  "names may hold any characters")  # fmt: skip
         _deletes(db, text, Stored(_python("a_b", "A_B", "axb")), ["a_b"], ["a_b"],
                  "A_B and axb are not a_b")  # fmt: skip
+        near = [Use("forecasting", "python", name) for name in ("Rich", "rich-click")]
+        _deletes(db, text, Stored(_python("rich", "Rich", "rich-click"), near), ["rich"], ["rich"],
+                 "Rich and rich-click are in use, but rich is not")  # fmt: skip
     with call.part(1, "packages of one name in two languages"), call.scratch() as db:
         db.execute(TABLES)
         _deletes(db, text, Stored(both), ["rich"], ["rich"],
                  "only Python's rich is to be deleted, not Go's")  # fmt: skip
-        _deletes(db, text, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
+        others = [Use("forecasting", *go), Use("forecasting", "python", "typer")]
+        _deletes(db, text, Stored({**both, **_python("typer")}, others), ["rich"], ["rich"],
                  "only Go's package of this name is in use")  # fmt: skip
         _deletes(db, text, Stored(both, [Use("forecasting", "python", "rich")]), ["rich"], [],
                  "Python's rich is in use")  # fmt: skip
@@ -270,11 +282,17 @@ REPEATABLE = "SET default_transaction_isolation = 'repeatable read'"
 IMPATIENT = "SET lock_timeout = '300ms'"
 
 
+def _level(connection: Any) -> list[tuple[str]]:
+    """Return the level of a transaction: to PostgreSQL, the two lowest are the same."""
+    [(level,)] = connection.execute("SHOW transaction_isolation").fetchall()
+    return [("read committed" if level == "read uncommitted" else level,)]
+
+
 def _in_a_transaction(function: Callable[..., Any], connection: Any, language: str) -> Any:
     """Return the value, level and locks in a transaction that took one, and the locks after it."""
     with connection.transaction():
         value = function(connection, language)
-        level = connection.execute("SHOW transaction_isolation").fetchall()
+        level = _level(connection)
         inside = connection.execute(HELD).fetchall()
     return [value, level, inside, connection.execute(HELD).fetchall()]
 
@@ -313,6 +331,11 @@ def _keeps_apart(call: Probe, db: Scratch, other: Scratch) -> None:
         case.holds(bool(one.info.transaction_status), "the transaction goes on after the call",
                    got="there is no transaction any more",
                    because="only the caller commits or rolls back")  # fmt: skip
+        looked = "    print(one.execute('SHOW lock_timeout').fetchall())"
+        label = _pasted(f'one.execute("{IMPATIENT}; COMMIT")')
+        Case(call, f"{label}\n{looked}", value=one.execute("SHOW lock_timeout").fetchall()).gives(
+            [("300ms",)], because="how long it waits for a lock is the caller's to say"
+        )
         _waits(call, two, "take_lock(one, 'python')")
         for language in ("go", "python 2", "Python", "it's"):
             _goes_on(call, two, language, "take_lock(one, 'python')",
@@ -343,7 +366,7 @@ def _sees_what_is_new(call: Probe, db: Scratch) -> None:
             looked = "    print(one.execute('SHOW transaction_isolation').fetchall())"
             case.label = f"{_pasted(setting)}\n{looked}"
             case.gives(None)
-            found = db.execute("SHOW transaction_isolation").fetchall()
+            found = _level(db.connection)
         Case(call, case.label, value=found).gives(
             [("read committed",)],
             because="under another level, the transaction would see what was there before the wait",
@@ -369,7 +392,8 @@ def _waits(
         case.label = _second("python", before)
         case.holds(isinstance(case.error, psycopg.errors.LockNotAvailable),
                    "it waits until the lock is free (here: until lock_timeout ends it)",
-                   got=case.raised or "it went on at once", because=because)  # fmt: skip
+                   got=case.raised or "it went on, although the lock was not free",
+                   because=because)  # fmt: skip
 
 
 def _goes_on(call: Probe, connection: Any, language: str, before: str, because: str) -> None:

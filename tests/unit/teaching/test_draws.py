@@ -47,6 +47,10 @@ NOT_TOLD_APART = {
         takes_null_for_an_empty_text takes_short_vectors_for_zeros
         takes_the_beginning_of_a_path takes_the_values_for_its_own unifies_line_ends
         compares_the_total passes_over_what_is_wholly_lost waits_for_one_after_the_other
+        begins_with_ready gives_each_a_share lists_folders_that_are_not_wanted
+        lists_a_content_once lists_a_tree_once takes_what_is_missing_for_zero
+        compares_seven_letters compares_texts joins_text_and_model
+        looks_for_both_anywhere_in_the_pair
         wants_two_values cuts_at_the_limit_for_the_empty_separator
     """,
     "differs in how it walks through the index; the rows are those of a small table": """
@@ -57,7 +61,10 @@ NOT_TOLD_APART = {
         forbids_the_index prepares_it_at_once widens_the_list_only trusts_the_walk
         ignores_the_distance repairs_an_empty_walk_only goes_twice_where_it_is_exact walks_twice
     """,
-    "differs where another transaction holds the lock": "asks_whether_it_is_free does_not_wait",
+    "differs where another transaction holds the lock": """
+        asks_whether_it_is_free does_not_wait waits_for_half_a_second
+    """,
+    "differs in another time zone": "reads_the_date_in_its_own_zone",
     "differs for a similarity that is the threshold, or is NaN; drawn ones are neither": """
         keeps_nan puts_the_threshold_inside_without_nan rounds_what_it_compares
         wants_more_than_the_threshold
