@@ -124,7 +124,7 @@ def any_trees(random: Draws) -> Call:
 def check_list_tree(call: Probe) -> None:
     """List a tree that fits, then trees that do not, then a part of one."""
     with call.part(1, "a tree that fits into one answer, and a prefix", needed=False):
-        fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
+        fits = Trees(9, ".gitignore", "apps/run.sh*", "common/charts:", "now.md@")
         _lists(call, fits,
                "one answer contains everything; folders are not in the result, but programs, links "
                "and submodules are")  # fmt: skip
@@ -238,6 +238,7 @@ def check_wait_time(call: Probe) -> None:
         call.cases(
             ((403, _used_up(60), "API rate limit exceeded"), 61.0,
              "look at the end of the hour before the message"),
+            ((403, _used_up(4999)), 5000.0, "the reset is more than an hour away"),
             ((403, _used_up(-5)), 1.0,
              "the reset is in the past: the seconds to it are 0, and a wait is never negative, "
              "plus "
@@ -261,6 +262,9 @@ def check_wait_time(call: Probe) -> None:
                 "time: "
                 "60, 120, 240, …",
             )
+        call(403, {}, "API rate limit reached").gives(
+            60.0, because="the message mentions a rate limit, with whatever words around it"
+        )
         call(429, {}, "", attempt=1).gives(120.0, because="a 429 is always a rate limit")
         call(429, {"retry-after": "7"}, "", attempt=2).gives(
             7.0, because="the server says how long, whatever the attempt"

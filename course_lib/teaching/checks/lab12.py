@@ -85,7 +85,12 @@ STATES: Planned = (
      "the states are equal, although they are two objects"),
     ({"a": 1}, {"a": "1"}, Plan(change=["a"]), "1 and '1' are not equal"),
     ({"a": "A"}, {"a": "a"}, Plan(change=["a"]), "'A' and 'a' are not equal"),
+    ({"a": "A "}, {"a": "A"}, Plan(change=["a"]), "'A ' and 'A' are not equal"),
+    ({"a": "5f2c1d9a0b"}, {"a": "5f2c1d9a7e"}, Plan(change=["a"]),
+     "the states are not equal, although they begin alike"),
     ({"a": [1]}, {"a": [1]}, Plan(skip=["a"]), "a state may be a list, which cannot be in a set"),
+    ({"a": [1, 2]}, {"a": [2, 1]}, Plan(change=["a"]),
+     "the order of a list counts: the states are not equal"),
     ({"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, Plan(skip=["a"]),
      "two dictionaries are equal in any order of their keys"),
     ({"a": 1}, {"a": 1.0}, Plan(skip=["a"]), "1 and 1.0 are equal, although their types differ"),
@@ -104,6 +109,7 @@ EMPTY: Planned = (
      "a key may be anything: 'a' and 7 are in no order"),
     ({0: "5f2c", "": "5f2c"}, {0: "5f2c", (): "5f2c"}, Plan([0], [""], [], [()]),
      "0, an empty text and an empty pair are keys, too"),
+    ({"A": 1}, {"a": 1}, Plan(add=["A"], remove=["a"]), "A and a are two keys"),
     ({}, {"rich": None}, Plan(remove=["rich"]), "it is not there any more; its state was None"),
 )  # fmt: skip
 
@@ -165,6 +171,11 @@ NEW: Embedding = (
      "a text with another capital or blank is another text"),
     ((TEXTS, {"rich": ("Colours", "mini-2")}, "mini"), ["rich"],
      "another model, mini-2, made the vector"),
+    ((TEXTS, {"rich": ("Colours", "Mini")}, "mini"), ["rich"], "Mini is another model than mini"),
+    ((TEXTS, {"rich": ("Colours", "my/mini")}, "mini"), ["rich"],
+     "my/mini is another model than mini"),
+    (({"rich": "Colours, " * 12 + "a"}, {"rich": ("Colours, " * 12 + "b", "mini")}, "mini"),
+     ["rich"], "another text made the vector, although both begin alike"),
     ((TEXTS, {"rich": ("Pictures", "mini-2")}, "mini"), ["rich"],
      "text and model are both different, but each name is returned once"),
     (({"mini": "mini"}, {"mini": ("mini", "mini-2")}, "mini"), ["mini"],
@@ -186,6 +197,7 @@ OTHERS: Embedding = (
     (({"typer": "Commands", **TEXTS}, {"typer": ("Commands", "old"), "rich": ONE}, "mini"),
      ["typer"], "only typer's vector was made by another model"),
     (({"rich": ""}, {}, "mini"), ["rich"], "an empty text is a text, too"),
+    (({"rich": ""}, {"rich": ("", "mini")}, "mini"), [], "an empty text made this vector"),
     (({**TEXTS, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": ONE}, "mini"), [],
      "both vectors can be kept; the order of `made_of` does not matter"),
 )  # fmt: skip
@@ -221,8 +233,9 @@ def check_delete_orphans(call: Probe) -> None:
     theirs = [Use("forecasting", "python", "pillow", "acme")]
     with call.part(2, "what no project uses, of the packages that are named"), call.scratch() as db:
         db.execute(TABLES)
-        _deletes(db, text, Stored(_python("bleach", "pillow"), used), ["bleach", "pillow"],
-                 ["bleach"], "no project uses bleach, and another project uses pillow")  # fmt: skip
+        there = Stored(_python("bleach", "pillow"), used, told={"bleach": "Cleans HTML"})
+        _deletes(db, text, there, ["bleach", "pillow"], ["bleach"],
+                 "no project uses bleach, and another project uses pillow")  # fmt: skip
         _deletes(db, text, Stored(_python("bleach", "lonely")), ["bleach"], ["bleach"],
                  "lonely is an orphan, too, but it is not in `names`")  # fmt: skip
         _deletes(db, text, Stored(_python("c", "a", "b")), ["b", "c", "a"], ["a", "b", "c"],
@@ -234,8 +247,8 @@ def check_delete_orphans(call: Probe) -> None:
                  "the catalogue has no such package")  # fmt: skip
         _deletes(db, text, Stored(_python("it's")), ["it's"], ["it's"],
                  "names may hold any characters")  # fmt: skip
-        _deletes(db, text, Stored(_python("a_b", "A_B", "axb")), ["a_b"], ["a_b"],
-                 "A_B and axb are not a_b")  # fmt: skip
+        _deletes(db, text, Stored(_python("a_b", "A_B", "axb", "a_b2")), ["a_b"], ["a_b"],
+                 "A_B, axb and a_b2 are not a_b")  # fmt: skip
         near = [Use("forecasting", "python", name) for name in ("Rich", "rich-click")]
         _deletes(db, text, Stored(_python("rich", "Rich", "rich-click"), near), ["rich"], ["rich"],
                  "Rich and rich-click are in use, but rich is not")  # fmt: skip

@@ -111,7 +111,14 @@ class _Reader:
         return {
             CACHED: bool(task.get("cachingOptions", {}).get("enableCache")),
             AT_THE_END: ends,
-            RETRIES: _retries(task.get("retryPolicy", {})),
+            RETRIES: [
+                *_retries(task.get("retryPolicy", {})),
+                *(
+                    f"stopped after {limit}s"
+                    for limit in [wishes.get("activeDeadlineSeconds")]
+                    if limit
+                ),
+            ],
             MEMORY: [resources.get(f"resourceMemory{one}", "") for one in ("Request", "Limit")],
             SECRETS: {
                 key["envVar"]: f"{key['secretKey']} of {_name_of(one, 'secretName')}"

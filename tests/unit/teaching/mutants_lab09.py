@@ -204,6 +204,17 @@ async def gives_each_a_share(checks, timeout=0.5):
     return await readiness(checks, timeout / max(len(checks), 1))
 
 
+async def asks_two_at_a_time(checks, timeout=0.5):
+    turns = asyncio.Semaphore(2)
+
+    async def state(check):
+        async with turns:
+            return await _state(check, timeout)
+
+    states = await asyncio.gather(*map(state, checks.values()))
+    return _verdict(dict(zip(checks, states, strict=True)))
+
+
 async def knows_one_kind_of_error(checks, timeout=0.5):
     async def state(check):
         try:
@@ -417,6 +428,10 @@ MUTANTS = {
             ' -> removeprefix("Value error, ").removeprefix("Assertion error, ")',
             "Assertion error, odd",
         ),
+        takes_the_first_sentence=(
+            '.removeprefix("Value error, ") -> .removeprefix("Value error, ").split(".")[0]',
+            "stays as it is",
+        ),
         cuts_the_message=(
             '.removeprefix("Value error, ") -> .removeprefix("Value error, ")[:80]',
             "stays as it is",
@@ -460,6 +475,7 @@ MUTANTS = {
         catches_three_kinds: "an exception of any kind",
         finds_ready_in_a_text: "only the text `ready`",
         begins_with_ready: "not a text that begins with it",
+        asks_two_at_a_time: "ask all at the same time",
         gives_each_a_share: "each part has the whole",
         asks_twice: "ask it once",
         names_them_as_they_answer: "under its own name, also if another",

@@ -247,6 +247,11 @@ MUTANTS = {
             "if entry.mode != TREE or (truncated and not leads_to(path, within)):",
             "is no file, either",
         ),
+        leaves_out_hidden_files=(
+            "if entry.mode != TREE: -> "
+            'if entry.path.startswith("."):\n            continue\n        if entry.mode != TREE:',
+            "one answer contains everything",
+        ),
         takes_what_has_no_size_for_a_folder=(
             "entry.mode != TREE -> entry.size is not None or not truncated and entry.mode != TREE",
             "but programs, links and submodules are not",
@@ -334,6 +339,12 @@ MUTANTS = {
             'headers.get("x-ratelimit-remaining") == "0" -> '
             '"x-ratelimit-reset" in headers and int(headers.get("x-ratelimit-remaining", 0)) == 0',
             "is missing, so it is not",
+        ),
+        wants_a_secondary_limit=('"rate limit" -> "secondary rate limit"', "whatever words"),
+        waits_an_hour_at_most=(
+            'int(headers["x-ratelimit-reset"]) - now'
+            ' -> min(int(headers["x-ratelimit-reset"]) - now, 3600)',
+            "more than an hour away",
         ),
         lets_each_wait_grow=(
             'float(headers["retry-after"]) -> float(headers["retry-after"]) * 2.0**attempt',

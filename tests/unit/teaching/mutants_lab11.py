@@ -148,6 +148,11 @@ MUTANTS = {
             "backoff_factor=3 -> backoff_factor=3, backoff_max_duration='10s'",
             "up to 3 retries",
         ),
+        stops_it_after_half_a_minute=(
+            f"return kubernetes.{SECRET} -> kubernetes.set_timeout(task, 30)"
+            f"\n    return kubernetes.{SECRET}",
+            "up to 3 retries",
+        ),
         does_without_a_secret=(
             '"DATABASE_URL"}) -> "DATABASE_URL"}, optional=True)',
             "rag-database",

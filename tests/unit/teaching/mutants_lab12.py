@@ -236,6 +236,26 @@ MUTANTS = {
             "stored[key] == state -> type(stored[key]) is type(state) and stored[key] == state",
             "1 and 1.0 are equal",
         ),
+        strips_states=(
+            "stored[key] == state -> (stored[key].strip() == state.strip() "
+            "if isinstance(state, str) and isinstance(stored[key], str) else stored[key] == state)",
+            "'A ' and 'A' are not equal",
+        ),
+        compares_seven_letters_of_states=(
+            "stored[key] == state -> (stored[key][:7] == state[:7] "
+            "if isinstance(state, str) and isinstance(stored[key], str) else stored[key] == state)",
+            "although they begin alike",
+        ),
+        ignores_the_order_of_a_list=(
+            "stored[key] == state -> (sorted(stored[key]) == sorted(state) "
+            "if isinstance(state, list) and isinstance(stored[key], list) "
+            "else stored[key] == state)",
+            "the order of a list counts",
+        ),
+        ignores_capitals_of_what_is_gone=(
+            "key not in current) -> str(key).lower() not in {str(one).lower() for one in current})",
+            "A and a are two keys",
+        ),
         passes_over_keys_that_are_false=(
             "in stored if key not in current -> in stored if key and key not in current",
             "0, an empty text and an empty pair",
@@ -288,6 +308,26 @@ MUTANTS = {
             " -> text not in made_of.get(name, ()) or model not in made_of.get(name, ())",
             "the text is 'mini', too",
         ),
+        ignores_capitals_of_models=(
+            "made_of.get(name) != (text, model) -> made_of.get(name, ('', ''))[0] != text "
+            "or made_of[name][1].lower() != model.lower()",
+            "Mini is another model",
+        ),
+        takes_the_last_part_of_a_model=(
+            "made_of.get(name) != (text, model) -> made_of.get(name, ('', ''))[0] != text "
+            "or made_of[name][1].split('/')[-1] != model",
+            "my/mini is another model",
+        ),
+        compares_beginnings=(
+            "made_of.get(name) != (text, model) -> "
+            "made_of.get(name, ('', ''))[0][:80] != text[:80] or made_of[name][1] != model",
+            "although both begin alike",
+        ),
+        takes_an_empty_text_for_none=(
+            "made_of.get(name) != (text, model)"
+            " -> not made_of.get(name, ('',))[0] or made_of[name] != (text, model)",
+            "an empty text made this vector",
+        ),
         joins_text_and_model=(
             'made_of.get(name) != (text, model) -> "".join(made_of.get(name, ())) != text + model',
             "the letters of both together",
@@ -334,11 +374,11 @@ MUTANTS = {
             " -> FROM xray_report_packages AS used\n    WHERE tenant_id = 'local' AND",
             "a project of another tenant uses pillow",
         ),
-        takes_names_for_patterns=("name = ANY -> name ILIKE ANY", "A_B and axb are not a_b"),
+        takes_names_for_patterns=("name = ANY -> name ILIKE ANY", "are not a_b"),
         ignores_capitals=(
             "package.name = ANY(%(names)s)"
             " -> lower(package.name) IN (SELECT lower(one) FROM unnest(%(names)s::text[]) AS one)",
-            "A_B and axb are not a_b",
+            "are not a_b",
         ),
         takes_the_first_name=("= ANY(%(names)s) -> = (%(names)s)[1]", "no project uses"),
         asks_for_in=("= ANY(%(names)s) -> IN (%(names)s)", "no project uses bleach"),
@@ -359,6 +399,11 @@ MUTANTS = {
             f"{USED} -> NOT (package.name IN (SELECT name FROM xray_used) "
             "AND package.language IN (SELECT language FROM xray_used))",
             "only Go's package of this name is in use",
+        ),
+        takes_names_for_expressions=("name = ANY -> name ~ ANY", "are not a_b"),
+        keeps_what_has_a_description=(
+            "AND NOT -> AND package.description = '' AND NOT",
+            "no project uses bleach",
         ),
         counts_uses_of_longer_names=(
             "used.name = package.name -> starts_with(used.name, package.name)",

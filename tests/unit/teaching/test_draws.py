@@ -50,7 +50,13 @@ NOT_TOLD_APART = {
         begins_with_ready gives_each_a_share lists_folders_that_are_not_wanted
         lists_a_content_once lists_a_tree_once takes_what_is_missing_for_zero
         compares_seven_letters compares_texts joins_text_and_model
-        looks_for_both_anywhere_in_the_pair
+        looks_for_both_anywhere_in_the_pair wants_a_secondary_limit waits_an_hour_at_most
+        leaves_out_hidden_files takes_the_first_sentence asks_two_at_a_time strips_states
+        compares_seven_letters_of_states ignores_the_order_of_a_list
+        ignores_capitals_of_what_is_gone ignores_capitals_of_models
+        takes_the_last_part_of_a_model compares_beginnings takes_an_empty_text_for_none
+        takes_names_for_expressions keeps_what_has_a_description counts_uses_of_longer_names
+        counts_uses_of_other_capitals
         wants_two_values cuts_at_the_limit_for_the_empty_separator
     """,
     "differs in how it walks through the index; the rows are those of a small table": """
