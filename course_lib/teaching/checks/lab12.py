@@ -174,6 +174,8 @@ NEW: Embedding = (
     ((TEXTS, {"rich": ("Colours", "Mini")}, "mini"), ["rich"], "Mini is another model than mini"),
     ((TEXTS, {"rich": ("Colours", "my/mini")}, "mini"), ["rich"],
      "my/mini is another model than mini"),
+    ((TEXTS, {"rich": ("Coluors", "mini")}, "mini"), ["rich"],
+     "a text with the same letters in another order is another text"),
     (({"rich": "Colours, " * 12 + "a"}, {"rich": ("Colours, " * 12 + "b", "mini")}, "mini"),
      ["rich"], "another text made the vector, although both begin alike"),
     ((TEXTS, {"rich": ("Pictures", "mini-2")}, "mini"), ["rich"],
@@ -247,8 +249,8 @@ def check_delete_orphans(call: Probe) -> None:
                  "the catalogue has no such package")  # fmt: skip
         _deletes(db, text, Stored(_python("it's")), ["it's"], ["it's"],
                  "names may hold any characters")  # fmt: skip
-        _deletes(db, text, Stored(_python("a_b", "A_B", "axb", "a_b2")), ["a_b"], ["a_b"],
-                 "A_B, axb and a_b2 are not a_b")  # fmt: skip
+        _deletes(db, text, Stored(_python("a_b", "A_B", "axb", "a_b2", " a_b")), ["a_b"],
+                 ["a_b"], "A_B, axb, a_b2 and ' a_b' are not a_b")  # fmt: skip
         near = [Use("forecasting", "python", name) for name in ("Rich", "rich-click")]
         _deletes(db, text, Stored(_python("rich", "Rich", "rich-click"), near), ["rich"], ["rich"],
                  "Rich and rich-click are in use, but rich is not")  # fmt: skip
@@ -263,6 +265,9 @@ def check_delete_orphans(call: Probe) -> None:
                  "Python's rich is in use")  # fmt: skip
         _deletes(db, text, Stored(both), ["rich"], ["rich"],
                  "only Go's rich is to be deleted, not Python's", "go")  # fmt: skip
+        near_go = {(language, "rich"): None for language in ("go", "Go", "golang")}
+        _deletes(db, text, Stored(near_go), ["rich"], ["rich"],
+                 "Go and golang are other languages than go", "go")  # fmt: skip
 
 
 def _python(*names: str) -> Vectors:
@@ -350,7 +355,7 @@ def _keeps_apart(call: Probe, db: Scratch, other: Scratch) -> None:
             [("300ms",)], because="how long it waits for a lock is the caller's to say"
         )
         _waits(call, two, "take_lock(one, 'python')")
-        for language in ("go", "python 2", "Python", "it's"):
+        for language in ("go", "python 2", "python ", "Python", "it's"):
             _goes_on(call, two, language, "take_lock(one, 'python')",
                      f"{language!r} is another language than 'python', and only syncs of the "
                      "same language take turns")  # fmt: skip

@@ -308,6 +308,11 @@ MUTANTS = {
             " -> text not in made_of.get(name, ()) or model not in made_of.get(name, ())",
             "the text is 'mini', too",
         ),
+        sorts_the_letters=(
+            "made_of.get(name) != (text, model) -> "
+            "sorted(made_of.get(name, ('', ''))[0]) != sorted(text) or made_of[name][1] != model",
+            "the same letters in another order",
+        ),
         ignores_capitals_of_models=(
             "made_of.get(name) != (text, model) -> made_of.get(name, ('', ''))[0] != text "
             "or made_of[name][1].lower() != model.lower()",
@@ -400,6 +405,15 @@ MUTANTS = {
             "AND package.language IN (SELECT language FROM xray_used))",
             "only Go's package of this name is in use",
         ),
+        trims_names=("package.name = ANY -> trim(package.name) = ANY", "are not a_b"),
+        ignores_capitals_of_languages=(
+            "package.language = %(language)s -> lower(package.language) = %(language)s",
+            "Go and golang are other languages",
+        ),
+        takes_longer_languages=(
+            "package.language = %(language)s -> starts_with(package.language, %(language)s)",
+            "Go and golang are other languages",
+        ),
         takes_names_for_expressions=("name = ANY -> name ~ ANY", "are not a_b"),
         keeps_what_has_a_description=(
             "AND NOT -> AND package.description = '' AND NOT",
@@ -430,6 +444,7 @@ MUTANTS = {
         takes_the_language_alone=('f"course xray {language}" -> language', "is asked for"),
         ignores_capitals=("{language} -> {language.lower()}", "the same language"),
         takes_the_first_word=("{language} -> {language.split()[0]}", "the same language"),
+        strips_the_language=("{language} -> {language.strip()}", "the same language"),
         takes_another_text=("course xray {language} -> course-xray-{language}", "is asked for"),
         takes_another_function=("hashtextextended(%s, 0) -> hashtext(%s)", "is asked for"),
         takes_another_seed=("(%s, 0) -> (%s, 1)", "is asked for"),

@@ -56,7 +56,8 @@ NOT_TOLD_APART = {
         ignores_capitals_of_what_is_gone ignores_capitals_of_models
         takes_the_last_part_of_a_model compares_beginnings takes_an_empty_text_for_none
         takes_names_for_expressions keeps_what_has_a_description counts_uses_of_longer_names
-        counts_uses_of_other_capitals
+        counts_uses_of_other_capitals sorts_the_letters trims_names strips_the_language
+        ignores_capitals_of_languages takes_longer_languages
         wants_two_values cuts_at_the_limit_for_the_empty_separator
     """,
     "differs in how it walks through the index; the rows are those of a small table": """
