@@ -25,16 +25,18 @@ ALLOWED: list[tuple[Body, str]] = [
     ({"query": "x" * 1000}, "1,000 characters are allowed"),
     ({"query": " a "}, "it has a character that is not white space"),
     ({"query": "Как?"}, "letters of any alphabet are text"),
+    ({"query": "ä" * 1000}, "1,000 characters are allowed, however many bytes they have"),
     ({"query": "→"}, "a text without a letter is a text, too"),
     ({"query": "a\nb"}, "a text of two lines is a text, too"),
     ({**DRIFT, "top_k": 1}, "1 is allowed"),
     ({**DRIFT, "top_k": 50}, "50 is allowed"),
     ({**DRIFT, "similarity_threshold": 0}, "0 is allowed"),
     ({**DRIFT, "similarity_threshold": 1}, "1 is allowed, and a whole number is a number"),
-    ({**DRIFT, "similarity_threshold": 0.25}, "0.25 is between 0 and 1"),
+    ({**DRIFT, "similarity_threshold": 0.123}, "0.123 is between 0 and 1"),
     ({**DRIFT, "partitions": ["issues"]}, "a list of one name is allowed"),
     ({**DRIFT, "partitions": ["issues"] * 20}, "20 names are allowed"),
     ({**DRIFT, "partitions": ["x" * 500]}, "a name may have 500 characters: `Filter`"),
+    ({**DRIFT, "partitions": [" "]}, "a name may have any characters: `Filter`"),
     ({**DRIFT, "partitions": None}, "None means all partitions"),
 ]
 REFUSED: list[tuple[Body, str, str]] = [
@@ -60,6 +62,7 @@ REFUSED: list[tuple[Body, str, str]] = [
      "None is not a number, although the field may be missing"),
     ({**DRIFT, "partitions": "issues"}, "partitions", "a text is not a list"),
     ({**DRIFT, "partitions": ["issues", 7]}, "partitions", "7 is not a text"),
+    ({**DRIFT, "partitions": [None]}, "partitions", "None may stand for the list, but not in it"),
     ({**DRIFT, "partitions": [""]}, "partitions", "a name has at least one character: `Filter`"),
     ({**DRIFT, "partitions": ["x" * 501]}, "partitions", "a name has at most 500 characters"),
     ({**DRIFT, "partitions": []}, "partitions", "an empty list holds no name"),
@@ -128,6 +131,7 @@ def check_request_model(call: Probe) -> None:
              "value"),
             ({**DRIFT, "top_k": 3, "similarity_threshold": 0.5, "partitions": ["issues"]},
              "the search has to get the values that were sent"),
+            ({"query": " a "}, "the search has to get the text that was sent, with its spaces"),
         ):  # fmt: skip
             label = f"{_validated(body)}.model_dump()"
             Case(call, label, value=model.model_validate(body).model_dump()).gives(
@@ -154,8 +158,8 @@ def _judges(
 
 def _validated(body: Body) -> str:
     text = written(body).replace(repr("x" * 1000 + " "), "'x' * 1000 + ' '")
-    for length in (500, 501, 1000, 1001):
-        text = text.replace(repr("x" * length), f"'x' * {length}")
+    for letter, length in ("x", 500), ("x", 501), ("x", 1000), ("x", 1001), ("ä", 1000):
+        text = text.replace(repr(letter * length), f"{letter!r} * {length}")
     return f"request_model().model_validate({text})"
 
 
@@ -172,7 +176,8 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
     ([_error("top_k", "Too much")], [("top_k", "Too much")],
      "the document has type, title, status (a number), detail (a text) and errors; the field is "
      "`loc` without its first part, the message is `msg`, and nothing else is told"),
-    ([{"type": "le", "loc": ("body", "top_k"), "msg": "Too much", "input": 99}],
+    ([{"type": "le", "loc": ("body", "top_k"), "msg": "Too much", "input": 99,
+       "ctx": {"le": 50}, "url": "https://errors.pydantic.dev/2/v/less_than_equal"}],
      [("top_k", "Too much")],
      "only `loc` and `msg` are used, and nothing that the client sent"),
     ([_error("query", "Too long"), _error("top_k", "Too much")],
@@ -183,14 +188,21 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
      "all parts after the first are joined; the first item of a list has the number 0"),
     ([{"loc": ("body",), "msg": "Field required"}], [("body", "Field required")],
      "if `loc` has only one part, this part is the field"),
+    ([{"loc": ("header",), "msg": "Field required"}], [("header", "Field required")],
+     "if `loc` has only one part, this part is the field, whatever it is"),
     ([{"loc": ("query", "q"), "msg": "Too long"}], [("q", "Too long")],
      "the first part is left out, whatever it is"),
+    ([_error("mail", "body", "Too long")], [("mail.body", "Too long")],
+     "only the first part is left out"),
     ([_error("q", "Value error, a blank, alone")], [("q", "a blank, alone")],
      "pydantic added 'Value error, ' at the beginning; the rest of the message stays as it is"),
     ([_error("q", "Value error, no 'Value error, ' please")], [("q", "no 'Value error, ' please")],
      "'Value error, ' is left out only at the beginning"),
-    ([_error("q", "Input should be 1, 2 or 3")], [("q", "Input should be 1, 2 or 3")],
-     "a message without that beginning stays as it is"),
+    ([_error("q", "Value error, Value error, odd")], [("q", "Value error, odd")],
+     "'Value error, ' is left out once: the rest of the message stays as it is"),
+    *(([_error("q", said)], [("q", said)], "a message without that beginning stays as it is")
+      for said in ("Input should be 1, 2 or 3", "Assertion error, odd", "Value errors: two",
+                   f"Input should be {', '.join(map(str, range(40)))} or 40. Nothing else")),
     ([_error("top_k", "Too much"), _error("top_k", "Too odd")], [("top_k", "Too much")],
      "two errors of one field with equally long `loc`: the first is used"),
     ([_error("repo", "str", "No text"), _error("repo", "list", 1, "No text")],
@@ -210,6 +222,9 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
     ([_error(name, "Missing") for name in "abcd"], [(name, "Missing") for name in "abcd"],
      "the detail has three of the errors, the list has all of them"),
 ]  # fmt: skip
+
+ONE_ERROR = next(place for place, (errors, *_) in enumerate(PROBLEMS[3:], 3) if len(errors) > 1)
+"""So many problems have one error each, but for the third."""
 
 
 @drawn()
@@ -238,8 +253,8 @@ def check_validation_problem(call: Probe) -> None:
                 because=because,
             )
     for about, problems in (
-        ("the field and the message of an error", PROBLEMS[:9]),
-        ("several errors, of one field too, in their order", PROBLEMS[9:]),
+        ("the field and the message of an error", PROBLEMS[:ONE_ERROR]),
+        ("several errors, of one field too, in their order", PROBLEMS[ONE_ERROR:]),
     ):
         with call.part(1, about):
             for errors, fields, because in problems:
@@ -300,8 +315,14 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
      (503, "not ready", "missing", "ready"),
      "each part is asked even if another fails: the model answers in time"),
     ("{}", 1, (200, "ready"), "if no part is needed, no part is missing"),
-    ('dict(zip(["database", "model"], meeting()))', 1, (200, "ready", "ready", "ready"),
-     "each function here waits until the other was called: ask all at the same time"),
+    ('dict(zip(["database", "model", "disk"], meeting(3)))', 0.5,
+     (200, "ready", "ready", "ready", "ready"),
+     "each function here waits until the others were called: ask all at the same time"),
+    ('{"database": lambda: asyncio.sleep(0, "ready in a minute")}', 1,
+     (503, "not ready", "ready in a minute"),
+     "only the text `ready` means that a part is ready, and not a text that begins with it"),
+    ('dict.fromkeys(["database", "model"], lambda: asyncio.sleep(0.35, "ready"))', 0.6,
+     (200, "ready", "ready", "ready"), "each part has the whole `timeout`"),
 ]  # fmt: skip
 
 
@@ -326,7 +347,7 @@ def any_parts(random: Draws) -> Call:
     parts = {name: random.choice(("works", "loads", "late", "raises", "odd")) for name in names}
     sort = random.turn(4)
     if sort == 0 and names:
-        return given({**parts, names[0]: "hangs"}, 0.1)
+        return given({**parts, names[0]: "hangs"}, 0.3)
     if sort == 1:
         return given(dict.fromkeys(("database", "model"), "meets"), 1.0)
     return given(parts if sort == 2 else dict.fromkeys(names, "works"), 1.0)
@@ -336,9 +357,9 @@ def any_parts(random: Draws) -> Call:
 def check_readiness(call: Probe) -> None:
     """Let parts be there, be away, hang, and wait for each other."""
     for about, places in (
-        ("what each function returns", (0, 1, 5, 11)),
+        ("what each function returns", (0, 1, 5, 11, 13)),
         ("functions that raise", (2, 3, 4, 6, 10)),
-        ("functions that take too long", (7, 8, 9)),
+        ("functions that take too long", (7, 8, 9, 14)),
         ("all asked at the same time, and none left running", (12, 7)),
     ):
         with call.part(1, about, needed=False):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from email.utils import formatdate
 from typing import Any
@@ -27,6 +30,8 @@ class Trees:
         Entries in one answer.
     files
         Their paths. A path that ends in ``*`` is a program, in ``@`` a link, in ``:`` a submodule.
+    alike
+        Whether files of one name have one content, and so one hash; folders of such files, too.
 
     Attributes
     ----------
@@ -41,25 +46,34 @@ class Trees:
     (['a.md', 'sub'], True)
     """
 
-    def __init__(self, most: int, *files: str) -> None:
-        self.most, self.files = most, files
+    def __init__(self, most: int, *files: str, alike: bool = False) -> None:
+        self.most, self.files, self.alike = most, files, alike
         self.asked: list[tuple[str, bool]] = []
         self._trees: dict[str, dict[str, TreeEntry]] = {"root": {}}
         for file in files:
             path = file.rstrip("".join(MARKS))
             parts = path.split("/")
             for depth in range(len(parts)):
-                above = "/".join(parts[:depth])
-                tree = self._trees.setdefault(f"tree of {above}" if above else "root", {})
+                tree = self._trees.setdefault(self._tree_name("/".join(parts[:depth])), {})
                 for end in range(depth + 1, len(parts)):
                     below = "/".join(parts[depth:end])
-                    tree[below] = TreeEntry(below, TREE, f"tree of {'/'.join(parts[:end])}")
+                    tree[below] = TreeEntry(below, TREE, self._tree_name("/".join(parts[:end])))
                 below = "/".join(parts[depth:])
                 mode = MARKS.get(file[-1], "100644")
-                tree[below] = TreeEntry(below, mode, f"blob of {path}", len(path))
+                name = parts[-1] if self.alike else path
+                size = None if mode == SUBMODULE else len(name)
+                tree[below] = TreeEntry(below, mode, f"blob of {name}", size)
+
+    def _tree_name(self, folder: str) -> str:
+        if not folder:
+            return "root"
+        within = f"{folder}/"
+        files = [one.removeprefix(within) for one in self.files if one.startswith(within)]
+        return f"tree of {' '.join(files) if self.alike else folder}"
 
     def __repr__(self) -> str:
-        return f"Trees({', '.join(map(repr, (self.most, *self.files)))})"
+        more = ", alike=True" if self.alike else ""
+        return f"Trees({', '.join(map(repr, (self.most, *self.files)))}{more})"
 
     def __call__(self, sha: str, recursive: bool) -> tuple[list[TreeEntry], bool]:
         """Return the entries of a tree, and whether they were truncated."""
@@ -110,7 +124,7 @@ def any_trees(random: Draws) -> Call:
 def check_list_tree(call: Probe) -> None:
     """List a tree that fits, then trees that do not, then a part of one."""
     with call.part(1, "a tree that fits into one answer, and a prefix", needed=False):
-        fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
+        fits = Trees(9, ".gitignore", "apps/run.sh*", "common/charts:", "now.md@")
         _lists(call, fits,
                "one answer contains everything; folders are not in the result, but programs, links "
                "and submodules are")  # fmt: skip
@@ -127,8 +141,11 @@ def check_list_tree(call: Probe) -> None:
         _lists(call, Trees(2, "x/a.md", "x/y/b.md", "x/y/c.md"),
                "the answer for x is truncated, too: list x alone, then the folder in it",
         )  # fmt: skip
-        _lists(call, Trees(3, "now.md@", "run.sh*", "sub/b.md", "sub/charts:"),
+        _lists(call, Trees(3, "charts:", "run.sh*", "sub/b.md", "sub/now.md@"),
                "folders are left out, but programs, links and submodules are not")  # fmt: skip
+        _lists(call, Trees(2, "x/a.md", "x/b.md", "y/a.md", "y/b.md", alike=True),
+               "x and y have the same content, so they have one hash, and so have their files: "
+               "all four are listed")  # fmt: skip
     with call.part(1, "no needless requests for a large tree"):
         large = Trees(3, "a.md", "x/b.md", "x/y/c.md")
         _lists(call, large, "the answer was truncated")
@@ -152,6 +169,9 @@ def check_list_tree(call: Probe) -> None:
             asked = [sha for sha, _ in trees.asked]
             got = f"a request for the folder {needless}"
             found.holds(f"tree of {needless}" not in asked, "none", got=got, because=because)
+            folders = [one.path for one in found.value if one.mode == TREE]
+            found.holds(not folders, "no folder in the result", got=", ".join(folders),
+                        because="a folder that is not wanted is no file, either")  # fmt: skip
 
 
 def _lists(call: Probe, trees: Trees, because: str, **wanted: list[str]) -> None:
@@ -183,7 +203,7 @@ NOW = 1_772_359_200
 @drawn(250)
 def any_answer(random: Draws) -> Call:
     """Draw an answer: its status, what its headers say of limits, and how often it was asked."""
-    status = random.choice((403, 429, 403, 429, 403, 429, 502, 200, 404, 401, 499))
+    status = random.choice((403, 429, 403, 429, 403, 429, 502, 503, 200, 404, 401, 499))
     headers = {}
     if random.chance(0.25):
         headers["retry-after"] = random.choice(("0", str(random.randrange(90))))
@@ -211,15 +231,22 @@ def check_wait_time(call: Probe) -> None:
                 ((status, {**_used_up(60), "retry-after": "7"}), 7.0, "retry-after comes first"),
             )  # fmt: skip
     with call.part(1, "answers 403 that are about rights, and those that are not"):
+        with _far_from_greenwich():
+            call(403, _used_up(60)).gives(
+                61.0, because="`date` is in GMT, whatever the time zone of this machine is"
+            )
         call.cases(
             ((403, _used_up(60), "API rate limit exceeded"), 61.0,
              "look at the end of the hour before the message"),
+            ((403, _used_up(4999)), 5000.0, "the reset is more than an hour away"),
             ((403, _used_up(-5)), 1.0,
              "the reset is in the past: the seconds to it are 0, and a wait is never negative, "
              "plus "
              "one second"),
-            ((403, _left(41), "Must have admin rights"), None,
+            ((403, _left(40), "Must have admin rights"), None,
              "requests are left: this 403 is about rights, and waiting does not help"),
+            ((403, {"date": DATE, "x-ratelimit-reset": str(NOW + 60)}), None,
+             "`x-ratelimit-remaining` is missing, so it is not \"0\""),
             ((403, {}, "The size limit is 100 MB"), None,
              "the message mentions no rate limit: this 403 is about rights"),
             ((403, {}, "Only corporate accounts: ask us to lift this limit"), None,
@@ -235,12 +262,37 @@ def check_wait_time(call: Probe) -> None:
                 "time: "
                 "60, 120, 240, …",
             )
+        call(403, {}, "API rate limit reached").gives(
+            60.0, because="the message mentions a rate limit, with whatever words around it"
+        )
         call(429, {}, "", attempt=1).gives(120.0, because="a 429 is always a rate limit")
-        for status in (200, 301, 401, 404, 422, 451, 502):
+        call(429, {"retry-after": "7"}, "", attempt=2).gives(
+            7.0, because="the server says how long, whatever the attempt"
+        )
+        for status in (200, 301, 401, 404, 422, 451, 502, 503):
             because = f"a {status} is not a rate limit, whatever its headers or its message say"
             call(status, _used_up(60)).gives(None, because=because)
             call(status, {"retry-after": "7"}).gives(None, because=because)
             call(status, {}, "rate limit").gives(None, because=because)
+
+
+@contextmanager
+def _far_from_greenwich() -> Iterator[None]:
+    """Let this process have another time zone, where its system can change it."""
+    if not hasattr(time, "tzset"):
+        yield
+        return
+    before = os.environ.get("TZ")
+    try:
+        os.environ["TZ"] = "XYZ-5:30"
+        time.tzset()
+        yield
+    finally:
+        if before is None:
+            del os.environ["TZ"]
+        else:
+            os.environ["TZ"] = before
+        time.tzset()
 
 
 def _used_up(seconds: int) -> dict[str, str]:
@@ -286,6 +338,12 @@ UPDATES: list[tuple[dict[str, str], dict[str, str], dict[str, list[str]], set[st
      "a.md is up to date, although b.md needs the same content"),
     ({"a.md": "2", "b.md": "1"}, {"a.md": "1", "b.md": "2"}, {"2": ["a.md"], "1": ["b.md"]}, set(),
      "the two contents were exchanged: compare the hashes of the same path"),
+    ({"a.md": "5f2c1d9a0b"}, {"a.md": "5f2c1d9a7e"}, {"5f2c1d9a0b": ["a.md"]}, set(),
+     "the hashes are different, although they begin alike"),
+    ({"README.md": "1"}, {"readme.md": "1"}, {"1": ["README.md"]}, {"readme.md"},
+     "README.md and readme.md are two paths"),
+    ({"a.md": "1", "b.md": "2", "c.md": "1"}, {}, {"1": ["a.md", "c.md"], "2": ["b.md"]}, set(),
+     "a.md and c.md have the same content, although b.md is between them"),
     ({"a.md": "1", "b.md": "2", "c.md": "3"}, {"c.md": "3", "x.md": "1", "y.md": "9"},
      {"1": ["a.md"], "2": ["b.md"]}, {"x.md", "y.md"},
      "two contents are new, one file is up to date, and two are gone"),

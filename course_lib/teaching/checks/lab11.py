@@ -156,12 +156,15 @@ def any_counts(random: Draws) -> Call:
     """Draw the counts of some shards, of which one may be wrong."""
     number = random.choice((int, float))
     shards = [
-        {**{name: number(random.randint(0, 90)) for name in COUNTS}, "split": number(0)}
-        for _ in range(random.randint(1, 4))
+        {
+            **{name: number(random.choice((0, 1, random.randint(0, 900)))) for name in COUNTS},
+            "split": number(0),
+        }
+        for _ in range(random.randint(0, 4))
     ]
     for shard in shards:
         shard["split"] = shard["chunks"]
-    if random.chance(0.3):
+    if shards and random.chance(0.3):
         random.choice(shards)["split"] += random.choice((-1, 1, 10))
     return given(shards)
 
@@ -174,14 +177,28 @@ def check_add_up(call: Probe) -> None:
     twice = {name: 2 * value for name, value in one.items()}
     floats = {name: float(value) for name, value in right.items()}
     empty = {**dict.fromkeys(COUNTS, 0), "split": 0}
-    fine: tuple[tuple[list[dict[str, Any]], dict[str, int], str], ...] = (
+    fine: list[tuple[list[dict[str, Any]], dict[str, int], str]] = [
         ([right], one, "one shard, nothing lost; `split` is not in the result"),
         ([right, right], twice, "the sum of each count over all shards"),
         ([floats], one, "2 == 2.0 in Python, but the results are whole numbers"),
         ([right, empty], one, "the second shard was empty"),
-    )
+        (
+            [{**right, "split": float(right["split"])}],
+            one,
+            "`chunks` and `split` are equal, although only one of them is a float",
+        ),
+        (
+            [right, right, empty, right],
+            {name: 3 * value for name, value in one.items()},
+            "the sum of each count over all shards",
+        ),
+    ]
+    none = [
+        ([empty], dict.fromkeys(COUNTS, 0), "a sum of 0 is a sum: each count has one"),
+        ([], dict.fromkeys(COUNTS, 0), "without a shard, each sum is 0"),
+    ]
     with call.part(1, "sums, in whole numbers", needed=False):
-        for shards, total, because in fine:
+        for shards, total, because in fine + none:
             case = call(shards)
             case.gives(total, because=_why_counts(case) or because)
     with call.part(1, "shards that are refused, and those that are not"):
@@ -192,6 +209,7 @@ def check_add_up(call: Probe) -> None:
         for shards, because in (
             ([_counted(3, 2)], "there is one chunk too many: `chunks` is 3, and `split` is 2"),
             ([_counted(2, 3)], "a chunk was lost: `chunks` is 2, and the splitter counted 3"),
+            ([_counted(4000, 4001)], "one chunk of many was lost: `split` is 4001"),
             ([_counted(0, 3)], "all chunks were lost: `chunks` is 0, and the splitter counted 3"),
             ([_counted(3, 0)], "`chunks` is 3, although it is a shard that has none: `split` is 0"),
             ([one_fine, _counted(2.0, 3.0)], "the second shard has lost a chunk"),
@@ -205,6 +223,8 @@ def check_add_up(call: Probe) -> None:
 
 def _why_counts(case: Case) -> str:
     """Return what is wrong with the counts that were returned, whatever their values are."""
+    if case.error is not None:
+        return ""
     found = case.value
     if not isinstance(found, dict):
         return "one sum for each of the counts, by its name"

@@ -46,7 +46,7 @@ def any_states(random: Draws) -> Call:
         ([1], [2], [1]),
     ) + (({"x": 1, "y": 2}, {"y": 2, "x": 1}, {"x": 1}), (0, 0.0, ""))
     few = near[random.turn(len(near))]
-    keys = ("a", "b", "c", "d", ("docs", "a.md"), ("docs", "b.md"))
+    keys = ("a", "b", "c", "", ("docs", "a.md"), ("docs", "b.md"))
     return given(*({key: random.choice(few) for key in random.some(keys)} for _ in range(2)))
 
 
@@ -85,7 +85,12 @@ STATES: Planned = (
      "the states are equal, although they are two objects"),
     ({"a": 1}, {"a": "1"}, Plan(change=["a"]), "1 and '1' are not equal"),
     ({"a": "A"}, {"a": "a"}, Plan(change=["a"]), "'A' and 'a' are not equal"),
+    ({"a": "A "}, {"a": "A"}, Plan(change=["a"]), "'A ' and 'A' are not equal"),
+    ({"a": "5f2c1d9a0b"}, {"a": "5f2c1d9a7e"}, Plan(change=["a"]),
+     "the states are not equal, although they begin alike"),
     ({"a": [1]}, {"a": [1]}, Plan(skip=["a"]), "a state may be a list, which cannot be in a set"),
+    ({"a": [1, 2]}, {"a": [2, 1]}, Plan(change=["a"]),
+     "the order of a list counts: the states are not equal"),
     ({"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, Plan(skip=["a"]),
      "two dictionaries are equal in any order of their keys"),
     ({"a": 1}, {"a": 1.0}, Plan(skip=["a"]), "1 and 1.0 are equal, although their types differ"),
@@ -102,6 +107,10 @@ EMPTY: Planned = (
      "a key may be a pair: all of it counts"),
     ({"a": 1, 7: 1}, {}, Plan(add=["a", 7]),
      "a key may be anything: 'a' and 7 are in no order"),
+    ({0: "5f2c", "": "5f2c"}, {0: "5f2c", (): "5f2c"}, Plan([0], [""], [], [()]),
+     "0, an empty text and an empty pair are keys, too"),
+    ({"A": 1}, {"a": 1}, Plan(add=["A"], remove=["a"]), "A and a are two keys"),
+    ({}, {"rich": None}, Plan(remove=["rich"]), "it is not there any more; its state was None"),
 )  # fmt: skip
 
 
@@ -162,8 +171,19 @@ NEW: Embedding = (
      "a text with another capital or blank is another text"),
     ((TEXTS, {"rich": ("Colours", "mini-2")}, "mini"), ["rich"],
      "another model, mini-2, made the vector"),
+    ((TEXTS, {"rich": ("Colours", "Mini")}, "mini"), ["rich"], "Mini is another model than mini"),
+    ((TEXTS, {"rich": ("Colours", "my/mini")}, "mini"), ["rich"],
+     "my/mini is another model than mini"),
+    ((TEXTS, {"rich": ("Coluors", "mini")}, "mini"), ["rich"],
+     "a text with the same letters in another order is another text"),
+    (({"rich": "Colours, " * 12 + "a"}, {"rich": ("Colours, " * 12 + "b", "mini")}, "mini"),
+     ["rich"], "another text made the vector, although both begin alike"),
     ((TEXTS, {"rich": ("Pictures", "mini-2")}, "mini"), ["rich"],
      "text and model are both different, but each name is returned once"),
+    (({"mini": "mini"}, {"mini": ("mini", "mini-2")}, "mini"), ["mini"],
+     "another model, mini-2, made the vector; the text is 'mini', too"),
+    ((TEXTS, {"rich": ("Colour", "smini")}, "mini"), ["rich"],
+     "text and model are both different, although the letters of both together are the same"),
 )  # fmt: skip
 OTHERS: Embedding = (
     ((TEXTS, {"typer": ONE}, "mini"), ["rich"],
@@ -173,11 +193,13 @@ OTHERS: Embedding = (
      "the names are in the order of `texts`"),
     (({"typer": "Commands", **TEXTS}, {"rich": ("Pictures", "mini")}, "mini"), ["typer", "rich"],
      "the order is that of `texts`, whatever has a vector already"),
+    ((TEXTS, {"Rich": ONE}, "mini"), ["rich"], "Rich is another name, and rich has no vector"),
     (({"typer": "Colours", **TEXTS}, {}, "mini"), ["typer", "rich"],
      "both names need a vector, although their texts are equal"),
     (({"typer": "Commands", **TEXTS}, {"typer": ("Commands", "old"), "rich": ONE}, "mini"),
      ["typer"], "only typer's vector was made by another model"),
     (({"rich": ""}, {}, "mini"), ["rich"], "an empty text is a text, too"),
+    (({"rich": ""}, {"rich": ("", "mini")}, "mini"), [], "an empty text made this vector"),
     (({**TEXTS, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": ONE}, "mini"), [],
      "both vectors can be kept; the order of `made_of` does not matter"),
 )  # fmt: skip
@@ -213,8 +235,9 @@ def check_delete_orphans(call: Probe) -> None:
     theirs = [Use("forecasting", "python", "pillow", "acme")]
     with call.part(2, "what no project uses, of the packages that are named"), call.scratch() as db:
         db.execute(TABLES)
-        _deletes(db, text, Stored(_python("bleach", "pillow"), used), ["bleach", "pillow"],
-                 ["bleach"], "no project uses bleach, and another project uses pillow")  # fmt: skip
+        there = Stored(_python("bleach", "pillow"), used, told={"bleach": "Cleans HTML"})
+        _deletes(db, text, there, ["bleach", "pillow"], ["bleach"],
+                 "no project uses bleach, and another project uses pillow")  # fmt: skip
         _deletes(db, text, Stored(_python("bleach", "lonely")), ["bleach"], ["bleach"],
                  "lonely is an orphan, too, but it is not in `names`")  # fmt: skip
         _deletes(db, text, Stored(_python("c", "a", "b")), ["b", "c", "a"], ["a", "b", "c"],
@@ -226,18 +249,25 @@ def check_delete_orphans(call: Probe) -> None:
                  "the catalogue has no such package")  # fmt: skip
         _deletes(db, text, Stored(_python("it's")), ["it's"], ["it's"],
                  "names may hold any characters")  # fmt: skip
-        _deletes(db, text, Stored(_python("a_b", "A_B", "axb")), ["a_b"], ["a_b"],
-                 "A_B and axb are not a_b")  # fmt: skip
+        _deletes(db, text, Stored(_python("a_b", "A_B", "axb", "a_b2", " a_b")), ["a_b"],
+                 ["a_b"], "A_B, axb, a_b2 and ' a_b' are not a_b")  # fmt: skip
+        near = [Use("forecasting", "python", name) for name in ("Rich", "rich-click")]
+        _deletes(db, text, Stored(_python("rich", "Rich", "rich-click"), near), ["rich"], ["rich"],
+                 "Rich and rich-click are in use, but rich is not")  # fmt: skip
     with call.part(1, "packages of one name in two languages"), call.scratch() as db:
         db.execute(TABLES)
         _deletes(db, text, Stored(both), ["rich"], ["rich"],
                  "only Python's rich is to be deleted, not Go's")  # fmt: skip
-        _deletes(db, text, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
+        others = [Use("forecasting", *go), Use("forecasting", "python", "typer")]
+        _deletes(db, text, Stored({**both, **_python("typer")}, others), ["rich"], ["rich"],
                  "only Go's package of this name is in use")  # fmt: skip
         _deletes(db, text, Stored(both, [Use("forecasting", "python", "rich")]), ["rich"], [],
                  "Python's rich is in use")  # fmt: skip
         _deletes(db, text, Stored(both), ["rich"], ["rich"],
                  "only Go's rich is to be deleted, not Python's", "go")  # fmt: skip
+        near_go = {(language, "rich"): None for language in ("go", "Go", "golang")}
+        _deletes(db, text, Stored(near_go), ["rich"], ["rich"],
+                 "Go and golang are other languages than go", "go")  # fmt: skip
 
 
 def _python(*names: str) -> Vectors:
@@ -270,11 +300,17 @@ REPEATABLE = "SET default_transaction_isolation = 'repeatable read'"
 IMPATIENT = "SET lock_timeout = '300ms'"
 
 
+def _level(connection: Any) -> list[tuple[str]]:
+    """Return the level of a transaction: to PostgreSQL, the two lowest are the same."""
+    [(level,)] = connection.execute("SHOW transaction_isolation").fetchall()
+    return [("read committed" if level == "read uncommitted" else level,)]
+
+
 def _in_a_transaction(function: Callable[..., Any], connection: Any, language: str) -> Any:
     """Return the value, level and locks in a transaction that took one, and the locks after it."""
     with connection.transaction():
         value = function(connection, language)
-        level = connection.execute("SHOW transaction_isolation").fetchall()
+        level = _level(connection)
         inside = connection.execute(HELD).fetchall()
     return [value, level, inside, connection.execute(HELD).fetchall()]
 
@@ -313,8 +349,13 @@ def _keeps_apart(call: Probe, db: Scratch, other: Scratch) -> None:
         case.holds(bool(one.info.transaction_status), "the transaction goes on after the call",
                    got="there is no transaction any more",
                    because="only the caller commits or rolls back")  # fmt: skip
+        looked = "    print(one.execute('SHOW lock_timeout').fetchall())"
+        label = _pasted(f'one.execute("{IMPATIENT}; COMMIT")')
+        Case(call, f"{label}\n{looked}", value=one.execute("SHOW lock_timeout").fetchall()).gives(
+            [("300ms",)], because="how long it waits for a lock is the caller's to say"
+        )
         _waits(call, two, "take_lock(one, 'python')")
-        for language in ("go", "python 2", "Python", "it's"):
+        for language in ("go", "python 2", "python ", "Python", "it's"):
             _goes_on(call, two, language, "take_lock(one, 'python')",
                      f"{language!r} is another language than 'python', and only syncs of the "
                      "same language take turns")  # fmt: skip
@@ -343,7 +384,7 @@ def _sees_what_is_new(call: Probe, db: Scratch) -> None:
             looked = "    print(one.execute('SHOW transaction_isolation').fetchall())"
             case.label = f"{_pasted(setting)}\n{looked}"
             case.gives(None)
-            found = db.execute("SHOW transaction_isolation").fetchall()
+            found = _level(db.connection)
         Case(call, case.label, value=found).gives(
             [("read committed",)],
             because="under another level, the transaction would see what was there before the wait",
@@ -369,7 +410,8 @@ def _waits(
         case.label = _second("python", before)
         case.holds(isinstance(case.error, psycopg.errors.LockNotAvailable),
                    "it waits until the lock is free (here: until lock_timeout ends it)",
-                   got=case.raised or "it went on at once", because=because)  # fmt: skip
+                   got=case.raised or "it went on, although the lock was not free",
+                   because=because)  # fmt: skip
 
 
 def _goes_on(call: Probe, connection: Any, language: str, before: str, because: str) -> None:

@@ -51,6 +51,7 @@ def _is_library(file: str) -> bool:
     path = Path(file)
     return (
         file.startswith("<frozen")
+        or file.endswith(".pyx")
         or path.is_relative_to(COURSE)
         or path.is_relative_to(sysconfig.get_path("stdlib"))
         or not {"site-packages", "dist-packages"}.isdisjoint(path.parts)

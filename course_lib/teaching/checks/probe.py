@@ -39,6 +39,7 @@ from course_lib.teaching.checks.values import (
     shown,
     written,
 )
+from course_lib.teaching.lab.time_limit import stop_behind
 
 if TYPE_CHECKING:
     import psycopg
@@ -223,6 +224,8 @@ class Probe:
         except (StubReached, NotAttempted, CourseError):
             raise
         except Exception as error:
+            if stop := stop_behind(error):
+                raise stop from None
             failed = error if isinstance(error, CheckFailed) else self.odd(error)
             self.parts.append(Part(points, about, passed=False))
             self._fault = self._fault or failed

@@ -106,15 +106,24 @@ class _Reader:
     def _settings(self, task: Mapping[str, Any], label: str) -> dict[str, Any]:
         resources = self.executors[label].get("container", {}).get("resources", {})
         wishes = self.wishes.get(label, {})
-        retry = task.get("retryPolicy", {})
+        texts = {one["name"] for one in self.executors[label].get("container", {}).get("env", ())}
         ends = task.get("triggerPolicy", {}).get("strategy") == "ALL_UPSTREAM_TASKS_COMPLETED"
         return {
             CACHED: bool(task.get("cachingOptions", {}).get("enableCache")),
             AT_THE_END: ends,
-            RETRIES: [retry.get(one) for one in RETRY if one in retry],
+            RETRIES: [
+                *_retries(task.get("retryPolicy", {})),
+                *(
+                    f"stopped after {limit}s"
+                    for limit in [wishes.get("activeDeadlineSeconds")]
+                    if limit
+                ),
+            ],
             MEMORY: [resources.get(f"resourceMemory{one}", "") for one in ("Request", "Limit")],
             SECRETS: {
                 key["envVar"]: f"{key['secretKey']} of {_name_of(one, 'secretName')}"
+                + (", if there is one" if one.get("optional") else "")
+                + (", and a text that all can read" if key["envVar"] in texts else "")
                 for one in wishes.get("secretAsEnv", ())
                 for key in one["keyToEnv"]
             },
@@ -122,6 +131,17 @@ class _Reader:
                 one["mountPath"]: _name_of(one, "pvcName") for one in wishes.get("pvcMount", ())
             },
         }
+
+
+def _retries(retry: Mapping[str, Any]) -> list[Any]:
+    """Return how often and when a step is tried again, and the longest wait if that cuts one."""
+    found = [retry[one] for one in RETRY if one in retry]
+    first, most = (
+        float(str(retry.get(one, "0s")).removesuffix("s"))
+        for one in ("backoffDuration", "backoffMaxDuration")
+    )
+    last = first * float(retry.get("backoffFactor", 1)) ** (int(retry.get("maxRetryCount", 1)) - 1)
+    return [*found, *([f"at most {most:g}s"] if 0 < most < last else ())]
 
 
 def _name_of(one: Mapping[str, Any], key: str) -> str:

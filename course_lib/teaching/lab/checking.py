@@ -18,7 +18,7 @@ from course_lib.teaching.checks import Exercise
 from course_lib.teaching.checks.origin import where_in_given
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
 from course_lib.teaching.checks.probe import Probe, StubReached
-from course_lib.teaching.lab.time_limit import OutOfTime, within
+from course_lib.teaching.lab.time_limit import OutOfTime, stop_behind, within
 
 if TYPE_CHECKING:
     import psycopg
@@ -83,6 +83,8 @@ def run_check(
     except CourseError:
         raise
     except Exception as error:
+        if first := stop_behind(error):
+            raise _with_parts(_stopped(first, probe), probe) from None
         raise _with_parts(probe.odd(error), probe) from error
 
 

@@ -26,8 +26,8 @@ async def hangs() -> str:
     return await asyncio.sleep(60, "ready")
 
 
-def meeting() -> list[Callable[[], Awaitable[str]]]:
-    """Return two parts that are there as soon as both have been asked.
+def meeting(count: int = 2) -> list[Callable[[], Awaitable[str]]]:
+    """Return parts, two or more, that are there as soon as all have been asked.
 
     Examples
     --------
@@ -36,10 +36,10 @@ def meeting() -> list[Callable[[], Awaitable[str]]]:
     >>> asyncio.run(ask())
     ['ready', 'ready']
     """
-    barrier = asyncio.Barrier(2)
+    barrier = asyncio.Barrier(count)
 
     async def meets() -> str:
         await barrier.wait()
         return "ready"
 
-    return [meets, meets]
+    return [meets] * count

@@ -36,6 +36,15 @@ class OutOfTime(BaseException):
     """
 
 
+def stop_behind(error: BaseException) -> OutOfTime | None:
+    """Return the first stop after which an error arose, such as that of a connection at work."""
+    first, behind = None, error.__context__
+    while behind is not None:
+        first = behind if isinstance(behind, OutOfTime) else first
+        behind = behind.__context__
+    return first
+
+
 def within(seconds: float, work: Callable[[], T], *, memory: int = MEMORY_LIMIT) -> T:
     """Return what `work` returns, if it comes to an end in time.
 

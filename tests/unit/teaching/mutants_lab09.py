@@ -3,9 +3,9 @@
 import asyncio
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, field_validator
 
-from course_lib.service.models import Filter
+from course_lib.service.models import Filter, not_blank
 from course_lib.service.probes import readiness
 from course_lib.service.problems import validation_problem
 from tests.unit.teaching.edits import edits
@@ -109,6 +109,41 @@ def knows_three_white_spaces():
     return _model(query=Field(min_length=1, max_length=1000, pattern=r"[^ \n\t]"))
 
 
+class _CountsBytes(BaseModel):
+    model_config = STRICT
+
+    @field_validator("query", check_fields=False)
+    @classmethod
+    def limit(cls, value):
+        assert len(value.encode()) <= 1000
+        return value
+
+
+def counts_bytes():
+    return _model(base=_CountsBytes)
+
+
+class _Strips(BaseModel):
+    model_config = STRICT
+
+    @field_validator("query", check_fields=False)
+    @classmethod
+    def strip(cls, value):
+        return value.strip()
+
+
+def strips_what_was_sent():
+    return _model(base=_Strips)
+
+
+def wants_a_letter_in_a_name():
+    return _model(name=Annotated[Filter, AfterValidator(not_blank)])
+
+
+def takes_none_for_a_name():
+    return _model(name=Filter | None)
+
+
 class _ReturnsNothing(BaseModel):
     model_config = STRICT
 
@@ -162,6 +197,21 @@ async def takes_every_answer_for_ready(checks, timeout=0.5):
 
 async def has_a_timeout_of_its_own(checks, timeout=0.5):
     states = await asyncio.gather(*(_state(check, 0.5) for check in checks.values()))
+    return _verdict(dict(zip(checks, states, strict=True)))
+
+
+async def gives_each_a_share(checks, timeout=0.5):
+    return await readiness(checks, timeout / max(len(checks), 1))
+
+
+async def asks_two_at_a_time(checks, timeout=0.5):
+    turns = asyncio.Semaphore(2)
+
+    async def state(check):
+        async with turns:
+            return await _state(check, timeout)
+
+    states = await asyncio.gather(*map(state, checks.values()))
     return _verdict(dict(zip(checks, states, strict=True)))
 
 
@@ -250,6 +300,9 @@ catches_three_kinds = _named(
 finds_ready_in_a_text = _named(
     "finds_ready_in_a_text", _ready(is_ready=lambda state: "ready" in state)
 )
+begins_with_ready = _named(
+    "begins_with_ready", _ready(is_ready=lambda state: state.startswith("ready"))
+)
 asks_twice = _named("asks_twice", _ready(tries=2))
 
 
@@ -308,6 +361,10 @@ MUTANTS = {
         wants_a_single_line: "a text of two lines",
         knows_three_white_spaces: "it is only white space",
         loses_what_was_sent: "the values that were sent",
+        counts_bytes: "however many bytes",
+        strips_what_was_sent: "with its spaces",
+        wants_a_letter_in_a_name: "any characters",
+        takes_none_for_a_name: "but not in it",
         strips_before_it_counts: "a space is a character",
         takes_names_of_any_length: "at most 500 characters",
         has_another_name: "shows this name",
@@ -345,6 +402,39 @@ MUTANTS = {
         sorts_by_length=(
             'one_a_field(errors) -> sorted(one_a_field(errors), key=lambda one: -len(one["loc"]))',
             "the order of their first errors",
+        ),
+        tells_the_context=(
+            '"message": message} -> "message": message, **({"ctx": error["ctx"]} if "ctx" in error '
+            "else {})}",
+            "only `loc` and `msg` are used",
+        ),
+        knows_one_bare_location=(
+            'error["loc"][1:] or error["loc"]'
+            ' -> error["loc"] if error["loc"] == ("body",) else error["loc"][1:]',
+            "this part is the field, whatever it is",
+        ),
+        removes_every_body=(
+            'error["loc"][1:] or error["loc"] -> '
+            '[one for one in error["loc"][1:] if one != "body"] or error["loc"]',
+            "only the first part is left out",
+        ),
+        removes_the_prefix_twice=(
+            'removeprefix("Value error, ")'
+            ' -> removeprefix("Value error, ").removeprefix("Value error, ")',
+            "is left out once",
+        ),
+        removes_the_prefix_of_other_errors=(
+            'removeprefix("Value error, ")'
+            ' -> removeprefix("Value error, ").removeprefix("Assertion error, ")',
+            "Assertion error, odd",
+        ),
+        takes_the_first_sentence=(
+            '.removeprefix("Value error, ") -> .removeprefix("Value error, ").split(".")[0]',
+            "stays as it is",
+        ),
+        cuts_the_message=(
+            '.removeprefix("Value error, ") -> .removeprefix("Value error, ")[:80]',
+            "stays as it is",
         ),
         writes_the_status_as_text=('"status": 422 -> "status": \'422\'', "a number"),
         forgets_the_kind=('"type": "about:blank",  -> ', "the document has type"),
@@ -384,6 +474,9 @@ MUTANTS = {
         gives_up_with_the_first: "even if another fails",
         catches_three_kinds: "an exception of any kind",
         finds_ready_in_a_text: "only the text `ready`",
+        begins_with_ready: "not a text that begins with it",
+        asks_two_at_a_time: "ask all at the same time",
+        gives_each_a_share: "each part has the whole",
         asks_twice: "ask it once",
         names_them_as_they_answer: "under its own name, also if another",
         waits_for_one_after_the_other: "the time of each begins when all are asked",

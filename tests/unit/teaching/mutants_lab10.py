@@ -1,6 +1,9 @@
 """Wrong answers to lab 10 that a learner would plausibly write; see `mutants_lab01.py`."""
 
 from dataclasses import replace
+from datetime import datetime
+from email.utils import format_datetime
+from itertools import groupby
 
 from course_lib.loader.github.tree import TREE, list_tree, plan_update
 from course_lib.loader.github.waiting import wait_time
@@ -42,7 +45,31 @@ def makes_new_entries_without_a_size(read, sha, prefix="", within=()):
     return [replace(one, path=prefix + one.path, size=None) for one in read(sha, True)[0]]
 
 
+def lists_a_tree_once(read, sha, prefix="", within=()):
+    seen = set()
+
+    def new(sha, recursive):
+        if recursive and sha in seen:
+            return [], False
+        seen.add(sha)
+        return read(sha, recursive)
+
+    return list_tree(new, sha, prefix, within)
+
+
+def lists_a_content_once(read, sha, prefix="", within=()):
+    return list({one.sha: one for one in list_tree(read, sha, prefix, within)}.values())
+
+
 # --- 10.2 wait_time ---
+
+
+def reads_the_date_in_its_own_zone(status, headers, message="", attempt=0):
+    named = {**headers}
+    if "date" in headers:
+        here = datetime.strptime(headers["date"], "%a, %d %b %Y %H:%M:%S GMT").astimezone()
+        named["date"] = format_datetime(here)
+    return wait_time(status, named, message, attempt)
 
 
 def waits_for_everything_at_an_empty_limit(status, headers, message="", attempt=0):
@@ -90,6 +117,26 @@ def keeps_one_path_of_a_content(listed, kept):
     return {sha: paths[-1:] for sha, paths in plan_update(listed, kept)[0].items()}, plan_update(
         listed, kept
     )[1]
+
+
+def compares_seven_letters(listed, kept):
+    old = {path: sha for path, sha in kept.items() if listed.get(path, "")[:7] != sha[:7]}
+    same = {path: listed[path] for path in kept if path not in old}
+    return plan_update(listed, same)[0], plan_update(listed, kept)[1]
+
+
+def ignores_capitals(listed, kept):
+    small = {path.lower(): sha for path, sha in kept.items()}
+    named = {path: small[path.lower()] for path in listed if path.lower() in small}
+    gone = {path for path in kept if path.lower() not in {one.lower() for one in listed}}
+    return plan_update(listed, named)[0], gone
+
+
+def takes_neighbours_together(listed, kept):
+    missing, gone = plan_update(listed, kept)
+    wanted = [(listed[path], path) for path in listed if path in sum(missing.values(), [])]
+    groups = groupby(wanted, key=lambda one: one[0])
+    return {sha: [path for _, path in group] for sha, group in groups}, gone
 
 
 def never_removes(listed, kept):
@@ -195,6 +242,20 @@ MUTANTS = {
             'f"{path}/", within) -> f"{path}/")',
             "for the folders of a folder",
         ),
+        lists_folders_that_are_not_wanted=(
+            "if entry.mode != TREE: -> "
+            "if entry.mode != TREE or (truncated and not leads_to(path, within)):",
+            "is no file, either",
+        ),
+        leaves_out_hidden_files=(
+            "if entry.mode != TREE: -> "
+            'if entry.path.startswith("."):\n            continue\n        if entry.mode != TREE:',
+            "one answer contains everything",
+        ),
+        takes_what_has_no_size_for_a_folder=(
+            "entry.mode != TREE -> entry.size is not None or not truncated and entry.mode != TREE",
+            "but programs, links and submodules are not",
+        ),
         takes_the_first_answer_of_a_folder=("read(sha, False) -> read(sha, True)", "truncated"),
     )
     | {
@@ -202,6 +263,8 @@ MUTANTS = {
         always_asks_folder_by_folder: "one request is enough",
         walks_on_folder_by_folder: "recursively first",
         makes_new_entries_without_a_size: "folders are not in the result",
+        lists_a_tree_once: "all four are listed",
+        lists_a_content_once: "all four are listed",
         lists_ordinary_files_of_a_folder: "but programs, links and submodules are not",
     },
     "10.2": edits(
@@ -262,10 +325,36 @@ MUTANTS = {
             'if status in (403, 429) or "rate limit" in message.lower():',
             "whatever its headers",
         ),
+        obeys_a_503=(
+            "if status in (403, 429): -> "
+            'if status in (403, 429) or (status == 503 and "retry-after" in headers):',
+            "a 503 is not a rate limit",
+        ),
+        looks_for_a_zero=(
+            'headers.get("x-ratelimit-remaining") == "0"'
+            ' -> "0" in headers.get("x-ratelimit-remaining", "")',
+            "requests are left",
+        ),
+        takes_what_is_missing_for_zero=(
+            'headers.get("x-ratelimit-remaining") == "0" -> '
+            '"x-ratelimit-reset" in headers and int(headers.get("x-ratelimit-remaining", 0)) == 0',
+            "is missing, so it is not",
+        ),
+        wants_a_secondary_limit=('"rate limit" -> "secondary rate limit"', "whatever words"),
+        waits_an_hour_at_most=(
+            'int(headers["x-ratelimit-reset"]) - now'
+            ' -> min(int(headers["x-ratelimit-reset"]) - now, 3600)',
+            "more than an hour away",
+        ),
+        lets_each_wait_grow=(
+            'float(headers["retry-after"]) -> float(headers["retry-after"]) * 2.0**attempt',
+            "whatever the attempt",
+        ),
         looks_for_half_of_the_words=('"rate limit" -> "limit"', "is about rights"),
     )
     | {
         waits_for_everything_at_an_empty_limit: "whatever its headers",
+        reads_the_date_in_its_own_zone: "whatever the time zone",
         finds_both_words: "mentions no 'rate limit'",
     },
     "10.3": {
@@ -273,6 +362,9 @@ MUTANTS = {
         downloads_everything: "kept and has the listed hash",
         returns_paths_and_hashes: "the list of its paths",
         keeps_one_path_of_a_content: "downloaded once",
+        compares_seven_letters: "they begin alike",
+        ignores_capitals: "README.md and readme.md",
+        takes_neighbours_together: "although b.md is between them",
         never_removes: "no longer listed",
         removes_what_is_outdated_too: "it is not removed",
         looks_for_the_content_anywhere: "renamed",

@@ -117,6 +117,20 @@ MUTANTS = {
             "for name in COUNTS -> for name in COUNTS if name != 'kept'",
             "one shard, nothing lost",
         ),
+        compares_roughly=(
+            f"{COMPARED} -> abs(there - split) > split / 100",
+            "one chunk of many was lost",
+        ),
+        compares_texts=(f"{COMPARED} -> str(there) != str(split)", "although only one of them"),
+        adds_two=("for shard in stored)) -> for shard in stored[:2]))", "over all shards"),
+        leaves_out_sums_of_zero=(
+            f"{TOTAL} -> {{name: n for name, n in {TOTAL}.items() if n}}",
+            "a sum of 0 is a sum",
+        ),
+        takes_the_names_of_the_first=(
+            "for name in COUNTS -> for name in stored[0] if name in COUNTS",
+            "without a shard, each sum is 0",
+        ),
         skips_wrong_shards=("raise InputError( -> print(", "one chunk too many"),
     ),
     "11.3": edits(
@@ -130,6 +144,24 @@ MUTANTS = {
         waits_equally_long=("backoff_factor=3 -> backoff_factor=1", "up to 3 retries"),
         leaves_the_factor_out=(", backoff_factor=3 -> ", "up to 3 retries"),
         leaves_the_wait_out=(', backoff_duration="2s" -> ', "up to 3 retries"),
+        cuts_the_last_wait=(
+            "backoff_factor=3 -> backoff_factor=3, backoff_max_duration='10s'",
+            "up to 3 retries",
+        ),
+        stops_it_after_half_a_minute=(
+            f"return kubernetes.{SECRET} -> kubernetes.set_timeout(task, 30)"
+            f"\n    return kubernetes.{SECRET}",
+            "up to 3 retries",
+        ),
+        does_without_a_secret=(
+            '"DATABASE_URL"}) -> "DATABASE_URL"}, optional=True)',
+            "rag-database",
+        ),
+        writes_the_address_as_well=(
+            f"return kubernetes.{SECRET} -> task.set_env_variable('DATABASE_URL', 'postgresql://')"
+            f"\n    return kubernetes.{SECRET}",
+            "a text that all can read",
+        ),
         sets_no_memory=(f"task.{MEMORY} -> pass", "the request is"),
         sets_the_limit_only=('set_memory_request("512Mi"). -> ', "the request is"),
         requests_the_limit=(

@@ -168,6 +168,11 @@ def _other(text, made_of, name, model):
     return was is None or was[1] != model or was[0].lower() != text.lower()
 
 
+def ignores_capitals_of_names(texts, made_of, model):
+    small = {name.lower(): made for name, made in made_of.items()}
+    return [name for name, text in texts.items() if small.get(name.lower()) != (text, model)]
+
+
 def ignores_blanks_of_texts(texts, made_of, model):
     kept = {name: (text.strip(), own) for name, (text, own) in made_of.items()}
     return names_to_embed(texts, kept, model)
@@ -231,6 +236,34 @@ MUTANTS = {
             "stored[key] == state -> type(stored[key]) is type(state) and stored[key] == state",
             "1 and 1.0 are equal",
         ),
+        strips_states=(
+            "stored[key] == state -> (stored[key].strip() == state.strip() "
+            "if isinstance(state, str) and isinstance(stored[key], str) else stored[key] == state)",
+            "'A ' and 'A' are not equal",
+        ),
+        compares_seven_letters_of_states=(
+            "stored[key] == state -> (stored[key][:7] == state[:7] "
+            "if isinstance(state, str) and isinstance(stored[key], str) else stored[key] == state)",
+            "although they begin alike",
+        ),
+        ignores_the_order_of_a_list=(
+            "stored[key] == state -> (sorted(stored[key]) == sorted(state) "
+            "if isinstance(state, list) and isinstance(stored[key], list) "
+            "else stored[key] == state)",
+            "the order of a list counts",
+        ),
+        ignores_capitals_of_what_is_gone=(
+            "key not in current) -> str(key).lower() not in {str(one).lower() for one in current})",
+            "A and a are two keys",
+        ),
+        passes_over_keys_that_are_false=(
+            "in stored if key not in current -> in stored if key and key not in current",
+            "0, an empty text and an empty pair",
+        ),
+        removes_no_empty_states=(
+            "if key not in current -> if key not in current and stored[key] is not None",
+            "its state was None",
+        ),
         compares_reprs=(
             "stored[key] == state -> repr(stored[key]) == repr(state)",
             "in any order of their keys",
@@ -270,6 +303,40 @@ MUTANTS = {
             ".items() -> .items())",
             "in the order of `texts`",
         ),
+        looks_for_both_anywhere_in_the_pair=(
+            "made_of.get(name) != (text, model)"
+            " -> text not in made_of.get(name, ()) or model not in made_of.get(name, ())",
+            "the text is 'mini', too",
+        ),
+        sorts_the_letters=(
+            "made_of.get(name) != (text, model) -> "
+            "sorted(made_of.get(name, ('', ''))[0]) != sorted(text) or made_of[name][1] != model",
+            "the same letters in another order",
+        ),
+        ignores_capitals_of_models=(
+            "made_of.get(name) != (text, model) -> made_of.get(name, ('', ''))[0] != text "
+            "or made_of[name][1].lower() != model.lower()",
+            "Mini is another model",
+        ),
+        takes_the_last_part_of_a_model=(
+            "made_of.get(name) != (text, model) -> made_of.get(name, ('', ''))[0] != text "
+            "or made_of[name][1].split('/')[-1] != model",
+            "my/mini is another model",
+        ),
+        compares_beginnings=(
+            "made_of.get(name) != (text, model) -> "
+            "made_of.get(name, ('', ''))[0][:80] != text[:80] or made_of[name][1] != model",
+            "although both begin alike",
+        ),
+        takes_an_empty_text_for_none=(
+            "made_of.get(name) != (text, model)"
+            " -> not made_of.get(name, ('',))[0] or made_of[name] != (text, model)",
+            "an empty text made this vector",
+        ),
+        joins_text_and_model=(
+            'made_of.get(name) != (text, model) -> "".join(made_of.get(name, ())) != text + model',
+            "the letters of both together",
+        ),
         leaves_empty_texts_out=(
             "made_of.get(name) != (text, model) -> made_of.get(name) != (text, model) and text",
             "an empty text is a text",
@@ -280,6 +347,7 @@ MUTANTS = {
         names_it_for_each_reason: "each name is returned once",
         ignores_capitals_of_texts: "another capital or blank",
         ignores_blanks_of_texts: "another capital or blank",
+        ignores_capitals_of_names: "Rich is another name",
         embeds_equal_texts_once: "although their texts are equal",
         embeds_all_where_a_model_is_another: "only typer's vector",
         begins_with_what_has_a_vector: "whatever has a vector already",
@@ -311,11 +379,11 @@ MUTANTS = {
             " -> FROM xray_report_packages AS used\n    WHERE tenant_id = 'local' AND",
             "a project of another tenant uses pillow",
         ),
-        takes_names_for_patterns=("name = ANY -> name ILIKE ANY", "A_B and axb are not a_b"),
+        takes_names_for_patterns=("name = ANY -> name ILIKE ANY", "are not a_b"),
         ignores_capitals=(
             "package.name = ANY(%(names)s)"
             " -> lower(package.name) IN (SELECT lower(one) FROM unnest(%(names)s::text[]) AS one)",
-            "A_B and axb are not a_b",
+            "are not a_b",
         ),
         takes_the_first_name=("= ANY(%(names)s) -> = (%(names)s)[1]", "no project uses"),
         asks_for_in=("= ANY(%(names)s) -> IN (%(names)s)", "no project uses bleach"),
@@ -332,23 +400,51 @@ MUTANTS = {
             f"{USED} -> package.name NOT IN (SELECT name FROM xray_used)",
             "only Go's package of this name is in use",
         ),
+        compares_language_and_name_with_any_two_uses=(
+            f"{USED} -> NOT (package.name IN (SELECT name FROM xray_used) "
+            "AND package.language IN (SELECT language FROM xray_used))",
+            "only Go's package of this name is in use",
+        ),
+        trims_names=("package.name = ANY -> trim(package.name) = ANY", "are not a_b"),
+        ignores_capitals_of_languages=(
+            "package.language = %(language)s -> lower(package.language) = %(language)s",
+            "Go and golang are other languages",
+        ),
+        takes_longer_languages=(
+            "package.language = %(language)s -> starts_with(package.language, %(language)s)",
+            "Go and golang are other languages",
+        ),
+        takes_names_for_expressions=("name = ANY -> name ~ ANY", "are not a_b"),
+        keeps_what_has_a_description=(
+            "AND NOT -> AND package.description = '' AND NOT",
+            "no project uses bleach",
+        ),
+        counts_uses_of_longer_names=(
+            "used.name = package.name -> starts_with(used.name, package.name)",
+            "Rich and rich-click are in use",
+        ),
+        counts_uses_of_other_capitals=(
+            "used.name = package.name -> lower(used.name) = lower(package.name)",
+            "Rich and rich-click are in use",
+        ),
         forgets_the_bracket=("= package.name)\n -> = package.name\n", "PostgreSQL accepts"),
     ),
     "12.4": edits(
         take_lock,
         locks_the_session=("pg_advisory_xact_lock -> pg_advisory_lock", "its lock has ended"),
-        does_not_wait=("pg_advisory_xact_lock -> pg_try_advisory_xact_lock", "it went on at once"),
-        shares_the_lock=("xact_lock -> xact_lock_shared", "it went on at once"),
+        does_not_wait=("pg_advisory_xact -> pg_try_advisory_xact", "the lock was not free"),
+        shares_the_lock=("xact_lock -> xact_lock_shared", "the lock was not free"),
         forgets_the_lock=(
             'conn.execute(\n        "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", '
             '[f"course xray {language}"]\n    ) -> pass',
-            "it went on at once",
+            "the lock was not free",
         ),
         locks_all_languages=('f"course xray {language}" -> "course xray"', "the same language"),
         knows_python_alone=("xray {language} -> xray python", "the same language"),
         takes_the_language_alone=('f"course xray {language}" -> language', "is asked for"),
         ignores_capitals=("{language} -> {language.lower()}", "the same language"),
         takes_the_first_word=("{language} -> {language.split()[0]}", "the same language"),
+        strips_the_language=("{language} -> {language.strip()}", "the same language"),
         takes_another_text=("course xray {language} -> course-xray-{language}", "is asked for"),
         takes_another_function=("hashtextextended(%s, 0) -> hashtext(%s)", "is asked for"),
         takes_another_seed=("(%s, 0) -> (%s, 1)", "is asked for"),
@@ -363,6 +459,10 @@ MUTANTS = {
             "ISOLATION LEVEL",
             "before the wait",
         ),
+        waits_for_half_a_second=(
+            'COMMITTED") -> COMMITTED")\n    conn.execute("SET LOCAL lock_timeout = 500")',
+            "is the caller's to say",
+        ),
         writes_the_text_into_the_statement=(
             "(%s, 0) -> ('course xray \" + language + \"', 0)",
             ', [f"course xray {language}"] -> ',
@@ -372,9 +472,9 @@ MUTANTS = {
     | {
         commits_to_begin_anew: "take_lock",
         locks_before_it_sets_the_level: "must be called before any query",
-        asks_whether_it_is_free: "it went on at once",
+        asks_whether_it_is_free: "the lock was not free",
         returns_the_row: "expected  None",
-        gives_it_back_at_once: "it went on at once",
+        gives_it_back_at_once: "the lock was not free",
         makes_the_number_in_python: "is asked for",
         locks_the_table: "does not exist",
         opens_a_transaction_of_its_own: "take_lock",

@@ -55,6 +55,17 @@ NOT_TOLD_APART = {
         takes_null_for_an_empty_text takes_short_vectors_for_zeros
         takes_the_beginning_of_a_path takes_the_values_for_its_own unifies_line_ends
         compares_the_total passes_over_what_is_wholly_lost waits_for_one_after_the_other
+        begins_with_ready gives_each_a_share lists_folders_that_are_not_wanted
+        lists_a_content_once lists_a_tree_once takes_what_is_missing_for_zero
+        compares_seven_letters compares_texts joins_text_and_model
+        looks_for_both_anywhere_in_the_pair wants_a_secondary_limit waits_an_hour_at_most
+        leaves_out_hidden_files takes_the_first_sentence asks_two_at_a_time strips_states
+        compares_seven_letters_of_states ignores_the_order_of_a_list
+        ignores_capitals_of_what_is_gone ignores_capitals_of_models
+        takes_the_last_part_of_a_model compares_beginnings takes_an_empty_text_for_none
+        takes_names_for_expressions keeps_what_has_a_description counts_uses_of_longer_names
+        counts_uses_of_other_capitals sorts_the_letters trims_names strips_the_language
+        ignores_capitals_of_languages takes_longer_languages
         wants_two_values cuts_at_the_limit_for_the_empty_separator
         loses_small_numbers fills_an_array_like_the_first adds_up_characters
         goes_by_places stops_at_a_hundred
@@ -69,7 +80,10 @@ NOT_TOLD_APART = {
         looks_again_after_the_exact_way trusts_every_walk_but_one misses_what_is_nan
         adds_what_was_missed stops_at_the_first_below returns_the_exact_rows_as_they_are
     """,
-    "differs where another transaction holds the lock": "asks_whether_it_is_free does_not_wait",
+    "differs where another transaction holds the lock": """
+        asks_whether_it_is_free does_not_wait waits_for_half_a_second
+    """,
+    "differs in another time zone": "reads_the_date_in_its_own_zone",
     "differs for a similarity that is the threshold, or is NaN; drawn ones are neither": """
         keeps_nan puts_the_threshold_inside_without_nan rounds_what_it_compares
         wants_more_than_the_threshold

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from course_lib.teaching.lab.time_limit import OutOfTime, within
+from course_lib.teaching.lab.time_limit import OutOfTime, stop_behind, within
 
 on_posix = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no setitimer")
 
@@ -51,6 +51,19 @@ def fills_the_memory() -> None:
     kept = []
     while True:
         kept.append(bytearray(1 << 20))
+
+
+def test_an_error_of_what_was_at_work_does_not_hide_the_stop() -> None:
+    def work() -> None:
+        try:
+            loops_for_ever()
+        finally:
+            raise ValueError("another command is in progress")
+
+    with pytest.raises(ValueError, match="another command") as ended:
+        within(0.1, work)
+    assert isinstance(stop_behind(ended.value), OutOfTime)
+    assert stop_behind(ValueError("of its own")) is None
 
 
 def in_a_thread(work) -> list:
