@@ -32,7 +32,9 @@ NOT_TOLD_APART = {
     """,
     "gives the right number as one of NumPy; the check wants a float": "returns_an_array",
     "gives the right values one by one; the check wants a list": "yields_chunks",
-    "raises the right exception with another message": "lets_min_complain",
+    "raises the right exception with another message": """
+        lets_min_complain refuses_only_with_passages
+    """,
     "differs for input that is not drawn; the check has a case for it": """
         asks_twice checks_the_default_separators counts_the_header_s_bytes drops_a_table
         empties_the_offsets expects_a_row_of_what_is_taken
@@ -47,7 +49,8 @@ NOT_TOLD_APART = {
         takes_null_for_an_empty_text takes_short_vectors_for_zeros
         takes_the_beginning_of_a_path takes_the_values_for_its_own unifies_line_ends
         compares_the_total passes_over_what_is_wholly_lost waits_for_one_after_the_other
-        wants_two_values cuts_at_the_limit_for_the_empty_separator
+        wants_two_values wants_two_questions has_a_lower_threshold
+        takes_the_less_similar_of_equals cuts_at_the_limit_for_the_empty_separator
     """,
     "differs in how it walks through the index; the rows are those of a small table": """
         always_goes_both_ways drops_before_it_counts forgets_the_iterative_scan
