@@ -174,6 +174,7 @@ def check_mmr(call: Probe) -> None:
         )
         call.cases(
             (([0.9], copies[:1], 0), [], "none was asked for"),
+            (([0.5, 0.502], copies[1:], 1), [1], "the second adds 0.3514, and the first 0.35"),
             (([0.9, 0.8], copies[:2], 5), [0, 1], "there are no more than two"),
             (([], np.empty((0, 2), np.float32), 3), [], "there is no candidate"),
             (([0.5, 0.5, 0.5], copies[[0, 2, 1]], 2), [0, 1],

@@ -280,3 +280,11 @@ MUTANTS = {
         says_true: "there is a nearest package",
     },
 }
+
+
+RIGHT = {
+    "13.1": edits(
+        parse_poetry_lock,
+        wants_a_line_in_metadata=('"metadata" not in lock -> not table_at(lock, "metadata")', ""),
+    )
+}

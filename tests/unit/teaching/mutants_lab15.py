@@ -2,6 +2,8 @@
 
 import re
 
+import numpy as np
+
 from course_lib.answers.citations import check_citations, without_citations
 from course_lib.answers.faithfulness import LEAST_SUPPORT, NUMBER, support
 from course_lib.answers.words import stems
@@ -395,3 +397,23 @@ MUTANTS = {
         has_a_lower_threshold: "the default of `least`",
     },
 }
+
+
+# --- right, in another style ---
+
+
+def encodes_each_text_alone(sentence, evidence, encode):
+    return support(sentence, evidence, lambda texts: np.array([encode([one])[0] for one in texts]))
+
+
+def calls_its_own_support(sentences, paths, lines, encode, least=LEAST_SUPPORT):
+    own, _ = check_citations(sentences, paths)
+    found = []
+    for sentence, numbers in zip(sentences, own, strict=True):
+        evidence = [line for number in numbers for line in lines[number - 1]]
+        if encodes_each_text_alone(without_citations(sentence), evidence, encode) < least:
+            found.append(sentence)
+    return found
+
+
+RIGHT = {"15.3": [calls_its_own_support]}

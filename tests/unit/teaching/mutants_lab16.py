@@ -367,3 +367,19 @@ MUTANTS = {
         wants_two_questions: "one question is enough",
     },
 }
+
+
+# --- right, in another style ---
+
+
+def draws_questions(before, after, confidence=0.95, resamples=2000, seed=0):
+    if len(before) != len(after) or len(before) == 0:
+        raise ValueError("no pairs")
+    old, new = np.array(before), np.array(after)
+    drawn = np.random.default_rng(seed).integers(0, len(old), (resamples, len(old)))
+    means = new[drawn].mean(axis=1) - old[drawn].mean(axis=1)
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(new.mean() - old.mean()), float(low), float(high))
+
+
+RIGHT = {"16.4": [draws_questions]}

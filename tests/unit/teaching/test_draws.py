@@ -14,7 +14,7 @@ from course_lib.teaching.checks.drawn import Drawn
 from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.reference import reference
 from course_lib.teaching.lab.time_limit import OutOfTime, within
-from tests.unit.teaching.test_exercises import LABS, wrong_versions
+from tests.unit.teaching.test_exercises import LABS, mutants_of, session, wrong_versions
 
 EXERCISES = [exercise for lab in LABS for exercise in load(lab).values()]
 ALL = [exercise.draws for exercise in EXERCISES if exercise.draws]
@@ -122,6 +122,23 @@ def test_wrong_versions_are_told_apart_in_one_of_three_runs(
         if not any(failures(draws, wrong, seed, worker_database, 3) for seed in (1, 2, 3))
     }
     assert missed <= set(" ".join(NOT_TOLD_APART.values()).split())
+
+
+@pytest.mark.parametrize(
+    ("draws", "right"),
+    [
+        pytest.param(draws, right, id=f"{draws.id}-{right.__name__}")
+        for draws in ALL
+        for right in getattr(mutants_of(draws.id.split(".")[0].zfill(2)), "RIGHT", {}).get(
+            draws.id, ()
+        )
+    ],
+)
+def test_a_right_answer_in_another_style_passes(
+    draws: Drawn, right: Any, worker_database: FreshDatabase
+) -> None:
+    session(draws.id.split(".")[0].zfill(2)).check(draws.id, right)
+    assert not any(failures(draws, right, seed, worker_database) for seed in (1, 2, 3))
 
 
 def test_a_generator_passes_for_a_list_as_in_a_check() -> None:
