@@ -204,8 +204,7 @@ def check_fit(call: Probe) -> None:
     """Drop nothing, the weakest, several, all; and refuse what cannot fit."""
     with call.part(2, "the worst goes, until the rest fits"):
         call.cases(
-            ((100, [50, 50, 50], [3, 0, -1], 300), [0, 1, 2],
-             "all of it fits, 250 of 300, so scores do not count"),
+            ((100, [50, 50, 50], [3, 2, 1], 300), [0, 1, 2], "all of it fits: 250 of 300"),
             ((100, [50, 50, 50], [3, 2, 1], 250), [0, 1, 2], "250 of 250 tokens still fit"),
             ((100, [50, 50, 50], [3, 2, 4], 249), [0, 2],
              "100 and three times 50 are 250, one more than fits: the weakest goes, and the "
@@ -220,6 +219,8 @@ def check_fit(call: Probe) -> None:
         call.cases(
             ((100, [60, 10, 40], [1, 1, 1], 200), [0, 1],
              "of equal scores, the last one is dropped, whatever it costs"),
+            ((100, [50, 50, 50], [3, 0, -1], 300), [0, 1, 2],
+             "all of it fits, 250 of 300, so scores do not count"),
             ((100, [500], [1], 300), [], "a passage that never fits is dropped, too"),
             ((100, [50, 500], [1, 2], 300), [],
              "the worst is dropped first, although it is short, and does not come back when the "

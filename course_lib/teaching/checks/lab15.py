@@ -159,8 +159,6 @@ ONE_LINE: Supported = (
      "`stems` removes the endings: purring and purrs are one word"),
     ("Cats eat.", {"Cats purr when they are stroked, and cats eat fish.": 0.6}, (0.6 + 1) / 2,
      "the share is of the words of the sentence, not of those of the line"),
-    ("Cats eat.", {"Concatenation repeats.": 0.6}, 0.3,
-     "cat and eat are parts of the line's words, but no words of it"),
 )  # fmt: skip
 LINES: Supported = (
     (PURR, {}, 0.0, "without a line, nothing supports the sentence"),
@@ -170,6 +168,8 @@ LINES: Supported = (
      "the most similar line may be any of them"),
     (PURR, {"Cats purr.": 0.6, "Cats sleep.": 0.2}, (0.6 + 2 / 3) / 2,
      "cats is in both lines, and still one word of three"),
+    ("Cats eat.", {"Concatenation repeats.": 0.6}, 0.3,
+     "cat and eat are parts of the line's words, but no words of it"),
     ("It is so.", {"Cats purr.": 0.6}, 0.3,
      "`stems` finds no word in the sentence, so its share is 0"),
 )  # fmt: skip
@@ -263,26 +263,16 @@ def check_find_unsupported(call: Probe) -> None:
             ([purr, "Cats eat fish [1: b.md]."], [1],
              "there is no passage 1 with the path b.md, so the sentence has no evidence"),
             (["Mills turn slowly."], [0], "no passage is cited, so there is no evidence"),
-            (["Mills bark [1: a.md].", purr, "Dogs bark [1: a.md].", "Mills bark [1: a.md]."],
-             [0, 2, 3], "each sentence is named, in their order, also one that is there twice"),
-            (["- Dogs bark [1: a.md]. "], [0], "it is returned as it is written, with its spaces"),
-            (["Cats purr loudly [1: a.md] [3: c.md]."], [],
-             "there is no passage 3, but passage 1 has all of its words"),
+            (["Dogs bark [1: a.md].", purr, "Dogs bark [1: a.md]."], [0, 2],
+             "each sentence is named, in their order, also one that is there twice"),
             ([], [], "there is no sentence"),
         ):  # fmt: skip
             expected = [sentences[at] for at in named]
             call(sentences, paths, lines, _equally(lines, 0.6)).gives(expected, because=because)
-        call(["Mills turn slowly [2: a.md]."], ["a.md"] * 2, lines, _equally(lines, 0.6)).gives(
-            [], because="two passages may be of one file: the number says which one is cited"
-        )
+    with call.part(1, "the threshold, and sentences and passages that are alike"):
         call(["Cats purr [1: a.md]."], paths, lines, _equally(lines, 0.2), 0.65).gives(
             ["Cats purr [1: a.md]."],
             because="no line is similar to it: each is compared as it is, not all as one text",
-        )
-    with call.part(1, "the threshold"):
-        call(["Cats bark [1: a.md]."], paths, lines, _equally(lines, 0.6)).gives(
-            ["Cats bark [1: a.md]."],
-            because="one word of two: the default of `least` is 0.65, and the support is 0.55",
         )
         for word, cosine, least, is_named, because in (
             ("slowly", 0.5, 0.5, True, "a support of 0.42 is below a threshold of 0.5"),
@@ -294,3 +284,19 @@ def check_find_unsupported(call: Probe) -> None:
             call(said, paths, lines, _equally(lines, cosine), least).gives(
                 said if is_named else [], because=because
             )
+        for sentences, named, because in (
+            (["Mills bark [1: a.md].", purr, "Dogs bark [1: a.md]."], [0, 2],
+             "the sentences are in their order, which is not that of the alphabet"),
+            (["- Dogs bark [1: a.md]. "], [0], "it is returned as it is written, with its spaces"),
+            (["Cats purr loudly [1: a.md] [3: c.md]."], [],
+             "there is no passage 3, but passage 1 has all of its words"),
+        ):  # fmt: skip
+            expected = [sentences[at] for at in named]
+            call(sentences, paths, lines, _equally(lines, 0.6)).gives(expected, because=because)
+        call(["Mills turn slowly [2: a.md]."], ["a.md"] * 2, lines, _equally(lines, 0.6)).gives(
+            [], because="two passages may be of one file: the number says which one is cited"
+        )
+        call(["Cats bark [1: a.md]."], paths, lines, _equally(lines, 0.6)).gives(
+            ["Cats bark [1: a.md]."],
+            because="one word of two: the default of `least` is 0.65, and the support is 0.55",
+        )

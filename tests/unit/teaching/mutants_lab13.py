@@ -262,7 +262,7 @@ MUTANTS = {
         suggests_both: "so no other",
         fills_up_with_the_first: "so no other",
         suggests_five_at_most: "however many",
-        falls_back_where_all_are_far: "so no other",
+        falls_back_where_all_are_far: "are not what is suggested",
         knows_lists_only: "all of the first, however many",
         returns_a_list_of_them: "packages in a tuple",
         returns_rows: "a Suggestion for each row",

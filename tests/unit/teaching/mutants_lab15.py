@@ -391,7 +391,7 @@ MUTANTS = {
         returns_the_scores: "has all of its words",
         strips_what_it_returns: "with its spaces",
         makes_one_text_of_the_lines: "not all as one text",
-        sorts_what_it_names: "in their order",
+        sorts_what_it_names: "not that of the alphabet",
         looks_passages_up_by_path: "two passages may be of one file",
         names_what_has_a_wrong_citation: "passage 1 has all",
         has_a_lower_threshold: "the default of `least`",
