@@ -6,7 +6,7 @@ What the learner's query finds in the X-Ray's own tables, in an empty schema, is
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,13 +26,25 @@ from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 from course_lib.xray.suggestions import Suggestion, Suggestions
 from course_lib.xray.tables import TABLES
 
-NAMES = ("Flask_Login", "flask-login", "rich", "Pillow", "zope.interface", "my--app", "A_B")
+NAMES = (
+    "Flask_Login",
+    "flask-login",
+    "rich",
+    "Pillow",
+    "zope.interface",
+    "my--app",
+    "A_B",
+    "importlib-metadata",
+)
 END = '[metadata]\nlock-version = "2.1"\n'
+HASH = 'content-hash = "5f0c"'
+MORE = ("optional = true", 'groups = ["dev"]', 'description = "reads [metadata]"')
 
 
-def _package(name: str, version: str, source: str = "") -> str:
+def _package(name: str, version: str, source: str = "", more: Iterable[str] = ()) -> str:
     """Return a package as a lock file of Poetry has it."""
-    text = f'[[package]]\nname = "{name}"\nversion = "{version}"\n'
+    lines = ["[[package]]", f'name = "{name}"', f'version = "{version}"', *more]
+    text = "".join(f"{line}\n" for line in lines)
     return text + (f'[package.source]\ntype = "{source}"\n' if source else "")
 
 
@@ -43,11 +55,13 @@ def any_poetry_lock(random: Draws) -> Call:
         _package(
             random.choice(NAMES),
             random.choice(("1.2", "1.10", "2.0b1", "2.0")),
-            random.choice(("", "", "", "legacy", "directory", "git")),
+            random.choice(("", "", "", "legacy", "directory", "git", "file")),
+            random.some(MORE) if random.chance(0.3) else (),
         )
         for _ in range(random.randint(0, 5))
     ]
-    version = random.choice(('lock-version = "2.1"', 'lock-version = "1"', "", "lock-version = 2"))
+    versions = ('lock-version = "2.1"', 'lock-version = "1"', HASH, "lock-version = 2")
+    version = random.choice(versions)
     end = f"[metadata]\n{version}\n"
     if random.chance(0.2):
         end = random.choice(("", *(f'[metadata]\nlock-version = "{one}.0"\n' for one in (3, 21))))
@@ -66,18 +80,22 @@ def check_parse_poetry_lock(call: Probe) -> None:
         )  # fmt: skip
     with call.part(1, "sources, versions and an empty file"):
         call.cases(
-            ((rich + _package("billing", "0.1.0", "directory") + END,), {"rich": "14.1.0"},
-             "billing is in a directory of the project, so it is the project's own"),
+            ((_package("billing", "0.1.0", "directory") + rich + END,), {"rich": "14.1.0"},
+             "billing is in a directory of the project, so it is the project's own; rich stays"),
             ((_package("rich", "14.1.0", "legacy") + END,), {"rich": "14.1.0"},
              "`legacy` is another index of packages: only a directory is the project's own"),
             ((_package("rich", "14.1.0", "git") + END,), {"rich": "14.1.0"},
              "it comes from a repository of others: only a directory is the project's own"),
+            ((_package("rich", "14.1.0", "file") + END,), {"rich": "14.1.0"},
+             "it comes from one file, such as a wheel: only a directory is the project's own"),
+            ((_package("rich", "14.1.0", more=MORE[:2]) + END,), {"rich": "14.1.0"},
+             "only a directory is skipped; rich is optional and for development"),
             ((_package("numpy", "1.9.0") + _package("numpy", "1.10.0") + END,),
              {"numpy": "1.10.0"}, "1.10.0 is newer than 1.9.0"),
-            ((_package("numpy", "2.0.0") + _package("numpy", "1.10.0") + END,),
+            ((_package("numpy", "2.0.0") + _package("numpy", "2.0.0b1") + END,),
              {"numpy": "2.0.0"}, "2.0.0 is newer, although it comes first"),
-            ((_package("A.b", "1") + _package("a_B", "2") + END,), {"a-b": "2"},
-             "A.b and a_B are one name, and 2 is newer"),
+            ((_package("A.b", "2") + _package("a__B", "1") + END,), {"a-b": "2"},
+             "A.b and a__B are one name, and 2 is newer"),
             ((END,), {}, "the project has no packages"),
         )  # fmt: skip
     with call.part(1, "files that cannot be trusted"):
@@ -87,6 +105,9 @@ def check_parse_poetry_lock(call: Probe) -> None:
             "without a version is format 1",
         )
         call("").raises(ValueError, because="an empty file has no metadata")
+        call(_package("importlib-metadata", "8.7.0", more=MORE[2:])).raises(
+            ValueError, because="only a name and a description contain the word metadata"
+        )
         call(f'{rich}[metadata]\nlock-version = "3.0"\n').raises(
             ValueError, because="format 3 is not known"
         )
@@ -97,7 +118,7 @@ def check_parse_poetry_lock(call: Probe) -> None:
             ('lock-version = "1.1"', "format 1 is known, with any minor number"),
             ('lock-version = "2.9"', "format 2 is known, with any minor number"),
             ('lock-version = "1"', "format 1 is known, also without a minor number"),
-            ("", "a file without a version has format 1"),
+            (HASH, "a file without a version has format 1"),
         ):
             call(f"{rich}[metadata]\n{version}\n").gives({"rich": "14.1.0"}, because=because)
 
@@ -122,16 +143,31 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, list) else value
 
 
-@drawn(20, apply=_query, prepare=catalogue, look=_found)
+CROWD = (
+    "INSERT INTO xray_packages (language, name, description, model, embedding) "
+    "SELECT 'python', 'p' || n, '', 'mini', '[1,0,0]' "
+    "FROM generate_series(1, 300) AS n"
+)
+TOLD = "UPDATE xray_report_packages SET description = 'ours'"
+
+
+def _crowded(connection: Any, *args: Any) -> None:
+    """Make the tables, some descriptions, and packages that are near and of no project."""
+    catalogue(connection, *args)
+    connection.execute(f"{TOLD} WHERE name > 'f'")
+    connection.execute(CROWD)
+
+
+@drawn(20, apply=_query, prepare=_crowded, look=_found)
 def any_catalogue(random: Draws) -> Call:
     """Draw a catalogue, and a project whose namesakes use other packages."""
     named: dict[str, Any] = {} if random.chance(0.5) else {"k": random.randint(1, 6)}
     if random.chance(0.3):
         named["tenant"] = random.choice(("acme", "local"))
-    project = random.choice(("app", "app", "App", "nobody's"))
+    project = random.choice(("app", "app", "App", "nobody's", "a_p"))
     language = random.choice(("python", "go"))
     vector = random.choice(([1, 0, 0], [0.6, 0.8, 0.1]))
-    model = random.choice(("mini", "mini", "mini-2"))
+    model = random.choice(("mini", "mini", "mini-2", "mini_2"))
     return given(vector, project, language, model, any_stored(random), **named)
 
 
@@ -167,6 +203,8 @@ def check_nearest_packages(call: Probe) -> None:
             _finds(call, db, _used(plain, spotipy="others"), {"plotly": half},
                    "spotipy is nearer, but of another project: filter before you choose",
                    k=1)  # fmt: skip
+            _finds(call, db, replace(_used(plain), setting=CROWD), both,
+                   "300 packages are as near, but the project does not use them")  # fmt: skip
             _finds(call, db, _used(rspotify),
                    {"plotly": half}, "rspotify is a Ruby package", k=1)  # fmt: skip
             _finds(call, db, _used(rubys),
@@ -176,6 +214,8 @@ def check_nearest_packages(call: Probe) -> None:
                    project="nobody's")  # fmt: skip
             _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
                    project="Rider-App")  # fmt: skip
+            _finds(call, db, _used(plain), {}, "rider_app is another project: a name is no pattern",
+                   project="rider_app")  # fmt: skip
             theirs = Stored(plain, [Use("rider-app", "python", "plotly"),
                                     Use("rider-app", "python", "spotipy", "acme")])  # fmt: skip
             _finds(call, db, theirs, {"plotly": half},
@@ -183,19 +223,25 @@ def check_nearest_packages(call: Probe) -> None:
                    "'local'")  # fmt: skip
             _finds(call, db, theirs, {"spotipy": 1.0}, "tenant is acme: take acme's project",
                    tenant="acme")  # fmt: skip
-        with call.part(1, "how many, and the order of equals"):
+        with call.part(1, "how many, the order of equals, and descriptions"):
             _finds(call, db, _used(plain), {"spotipy": 1.0}, "k is 1", k=1)
             _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]}),
                    {"a": 1.0, "b": 1.0}, "of equal similarity, by name")  # fmt: skip
             equals = _used({("python", "a"): [1, 0, 0], ("python", "b"): [1, 0, 0]})
-            _finds(call, db, replace(equals, told={"a": "Y", "b": "X"}), {"a": 1.0, "b": 1.0},
+            told = replace(equals, told={"a": "Y", "b": "X"})
+            _finds(call, db, told, {"a": 1.0, "b": 1.0},
                    "of equal similarity, by name, whatever the descriptions are")  # fmt: skip
+            for setting, says, because in (
+                ("", told.told, "the catalogue has a description, the project has none of its own"),
+                (TOLD, {"a": "ours"}, "the project's own description comes first, as in COLUMNS"),
+            ):
+                _finds(call, db, replace(told, setting=setting), {"a": 1.0, "b": 1.0}, because,
+                       says=says)  # fmt: skip
             _finds(call, db, _used({("python", name): [1, 0, 0] for name in "abcdef"}),
                    dict.fromkeys("abcde", 1.0), "the default of k is 5")  # fmt: skip
             _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]}),
                    {"b": 1.0, "a": 0.998752},
                    "b is nearer; only rounded are they equal")  # fmt: skip
-            db.execute(AS_STORED)
             tied = _used({("python", name): [1, 0, 0] for name in "cab"})
             _finds(call, db, replace(tied, setting=AS_STORED), dict.fromkeys("abc", 1.0),
                    "equally similar, so sorted by name; rows have no order")  # fmt: skip
@@ -209,9 +255,11 @@ def _used(packages: Vectors, **projects: str) -> Stored:
 
 def _finds(
     call: Probe, db: Scratch, there: Stored, expected: Mapping[str, float], because: str, *,
-    project: str = "rider-app", **others: object,
+    project: str = "rider-app", says: Mapping[str, str] | None = None, **others: object,
 ) -> None:  # fmt: skip
     there.fill(db)
+    if there.setting:
+        db.execute(there.setting)
     vector = np.array([1, 0, 0], dtype=np.float32)
     case = call(vector, project, "python", "mini", **others)
     called = there.pasted(f"conn.execute(*{case.label}).fetchall()")
@@ -230,8 +278,15 @@ def _finds(
     names = [row[0] for row in rows.value]
     if names != list(expected):
         call.fail(called, got=f"{names}", expected=f"{list(expected)}", because=because)
-    for name, version, _, similarity in rows.value:
-        if version != "1.0" or not abs(similarity - expected[name]) < 1e-6:
+    for name, version, description, similarity in rows.value:
+        if description != (says or {}).get(name, description):
+            call.fail(
+                called,
+                got=f"{name!r} with the description {description!r}",
+                expected=f"the description {(says or {})[name]!r}",
+                because=because,
+            )
+        if version != "1.0" or not abs(float(similarity) - expected[name]) < 1e-6:
             call.fail(
                 called,
                 got=f"{name!r}, version {version!r}, with {similarity!r}",
@@ -248,12 +303,16 @@ ROWS = (("attrs", "25.1.0", "Classes"), ("click", "8.2.1", None), ("rich", "14.1
 NEAR = tuple((*row, like) for row, like in zip(ROWS[::-1], (0.5, -0.25, 0.0), strict=True))
 
 
+MANY = [(f"p{n}", "1.0", None) for n in range(12)]
+NEAR_ONES = [(*row, 0.5) for row in MANY]
+
+
 @drawn(60)
 def any_rows(random: Draws) -> Call:
     """Draw nearest rows or none, first rows or none, and a reason."""
-    near = random.choice(([], random.some(NEAR, 1)))
+    near = random.choice(([], (), random.some(NEAR, 1), random.choice((NEAR[1:2], NEAR_ONES))))
     why = random.choice(("there is no model", "no package has a vector", ""))
-    return given(near, random.choice(([], random.some(ROWS, 1))), why)
+    return given(near, random.choice(([], random.some(ROWS, 1), MANY)), why)
 
 
 @exercise("13.3", "xray.suggestions:choose", 2, draws=any_rows)
@@ -276,10 +335,10 @@ def check_choose(call: Probe) -> None:
                 f"the packages {[row[0] for row in rows]}, a Suggestion for each row",
                 got=f"{found.packages}", because=because,
             )  # fmt: skip
-    with call.part(1, "when it is a fallback"):
+    with call.part(1, "when it is a fallback, and a tuple of any length"):
         for args, fallback, because in (
             ((near[:1], [], why), "", "there is a nearest package"),
-            ((near[:1], first, why), "", "the first by name are not what is suggested"),
+            ((near[2:], first, why), "", "the first by name are not what is suggested"),
             (([], first, why), why, "the first by name are a fallback"),
             (([], first, "no vectors yet"), "no vectors yet", "the caller says why"),
             (([], [], why), "", "the project has no packages: nothing was replaced"),
@@ -289,4 +348,19 @@ def check_choose(call: Probe) -> None:
             case.holds(
                 found.fallback == fallback,
                 f"the fallback {fallback!r}", got=f"{found.fallback!r}", because=because,
+            )  # fmt: skip
+        for near_rows, first_rows, because in (
+            ((), MANY, "nothing is near, so all of the first, however many"),
+            (NEAR_ONES, [], "all nearest packages, however many"),
+        ):
+            case = call(near_rows, first_rows, why)
+            found = case.returns(Suggestions)
+            case.holds(
+                isinstance(found.packages, tuple), "packages in a tuple",
+                got=f"packages in a {type(found.packages).__name__}",
+            )  # fmt: skip
+            case.holds(
+                [one.name for one in found.packages] == [name for name, *_ in MANY],
+                "the packages from p0 to p11",
+                got=f"{len(found.packages)} packages", because=because,
             )  # fmt: skip

@@ -15,7 +15,7 @@ def any_hint(random: Draws) -> Call:
     folders = ("", "cmd/", "tools/cmd/", "xcmd/", "Cmd/", "a/tools/cmd/", "old/", "cmd/old/")
     manifest = {base: [folder + base for folder in random.some(folders, 1)] for base in bases}
     paths = [path for each in manifest.values() for path in each]
-    path = random.choice((*paths, "cmd/b.py"))
+    path = random.choice((*paths, "cmd/b.py", "cmd/main.md"))
     tails = (path, path, path.partition("/")[2] or path, path[1:], path.split("/")[-1])
     before = random.choice(("home/", "home/x", "a/tools/", "old/", "cmd/new/", "tools/"))
     hint = random.choice((*tails, before + path, before + path.split("/")[-1]))
@@ -73,9 +73,14 @@ OF_CASE: Hinted = (
      "one base name is written exactly like this, and readme.md is another name"),
     (("Readme.md", NOTES), ["README.md", "old/readme.md"],
      "no base name is written exactly like this, and both are equal without case"),
-    (("CMD/main.go", {"main.go": ["tools/cmd/main.go", "x/main.go"]}), ["tools/cmd/main.go"],
-     "case is ignored in folders"),
+    (("CMD/main.go", {"main.go": ["tools/cmd/main.go", "Cmd/main.go", "x/main.go"]}),
+     ["tools/cmd/main.go", "Cmd/main.go"], "case is ignored in folders"),
+    (("new/README.md", {"README.md": ["README.md"], "readme.md": ["new/readme.md"]}), [],
+     "one base name is written exactly like this, so case is not ignored; its path shares no "
+     "folder"),
     (("b.py", THREE), [], "the index has no such file"),
+    (("cmd/main.py", {"main.go": ["cmd/main.go"], "domain.py": ["cmd/domain.py"]}), [],
+     "the base name main.py is there neither exactly nor in other capitals"),
     (("b.py", {}), [], "the index is empty"),
 )  # fmt: skip
 
@@ -160,16 +165,28 @@ def check_mmr(call: Probe) -> None:
             because="an inner product below 0 counts as 0: the second adds 0.15, the third 0.225",
         )
     with call.part(1, "none, too few, and equal ones"):
+        call([0.1, 0.2], copies[:2], 2, taken=copies[:1]).gives(
+            [1, 0],
+            because="all are taken; the first adds 0.07 - 0.3, and the second 0.14 - 0.3, which "
+            "is more",
+        )
         call([0.9, 0.8, 0.7], copies, 2, taken=copies[:0]).gives(
             [0, 2], because="`taken` has no rows: there is nothing in the context yet"
         )
         call.cases(
             (([0.9], copies[:1], 0), [], "none was asked for"),
+            (([0.5, 0.502], copies[1:], 1), [1], "the second adds 0.3514, and the first 0.35"),
             (([0.9, 0.8], copies[:2], 5), [0, 1], "there are no more than two"),
             (([], np.empty((0, 2), np.float32), 3), [], "there is no candidate"),
             (([0.5, 0.5, 0.5], copies[[0, 2, 1]], 2), [0, 1],
              "of equal values, the first candidate is taken, and the third is a copy of it"),
         )  # fmt: skip
+        for relevance, places in (([1.0, 0.5], [1, 2]), ([0.5, 1.0], [2, 1])):
+            call(relevance, partly[places], 1, diversity=0.5, taken=partly[:1]).gives(
+                [0],
+                because="both add 0.25, one of them 0.5 - 0.25 and the other 0.25 - 0: the first "
+                "candidate is taken",
+            )
 
 
 @drawn(150)
@@ -190,7 +207,7 @@ def check_fit(call: Probe) -> None:
         call.cases(
             ((100, [50, 50, 50], [3, 2, 1], 300), [0, 1, 2], "all of it fits: 250 of 300"),
             ((100, [50, 50, 50], [3, 2, 1], 250), [0, 1, 2], "250 of 250 tokens still fit"),
-            ((100, [50, 50, 50], [2, 1, 3], 249), [0, 2],
+            ((100, [50, 50, 50], [3, 2, 4], 249), [0, 2],
              "100 and three times 50 are 250, one more than fits: the weakest goes, and the "
              "others keep their order and their numbers"),
             ((100, [10, 200, 10], [1, 3, 2], 300), [1],
@@ -201,11 +218,19 @@ def check_fit(call: Probe) -> None:
         )  # fmt: skip
     with call.part(1, "equal scores, no passage left, and a question that does not fit"):
         call.cases(
-            ((100, [50, 50, 50], [2, 1, 1], 220), [0, 1],
-             "of equal scores, the last one is dropped"),
+            ((100, [60, 10, 40], [1, 1, 1], 200), [0, 1],
+             "of equal scores, the last one is dropped, whatever it costs"),
+            ((100, [50, 50, 50], [3, 0, -1], 300), [0, 1, 2],
+             "all of it fits, 250 of 300, so scores do not count"),
             ((100, [500], [1], 300), [], "a passage that never fits is dropped, too"),
+            ((100, [50, 500], [1, 2], 300), [],
+             "the worst is dropped first, although it is short, and does not come back when the "
+             "other one goes, too"),
             ((100, [], [], 100), [], "there is nothing to drop, and it fits"),
         )  # fmt: skip
         call(101, [50], [1], 100).raises(
             ValueError, mentions="question", because="without any passage it is still too long"
+        )
+        call(101, [], [], 100).raises(
+            ValueError, mentions="question", because="there are no passages, and it is too long"
         )

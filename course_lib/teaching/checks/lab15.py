@@ -8,7 +8,20 @@ from typing import Any
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Probe, exercise
 
-CLAIMED = ("cats", "Cat", "purring", "purrs", "it", "is", "rows", "5", "50", "0.5", "1,544")
+CLAIMED = (
+    "cats",
+    "Cat",
+    "purring",
+    "purrs",
+    "it",
+    "is",
+    "rows",
+    "5",
+    "50",
+    "0.5",
+    "1,544",
+    "concat",
+)
 
 
 @drawn(120)
@@ -63,11 +76,11 @@ UNCITED: Citing = (
     ((["So [1: docs/a.md].", "It was so."], _PATHS), ([[1], [1]], []),
      "the second sentence cites nothing, so all that the answer cites counts; passage 2 is "
      "cited nowhere"),
-    ((["So [2: b.py].", "It was so.", "And so [1: docs/a.md]."], _PATHS),
-     ([[2], [2, 1], [1]], []),
+    ((["So [2: b.py].", "It was so.", "And so [1: docs/a.md] [2: b.py]."], _PATHS),
+     ([[2], [2, 1], [1, 2]], []),
      "the second sentence cites nothing, so it gets all passages that the answer cites, "
-     "before it and after it"),
-    ((["items[0] is first.", "So [2: b.py]."], _PATHS), ([[2], [2]], []),
+     "before it and after it, each once"),
+    ((["items[0] is first.", "So items[0] [2: b.py]."], _PATHS), ([[2], [2]], []),
      "brackets alone cite nothing"),
     ((["No [5: x.py].", "It was."], _PATHS), ([[], []], ["[5: x.py]"]),
      "the answer cites no passage that exists"),
@@ -80,8 +93,8 @@ WRONG: Citing = (
      ([[], [], [1]], ["[3: c.py]", "[0: b.py]"]),
      "there is no passage 3, and no passage 0: these sentences have no source, and wrong "
      "citations come as they are written, in the order of the text"),
-    ((["So [3: c.py].", "So [3: c.py]."], _PATHS), ([[], []], ["[3: c.py]", "[3: c.py]"]),
-     "a wrong citation is returned as often as it is in the text: here twice"),
+    ((["So [3: c.py], [3: c.py].", "So [3: c.py]."], _PATHS), ([[], []], ["[3: c.py]"] * 3),
+     "a wrong citation is returned as often as it is in the text: here three times"),
     ((["So [1: b.py]."], _PATHS), ([[]], ["[1: b.py]"]),
      "passage 1 is docs/a.md: number and path have to agree"),
     ((["Yes [1: docs/a.md], no [1: b.py]."], _PATHS), ([[1]], ["[1: b.py]"]),
@@ -92,6 +105,8 @@ WRONG: Citing = (
      "passage 1 has the path docs/a.md, which only begins so"),
     ((["So [2: b.pyi]."], _PATHS), ([[]], ["[2: b.pyi]"]),
      "passage 2 has the path b.py, which is another file"),
+    ((["So [2: B.py]."], _PATHS), ([[]], ["[2: B.py]"]),
+     "passage 2 has the path b.py, in small letters"),
 )  # fmt: skip
 
 
@@ -108,7 +123,9 @@ def any_sentence(random: Draws) -> Call:
     """Draw a sentence and lines of few words and numbers, and how similar each line is to it."""
 
     def phrase(most: int) -> str:
-        return " ".join(random.choices(CLAIMED, k=random.randint(1, most))) + "."
+        return " ".join(random.choices(CLAIMED, k=random.randint(1, most))) + random.choice(
+            (".", "")
+        )
 
     lines = list(dict.fromkeys(phrase(5) for _ in range(random.choice((0, 1, 2, 4)))))
     sentence = f"So {phrase(4)}"
@@ -149,10 +166,14 @@ LINES: Supported = (
      "only the most similar line gives the similarity, but all lines give the words"),
     (PURR, {"Cats sleep.": 0.3, "They purr loudly.": 0.9}, (0.9 + 1) / 2,
      "the most similar line may be any of them"),
+    (PURR, {"Cats purr.": 0.6, "Cats sleep.": 0.2}, (0.6 + 2 / 3) / 2,
+     "cats is in both lines, and still one word of three"),
+    ("Cats eat.", {"Concatenation repeats.": 0.6}, 0.3,
+     "cat and eat are parts of the line's words, but no words of it"),
     ("It is so.", {"Cats purr.": 0.6}, 0.3,
      "`stems` finds no word in the sentence, so its share is 0"),
 )  # fmt: skip
-LIMIT = {"The limit is 50 rows, or 1,544 bytes.": 0.9, "It was 0.5 before.": 0.4}
+LIMIT = {"The limit is 1,544 bytes, and of rows 50": 0.9, "0.5 was the one before.": 0.4}
 NUMBERS: Supported = (
     ("The limit is 60 rows.", LIMIT, 0.0,
      "no line has the number 60, although the other words are equal"),
@@ -185,29 +206,17 @@ class Encoder:
         return f"<encode; similar to the sentence: {similar or 'nothing'}>"
 
 
-class Constant:
-    """An encoder that makes each line equally similar to the sentence, which is its first text."""
-
-    def __init__(self, cosine: float) -> None:
-        self.cosine = cosine
-
-    def __call__(self, texts: list[str]) -> Any:
-        """Return a unit vector for each text."""
-        import numpy as np
-
-        others = [[self.cosine, (1 - self.cosine**2) ** 0.5]] * (len(texts) - 1)
-        return np.array([[1.0, 0.0], *others])
-
-    def __repr__(self) -> str:
-        return f"<encode; every line is similar to the sentence: {self.cosine:g}>"
+def _equally(lines: list[list[str]], cosine: float) -> Encoder:
+    """Return an encoder for which each line is as similar as this to any text that is no line."""
+    return Encoder({line: cosine for some in lines for line in some})
 
 
 def _named(
     function: Callable[..., Any], sentences: list[str], lines: list[list[str]], least: float
 ) -> Any:
-    """Call the function with an encoder of one similarity, for as many paths as there are lines."""
-    paths = [f"{letter}.md" for letter in "abcdef"[: len(lines)]]
-    return function(sentences, paths, lines, Constant(0.5), least)
+    """Call the function with as many paths as there are lines; the first file has two passages."""
+    paths = [f"{letter}.md" for letter in "abacde"[: len(lines)]]
+    return function(sentences, paths, lines, _equally(lines, 0.5), least)
 
 
 @drawn(150, apply=_named, paste="find_unsupported({0}, paths, {1}, encode, {2})")
@@ -220,9 +229,11 @@ def any_answer(random: Draws) -> Call:
     lines = [[f"{phrase()}." for _ in range(random.randint(1, 2))] for _ in range(3)]
     sentences = []
     for _ in range(random.randint(0, 4)):
-        cited = [random.choice(("1: a.md", "2: b.md", "3: c.md", "2: a.md", "4: d.md"))]
+        cited = [random.choice(("1: a.md", "2: b.md", "3: a.md", "2: a.md", "4: d.md"))]
         cited = random.choice(([], cited, cited, [*cited, "1: a.md"]))
-        sentences.append(" ".join([phrase(), *(f"[{one}]" for one in cited)]) + ".")
+        sentences.append(
+            " ".join([phrase(), *(f"[{one}]" for one in cited)]) + random.choice((".", ". "))
+        )
     sentences += random.some(sentences)  # a sentence may come twice
     return given(sentences, lines, random.choice((0.3, 0.5, 0.65)))
 
@@ -231,7 +242,8 @@ def any_answer(random: Draws) -> Call:
 def check_find_unsupported(call: Probe) -> None:
     """Hold sentences against their own passages, several, none and wrong ones; then thresholds."""
     paths = ["a.md", "b.md"]
-    lines = [["Cats purr loudly.", "Cats eat fish."], ["Mills turn slowly.", "Sails hang."]]
+    # No sentence is one of these lines, so that `encode` tells them apart in any order of calls.
+    lines = [["So cats purr loudly.", "So cats eat fish."], ["So mills turn slowly.", "So it is."]]
     purr, turn = "Cats purr loudly [1: a.md].", "Mills turn slowly [2: b.md]."
     with call.part(2, "each sentence against its own passages"):
         for sentences, named, because in (
@@ -256,8 +268,12 @@ def check_find_unsupported(call: Probe) -> None:
             ([], [], "there is no sentence"),
         ):  # fmt: skip
             expected = [sentences[at] for at in named]
-            call(sentences, paths, lines, Constant(0.6)).gives(expected, because=because)
-    with call.part(1, "the threshold"):
+            call(sentences, paths, lines, _equally(lines, 0.6)).gives(expected, because=because)
+    with call.part(1, "the threshold, and sentences and passages that are alike"):
+        call(["Cats purr [1: a.md]."], paths, lines, _equally(lines, 0.2), 0.65).gives(
+            ["Cats purr [1: a.md]."],
+            because="no line is similar to it: each is compared as it is, not all as one text",
+        )
         for word, cosine, least, is_named, because in (
             ("slowly", 0.5, 0.5, True, "a support of 0.42 is below a threshold of 0.5"),
             ("loudly", 0.5, 0.75, False, "a support of 0.75 is not below a threshold of 0.75"),
@@ -265,6 +281,22 @@ def check_find_unsupported(call: Probe) -> None:
             ("slowly", -0.5, 0.1, False, "a support of 0.17 is not below a threshold of 0.1"),
         ):
             said = [f"{'Cats purr' if word == 'loudly' else 'Dogs purr'} {word} [1: a.md]."]
-            call(said, paths, lines, Constant(cosine), least).gives(
+            call(said, paths, lines, _equally(lines, cosine), least).gives(
                 said if is_named else [], because=because
             )
+        for sentences, named, because in (
+            (["Mills bark [1: a.md].", purr, "Dogs bark [1: a.md]."], [0, 2],
+             "the sentences are in their order, which is not that of the alphabet"),
+            (["- Dogs bark [1: a.md]. "], [0], "it is returned as it is written, with its spaces"),
+            (["Cats purr loudly [1: a.md] [3: c.md]."], [],
+             "there is no passage 3, but passage 1 has all of its words"),
+        ):  # fmt: skip
+            expected = [sentences[at] for at in named]
+            call(sentences, paths, lines, _equally(lines, 0.6)).gives(expected, because=because)
+        call(["Mills turn slowly [2: a.md]."], ["a.md"] * 2, lines, _equally(lines, 0.6)).gives(
+            [], because="two passages may be of one file: the number says which one is cited"
+        )
+        call(["Cats bark [1: a.md]."], paths, lines, _equally(lines, 0.6)).gives(
+            ["Cats bark [1: a.md]."],
+            because="one word of two: the default of `least` is 0.65, and the support is 0.55",
+        )

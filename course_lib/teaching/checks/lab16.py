@@ -71,6 +71,7 @@ def check_reciprocal_rank(call: Probe) -> None:
              "old-notes.md is another file, although its name contains the gold name"),
             ((["notes.md", "old-notes.md"], {"old-notes.md"}, 10), 0.5,
              "notes.md is another file, although its name is a part of the gold name"),
+            ((["Notes.md", "notes.md"], {"notes.md"}, 10), 0.5, "Notes.md is another file"),
             ((iter(["x", "a"]), {"a"}, 5), 0.5, ONCE),
             (([], {"a"}, 10), 0.0, "nothing is found"),
         )  # fmt: skip
@@ -105,6 +106,8 @@ def check_ndcg_at(call: Probe) -> None:
         call.cases(
             ((["a", "b"], {"a": 1, "b": 1, "c": 1}, 2), 1.0,
              "only two gains fit into two places, in the best order too"),
+            ((["c"], {"a": 1, "c": 2}, 1), 1.0, "no item has a larger gain than c"),
+            ((["z", "a"], {"a": 1, "z": 0}, 10), second, "z has no gain, and takes up a place"),
             ((["x", "a"], {"a": 1}, 1), 0.0, "place 2 is beyond k = 1"),
             ((["x", "x", "a"], {"a": 3}, 10), second, "x takes up one place"),
             ((["x", "x", "a"], {"a": 3}, 2), second, "k counts different items"),
@@ -123,7 +126,7 @@ def _interval(function: Callable[..., Any], *args: Any, seed: int, **named: Any)
 
     def ends(seed: int, **named: Any) -> list[float]:
         found = function(*args, seed=seed, **named)
-        return [float(found.mean), float(found.low), float(found.high)]
+        return [round(float(end), 9) for end in (found.mean, found.low, found.high)]
 
     few = {**named, "resamples": 40}
     first = ends(seed, **few)
@@ -186,6 +189,12 @@ def check_bootstrap_interval(call: Probe) -> None:
         _near(call(COIN, 0.7), 0.5, 0.125,
               "with a confidence of 0.7, 15 % of the redrawn means are outside at each end"
         )  # fmt: skip
+        uneven = call(UNEVEN)
+        uneven.holds(
+            abs(_ends(uneven)[0] - 0.5525) <= 1e-9,
+            "mean = 0.5525",
+            because="it is the mean of the values, whatever the redrawn means are",
+        )
         skew = call([0.0] * 9 + [1.0])
         skew.holds(
             abs(_ends(skew)[1]) <= 1e-9,
@@ -220,8 +229,9 @@ def any_changes(random: Draws) -> Call:
     changes, named = _values(random)
     before = random.numbers(len(changes), 0.0, 4.0)
     after = [round(old + change, 3) for old, change in zip(before, changes, strict=True)]
-    extra = [0.5] if random.chance(0.15) else []
-    return given([*before, *extra], after, **named)
+    if random.chance(0.3):
+        random.choice((before, after)).append(0.5)
+    return given(before, after, **named)
 
 
 @exercise(
@@ -237,6 +247,7 @@ def check_paired_interval(call: Probe) -> None:
         _near(
             call([1.0, 1.0], [0.5, 0.5]), -0.5, 0.0, "it got worse: after minus before is negative"
         )
+        _near(call([0.5], [0.75]), 0.25, 0.0, "one question is enough")
         _near(call([1.0, 0.0], [0.0, 1.0], resamples=100), 0.0, 1.0,
               "one question lost 1 and the other gained 1: each is compared with itself",
         )  # fmt: skip
@@ -255,6 +266,9 @@ def check_paired_interval(call: Probe) -> None:
         )
         call([0.5, 1.0], [0.5]).raises(
             ValueError, because="two values before and one after do not make pairs"
+        )
+        call([0.5, 1.0], [0.5, 1.0, 0.5]).raises(
+            ValueError, because="two values before and three after do not make pairs"
         )
         call([], []).raises(ValueError, because="without questions there is no difference")
 

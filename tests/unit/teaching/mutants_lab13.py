@@ -36,6 +36,15 @@ def takes_values_by_position(vector, project, language, model, k=5, tenant="loca
     return re.sub(r"%\(\w+\)s", "%s", query), values
 
 
+def chooses_among_a_hundred(vector, project, language, model, k=5, tenant="local"):
+    query = f"""
+        SELECT {COLUMNS}, {SIMILARITY}
+        FROM (SELECT * FROM xray_packages ORDER BY embedding <=> %(vector)s LIMIT 100) AS package
+        JOIN xray_report_packages AS mine USING (language, name)
+        WHERE {OURS} AND package.model = %(model)s ORDER BY {NEAREST_FIRST} LIMIT %(k)s"""
+    return query, locals()
+
+
 # --- 13.3 choose ---
 
 
@@ -83,6 +92,24 @@ def gives_the_first_a_similarity(near, first, why):
         if near or not first
         else (Suggestions(tuple(Suggestion(*row, 0.0) for row in first), why))
     )
+
+
+def suggests_five_at_most(near, first, why):
+    return choose(near[:5], first[:5], why)
+
+
+def falls_back_where_all_are_far(near, first, why):
+    return choose(near if any(row[3] > 0 for row in near) else [], first, why)
+
+
+def knows_lists_only(near, first, why):
+    rows = near if near != [] else first
+    return Suggestions(tuple(Suggestion(*row) for row in rows), choose(near, first, why).fallback)
+
+
+def returns_a_list_of_them(near, first, why):
+    found = choose(near, first, why)
+    return Suggestions(list(found.packages), found.fallback)
 
 
 def always_says_why(near, first, why):
@@ -165,10 +192,20 @@ MUTANTS = {
         ),
         ignores_k=("%(k)s -> 5", "k is 1"),
         takes_ten=("k: int = 5 -> k: int = 10", "the default of k is 5"),
+        takes_the_catalogue_s_description=(
+            "{COLUMNS} -> mine.name, mine.version, package.description",
+            "own description comes first",
+        ),
+        takes_its_own_description=(
+            "{COLUMNS} -> mine.name, mine.version, mine.description",
+            "has none of its own",
+        ),
+        takes_a_project_for_a_pattern=("mine.project = -> mine.project LIKE", "no pattern"),
         settles_equals_by_description=("mine.name\n -> 3, 1\n", "whatever the descriptions are"),
     )
     | {
         filters_what_was_found: "filter before you choose",
+        chooses_among_a_hundred: "the project does not use them",
         takes_values_by_position: "placeholders have names",
     },
     "13.1": edits(
@@ -177,7 +214,7 @@ MUTANTS = {
         lowers_names_alone=("canonicalize_name(name), -> name.lower(),", "one name"),
         turns_underscores_alone=(
             "canonicalize_name(name), -> name.lower().replace('_', '-'),",
-            "A.b and a_B are one name",
+            "A.b and a__B are one name",
         ),
         keeps_the_projects_own=(' != "directory" -> != ""', "the project's own"),
         skips_every_source=(' != "directory" -> is None', "another index"),
@@ -187,6 +224,20 @@ MUTANTS = {
         ),
         keeps_directories_alone=(" != -> ==", "it has one package"),
         keeps_the_last_version=("return collect( -> return dict(", "although it comes first"),
+        turns_one_character_at_a_time=(
+            "canonicalize_name(name), -> name.lower().replace('_', '-').replace('.', '-'),",
+            "A.b and a__B are one name",
+        ),
+        skips_files=(' != "directory" -> not in ("directory", "file")', "one file"),
+        skips_what_is_optional=(
+            'if table_at -> if not table.get("optional") and table_at',
+            "rich is optional",
+        ),
+        finds_the_end_in_a_name=("not in lock: -> not in text:", "the word metadata"),
+        finds_the_end_in_a_description=(
+            '"metadata" not in lock -> "[metadata]" not in text',
+            "the word metadata",
+        ),
         forgets_that_the_end_may_be_missing=(
             'if "metadata" not in lock: -> if False:',
             "is missing",
@@ -210,6 +261,10 @@ MUTANTS = {
     "13.3": {
         suggests_both: "so no other",
         fills_up_with_the_first: "so no other",
+        suggests_five_at_most: "however many",
+        falls_back_where_all_are_far: "are not what is suggested",
+        knows_lists_only: "all of the first, however many",
+        returns_a_list_of_them: "packages in a tuple",
         returns_rows: "a Suggestion for each row",
         returns_the_packages_alone: "Suggestions",
         returns_the_best_alone: "all nearest packages",
@@ -224,4 +279,12 @@ MUTANTS = {
         says_a_reason_of_its_own: "the caller says why",
         says_true: "there is a nearest package",
     },
+}
+
+
+RIGHT = {
+    "13.1": edits(
+        parse_poetry_lock,
+        wants_a_line_in_metadata=('"metadata" not in lock -> not table_at(lock, "metadata")', ""),
+    )
 }

@@ -99,6 +99,49 @@ def takes_paths_that_end_with_the_hint(hint, manifest):
     return [path for path in paths if path.lower().endswith(hint.lower())]
 
 
+def looks_at_other_capitals_too(hint, manifest):
+    return looked_up()(hint, manifest) or looked_up(by_name=alike)(hint, manifest)
+
+
+def lowers_the_hint_alone(hint, manifest):
+    *folders, name = hint.split("/")
+    lowered = "/".join([*map(str.lower, folders), name])
+    count = looked_up(count=lambda a, b: len(commonprefix([a[::-1], b[::-1]])))
+    return count(lowered, manifest)
+
+
+def ignores_the_extension(hint, manifest):
+    def same(manifest, name):
+        stem = name.lower().split(".")[0]
+        return [
+            p for base in manifest if base.lower().startswith(f"{stem}.") for p in manifest[base]
+        ]
+
+    return looked_up(by_name=lambda *both: both[0].get(both[1]) or same(*both))(hint, manifest)
+
+
+def takes_the_end_of_a_base_name(hint, manifest):
+    return looked_up(
+        by_name=lambda manifest, name: (
+            manifest.get(name)
+            or [
+                p
+                for base in manifest
+                if base.lower().endswith(name.lower())
+                for p in manifest[base]
+            ]
+        )
+    )(hint, manifest)
+
+
+def needs_a_path(hint, manifest):
+    return looked_up(
+        keep=lambda paths, counts, folders: (
+            best(paths, counts, folders) if not folders or max(counts) else []
+        )
+    )(hint, manifest)
+
+
 def expects_the_name(hint, manifest):
     return looked_up(by_name=lambda manifest, name: manifest[name])(hint, manifest)
 
@@ -162,6 +205,33 @@ def lets_opposites_add(relevance, vectors, count, *, diversity=0.3, taken=None):
     return order
 
 
+def stops_where_nothing_is_added(relevance, vectors, count, *, diversity=0.3, taken=None):
+    found = maximal_marginal_relevance(relevance, vectors, count, diversity=diversity, taken=taken)
+    have = [] if taken is None else list(taken)
+    kept = []
+    for place in found:
+        like = max([0.0, *(float(vectors[place] @ one) for one in have)])
+        if (1 - diversity) * relevance[place] < diversity * like:
+            break
+        have.append(vectors[place])
+        kept.append(place)
+    return kept
+
+
+def takes_the_more_relevant_of_equals(relevance, vectors, count, *, diversity=0.3, taken=None):
+    def gain(worth, like):
+        return (1 - diversity) * worth - diversity * max([0.0, *like]), worth
+
+    return weighed(relevance, vectors, count, gain, taken)
+
+
+def takes_the_less_similar_of_equals(relevance, vectors, count, *, diversity=0.3, taken=None):
+    def gain(worth, like):
+        return (1 - diversity) * worth - diversity * max([0.0, *like]), -max([0.0, *like])
+
+    return weighed(relevance, vectors, count, gain, taken)
+
+
 # --- 14.3 fit_passages ---
 
 
@@ -205,6 +275,11 @@ MUTANTS = {
         wants_the_whole_path: "one file has this base name",
         takes_paths_that_end_with_the_hint: "above the indexed folder",
         expects_the_name: "so case is ignored",
+        looks_at_other_capitals_too: "so case is not ignored",
+        lowers_the_hint_alone: "case is ignored in folders",
+        ignores_the_extension: "neither exactly nor",
+        takes_the_end_of_a_base_name: "neither exactly nor",
+        needs_a_path: "neither exactly nor",
     },
     "14.2": edits(
         maximal_marginal_relevance,
@@ -253,6 +328,9 @@ MUTANTS = {
         sorts_by_relevance: "adds more",
         forgets_the_context_after_the_first: "what the context had",
         lets_opposites_add: "counts as 0: the second adds 0.15",
+        stops_where_nothing_is_added: "all are taken",
+        takes_the_more_relevant_of_equals: "both add 0.25",
+        takes_the_less_similar_of_equals: "both add 0.25",
     },
     "14.3": edits(
         fit_passages,
@@ -290,6 +368,26 @@ MUTANTS = {
         refuses_a_question_that_just_fits=(
             "if fixed > room -> if fixed >= room",
             "nothing to drop",
+        ),
+        drops_the_longest_of_equals=(
+            "lambda place: scores[place] -> lambda place: (scores[place], -costs[place])",
+            "of equal scores",
+        ),
+        drops_the_shortest_of_equals=(
+            "lambda place: scores[place] -> lambda place: (scores[place], costs[place])",
+            "of equal scores",
+        ),
+        drops_what_is_too_long_first=(
+            "list(range(len(costs))) -> [i for i, one in enumerate(costs) if fixed + one <= room]",
+            "the worst is dropped first",
+        ),
+        drops_scores_of_zero=(
+            "list(range(len(costs))) -> [i for i, score in enumerate(scores) if score > 0]",
+            "scores do not count",
+        ),
+        refuses_only_with_passages=(
+            "if fixed > room -> if costs and fixed > room",
+            "there are no passages",
         ),
         keeps_one_always=("while fixed -> while len(kept) > 1 and fixed", "never fits"),
     )

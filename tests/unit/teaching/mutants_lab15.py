@@ -2,6 +2,8 @@
 
 import re
 
+import numpy as np
+
 from course_lib.answers.citations import check_citations, without_citations
 from course_lib.answers.faithfulness import LEAST_SUPPORT, NUMBER, support
 from course_lib.answers.words import stems
@@ -50,6 +52,9 @@ def judged(
 
 
 believes_the_number = judged(lambda n, path, paths: 1 <= n <= len(paths))
+ignores_capitals_of_a_path = judged(
+    lambda n, path, paths: 1 <= n <= len(paths) and paths[n - 1].lower() == path.lower()
+)
 believes_the_path = judged(lambda n, path, paths: path in paths)
 counts_from_zero = judged(lambda n, path, paths: n < len(paths) and paths[n] == path)
 takes_place_minus_one = judged(lambda n, path, paths: n <= len(paths) and paths[n - 1] == path)
@@ -78,6 +83,24 @@ def flags_by_the_number(sentences, paths):
     cited = {number for some in own for number in some}
     found = [pair for sentence in sentences for pair in pairs(sentence)]
     return own, [f"[{n}: {path}]" for n, path in found if n not in cited]
+
+
+def takes_any_text_for_a_number(sentences, paths):
+    if any(not n.isdigit() for one in sentences for n, _ in re.findall(r"\[(.*?): (.*?)\]", one)):
+        raise ValueError("not a number")
+    return judged()(sentences, paths)
+
+
+def flags_each_once_a_sentence(sentences, paths):
+    own, _ = judged()(sentences, paths)
+    return own, [one for sentence in sentences for one in once(judged()([sentence], paths)[1])]
+
+
+def repeats_what_all_cite(sentences, paths):
+    cites = [bool(pairs(sentence)) for sentence in sentences]
+    own, flagged = judged(without=lambda *_: [])(sentences, paths)
+    together = [n for numbers in own for n in numbers]
+    return [n if has else together for n, has in zip(own, cites, strict=True)], flagged
 
 
 def flags_each_once(sentences, paths):
@@ -130,6 +153,22 @@ wants_all_words_in_one_line = judged_by(
 )
 divides_by_the_words_of_the_lines = judged_by(
     of=lambda sentence, lines: len(set().union(*map(stems, lines)))
+)
+finds_a_word_within_another = judged_by(
+    words=lambda sentence, lines: [one for one in stems(sentence) if one in " ".join(lines).lower()]
+)
+counts_a_word_for_each_line = judged_by(
+    words=lambda sentence, lines: [one for line in lines for one in stems(sentence) & stems(line)][
+        : len(stems(sentence))
+    ]
+)
+joins_the_lines_without_a_space = judged_by(
+    lacks=lambda sentence, lines: any(
+        one not in re.findall(NUMBER, "".join(lines)) for one in re.findall(NUMBER, sentence)
+    )
+)
+joins_the_words_of_lines = judged_by(
+    words=lambda sentence, lines: stems(sentence) & stems("".join(lines))
 )
 forgets_the_numbers = judged_by(lacks=lambda sentence, lines: False)
 finds_a_number_within_another = judged_by(
@@ -224,7 +263,31 @@ names_what_has_exactly_the_threshold = named(is_named=lambda got, least: got <= 
 names_the_supported = named(is_named=lambda got, least: got >= least)
 forgets_the_threshold_that_is_given = named(is_named=lambda got, least: got < LEAST_SUPPORT)
 names_only_what_has_no_support = named(is_named=lambda got, least: got == 0)
+strips_what_it_returns = named(returned=str.strip)
+makes_one_text_of_the_lines = named(
+    evidence=lambda own, lines: (
+        [" ".join(line for n in own for line in lines[n - 1])] if own else []
+    )
+)
 returns_them_without_citations = named(returned=without_citations)
+
+
+def sorts_what_it_names(*args, **named_args):
+    return sorted(named()(*args, **named_args))
+
+
+def looks_passages_up_by_path(sentences, paths, lines, encode, least=LEAST_SUPPORT):
+    by_path = [lines[paths.index(path)] for path in paths]
+    return named()(sentences, paths, by_path, encode, least)
+
+
+def names_what_has_a_wrong_citation(sentences, paths, lines, encode, least=LEAST_SUPPORT):
+    bad = named()(sentences, paths, lines, encode, least)
+    return [s for s in sentences if s in bad or check_citations([s], paths)[1]]
+
+
+def has_a_lower_threshold(sentences, paths, lines, encode, least=0.5):
+    return named()(sentences, paths, lines, encode, least)
 
 
 def names_each_once(*args, **named_args):
@@ -277,6 +340,10 @@ MUTANTS = {
         stands_on_all_passages: "is cited nowhere",
         forgives_wrong_citations: "have no source",
         takes_the_beginning_of_a_path: "which only begins so",
+        takes_any_text_for_a_number: "brackets alone",
+        flags_each_once_a_sentence: "as often as it is in the text",
+        repeats_what_all_cite: "before it and after it",
+        ignores_capitals_of_a_path: "in small letters",
     },
     "15.2": {
         takes_the_mean_of_the_lines: "only the most similar line",
@@ -298,6 +365,10 @@ MUTANTS = {
         needs_a_line: "without a line",
         divides_by_nothing: "its share is 0",
         wants_all_numbers_in_one_line: "each in a line of its own",
+        finds_a_word_within_another: "no words of it",
+        counts_a_word_for_each_line: "still one word of three",
+        joins_the_lines_without_a_space: "not the most similar line",
+        joins_the_words_of_lines: "each in a line of its own",
     },
     "15.3": {
         holds_it_against_all_cited: "the sentence cites passage 2",
@@ -318,5 +389,31 @@ MUTANTS = {
         judges_each_sentence_alone: "held against what the answer cites",
         names_wrong_citations_alone: "none of its words",
         returns_the_scores: "has all of its words",
+        strips_what_it_returns: "with its spaces",
+        makes_one_text_of_the_lines: "not all as one text",
+        sorts_what_it_names: "not that of the alphabet",
+        looks_passages_up_by_path: "two passages may be of one file",
+        names_what_has_a_wrong_citation: "passage 1 has all",
+        has_a_lower_threshold: "the default of `least`",
     },
 }
+
+
+# --- right, in another style ---
+
+
+def encodes_each_text_alone(sentence, evidence, encode):
+    return support(sentence, evidence, lambda texts: np.array([encode([one])[0] for one in texts]))
+
+
+def calls_its_own_support(sentences, paths, lines, encode, least=LEAST_SUPPORT):
+    own, _ = check_citations(sentences, paths)
+    found = []
+    for sentence, numbers in zip(sentences, own, strict=True):
+        evidence = [line for number in numbers for line in lines[number - 1]]
+        if encodes_each_text_alone(without_citations(sentence), evidence, encode) < least:
+            found.append(sentence)
+    return found
+
+
+RIGHT = {"15.3": [calls_its_own_support]}

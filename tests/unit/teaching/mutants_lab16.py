@@ -62,6 +62,10 @@ def takes_more_than_a_name(found, gold, k=10):
     return next((1 / n for n, item in first if any(name in item for name in gold)), 0.0)
 
 
+def ignores_capitals(found, gold, k=10):
+    return reciprocal_rank([item.lower() for item in found], {one.lower() for one in gold}, k)
+
+
 # --- 16.2 ndcg_at ---
 
 
@@ -116,6 +120,17 @@ def cuts_before_it_drops_repeats(found, gains, k=10):
 
 def takes_the_gains_in_their_order(found, gains, k=10):
     return _ndcg(_dcg(gains.values(), k), first_different(found, k), gains)
+
+
+def sorts_the_first_k_gains(found, gains, k=10):
+    return _ndcg(
+        _dcg(sorted([*gains.values()][:k], reverse=True), k), first_different(found, k), gains
+    )
+
+
+def gives_no_place_to_gains_of_zero(found, gains, k=10):
+    best = _dcg(sorted(gains.values(), reverse=True), k)
+    return _ndcg(best, [item for item in first_different(found, k) if gains.get(item, 1)], gains)
 
 
 def looks_at_ten_whatever_k_is(found, gains, k=10):
@@ -195,6 +210,15 @@ def takes_the_mean_of_the_means(values, confidence=0.95, resamples=2000, seed=0)
     return Interval(float(np.mean(means)), float(low), float(high))
 
 
+def takes_the_middle_of_the_ends(values, confidence=0.95, resamples=2000, seed=0):
+    found = _interval(values, confidence, resamples, seed)
+    return found._replace(mean=(found.low + found.high) / 2)
+
+
+def rounds_to_two_places(values, confidence=0.95, resamples=2000, seed=0):
+    return Interval(*(round(end, 2) for end in _interval(values, confidence, resamples, seed)))
+
+
 # --- 16.4 paired_interval ---
 
 
@@ -226,6 +250,18 @@ def does_not_hand_the_confidence_on(before, after, confidence=0.95, resamples=20
 def leaves_out_what_has_no_partner(before, after, confidence=0.95, resamples=2000, seed=0):
     pairs = zip(before, after, strict=False)
     return _interval([new - old for old, new in pairs], confidence, resamples, seed)
+
+
+def leaves_out_what_had_nothing_before(before, after, confidence=0.95, resamples=2000, seed=0):
+    if len(before) > len(after):
+        raise ValueError("after is shorter")
+    pairs = zip(before, after, strict=False)
+    return _interval([new - old for old, new in pairs], confidence, resamples, seed)
+
+
+def wants_two_questions(before, after, confidence=0.95, resamples=2000, seed=0):
+    pairs = zip(before, after, strict=True)
+    return wants_two_values([new - old for old, new in pairs], confidence, resamples, seed)
 
 
 def does_not_hand_the_number_of_sets_on(before, after, confidence=0.95, resamples=2000, seed=0):
@@ -283,6 +319,7 @@ MUTANTS = {
         drops_neighbours_that_are_equal: "comes between",
         takes_part_of_a_name: "is a part of the gold name",
         takes_more_than_a_name: "contains the gold name",
+        ignores_capitals: "Notes.md is another file",
         ranks_one_place_less: "the last that counts for k = 2",
     },
     "16.2": {
@@ -294,6 +331,8 @@ MUTANTS = {
         gains_again_from_repeated_items: "x takes up one place",
         cuts_before_it_drops_repeats: "k counts different items",
         takes_the_gains_in_their_order: "begins with the largest gain",
+        sorts_the_first_k_gains: "larger gain than c",
+        gives_no_place_to_gains_of_zero: "takes up a place",
         looks_at_ten_whatever_k_is: "beyond k = 1",
     },
     "16.3": {
@@ -310,6 +349,8 @@ MUTANTS = {
         gives_zero_for_nothing: "without values",
         sorts_what_it_was_given: "its caller still needs it",
         wants_two_values: "one value is enough",
+        takes_the_middle_of_the_ends: "the mean of the values, whatever",
+        rounds_to_two_places: "the mean of the values, whatever",
     },
     "16.4": {
         subtracts_two_intervals: "every question got better by 0.25",
@@ -322,5 +363,23 @@ MUTANTS = {
         sorts_both_sides: "compared with itself",
         leaves_out_what_did_not_change: "and the others nothing",
         gives_zero_for_no_pairs: "without questions",
+        leaves_out_what_had_nothing_before: "three after",
+        wants_two_questions: "one question is enough",
     },
 }
+
+
+# --- right, in another style ---
+
+
+def draws_questions(before, after, confidence=0.95, resamples=2000, seed=0):
+    if len(before) != len(after) or len(before) == 0:
+        raise ValueError("no pairs")
+    old, new = np.array(before), np.array(after)
+    drawn = np.random.default_rng(seed).integers(0, len(old), (resamples, len(old)))
+    means = new[drawn].mean(axis=1) - old[drawn].mean(axis=1)
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(new.mean() - old.mean()), float(low), float(high))
+
+
+RIGHT = {"16.4": [draws_questions]}

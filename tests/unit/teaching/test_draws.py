@@ -14,7 +14,7 @@ from course_lib.teaching.checks.drawn import Drawn
 from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.reference import reference
 from course_lib.teaching.lab.time_limit import OutOfTime, within
-from tests.unit.teaching.test_exercises import LABS, wrong_versions
+from tests.unit.teaching.test_exercises import LABS, mutants_of, session, wrong_versions
 
 EXERCISES = [exercise for lab in LABS for exercise in load(lab).values()]
 ALL = [exercise.draws for exercise in EXERCISES if exercise.draws]
@@ -38,7 +38,9 @@ NOT_TOLD_APART = {
     "a generator, which passes for a list; the check refuses it": "yields_chunks",
     "gives the right number as one of NumPy; the check wants a float": "returns_an_array",
     "gives the right values one by one; the check wants a list": "yields_chunks",
-    "raises the right exception with another message": "lets_min_complain",
+    "raises the right exception with another message": """
+        lets_min_complain refuses_only_with_passages
+    """,
     "differs for input that is not drawn; the check has a case for it": """
         asks_no_floor_of_the_empty_separator asks_the_course_s_model
         stops_after_a_line_that_does_not_fit writes_the_values_as_json
@@ -69,6 +71,8 @@ NOT_TOLD_APART = {
         wants_two_values cuts_at_the_limit_for_the_empty_separator
         loses_small_numbers fills_an_array_like_the_first adds_up_characters
         goes_by_places stops_at_a_hundred
+        wants_two_questions has_a_lower_threshold
+        takes_the_less_similar_of_equals
     """,
     "differs in how it walks through the index; the rows are those of a small table": """
         always_goes_both_ways drops_before_it_counts forgets_the_iterative_scan
@@ -145,6 +149,23 @@ def test_wrong_versions_are_told_apart_in_one_of_three_runs(
         if not any(failures(draws, wrong, seed, worker_database, 3) for seed in (1, 2, 3))
     }
     assert missed <= set(" ".join(NOT_TOLD_APART.values()).split())
+
+
+@pytest.mark.parametrize(
+    ("draws", "right"),
+    [
+        pytest.param(draws, right, id=f"{draws.id}-{right.__name__}")
+        for draws in ALL
+        for right in getattr(mutants_of(draws.id.split(".")[0].zfill(2)), "RIGHT", {}).get(
+            draws.id, ()
+        )
+    ],
+)
+def test_a_right_answer_in_another_style_passes(
+    draws: Drawn, right: Any, worker_database: FreshDatabase
+) -> None:
+    session(draws.id.split(".")[0].zfill(2)).check(draws.id, right)
+    assert not any(failures(draws, right, seed, worker_database) for seed in (1, 2, 3))
 
 
 def test_a_generator_passes_for_a_list_as_in_a_check() -> None:

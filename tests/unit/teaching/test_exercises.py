@@ -3,7 +3,8 @@
 A lab joins by `course_lib/teaching/checks/labNN.py` and a file `mutants_labNN.py` beside this one,
 which holds `MUTANTS`: exercise id → {wrong version: a piece of the message that names the case
 which broke it}; `edits` makes them of functions, texts of SQL and pipelines. A lab whose checks
-need a database may define `STUBS` (exercise id → object) where the stub is not a plain function.
+need a database may define `STUBS` (exercise id → object) where the stub is not a plain function,
+and any lab `RIGHT` (exercise id → right answers in another style), for test_draws.py.
 """
 
 import importlib.util
