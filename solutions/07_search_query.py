@@ -189,8 +189,8 @@ lab.hint("7.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: `coalesce(%(kind)s, '') = ''` in place of `IS NULL`. It takes an empty value for no filter. For the list of partitions,
-# `cardinality(…) = 0` would be this mistake, and the worst case: a person who may see none of them, `[]`, would see all. A condition such as
-# `namespace = coalesce(%(namespace)s, namespace)` is wrong in another way: it loses all rows whose namespace is NULL.
+# `cardinality(…) = 0` would be this mistake, and the worst case: a person who may see none of them, `[]`, would see all. And
+# `namespace = coalesce(%(namespace)s, namespace)` loses all rows whose namespace is NULL.
 
 # %% [markdown]
 # `Query(…).filters` returns the values of all seven filters. What you do not name is None.
@@ -335,7 +335,7 @@ old = ways.loc["archived sections"]
 pages, recalls = (ways[column].unstack(0).loc[old.index, ["archived sections", "sections"]] for column in ("pages", "recall"))
 axes = pages.plot.barh(logx=True, xlim=(1, 2e5), figsize=(6, 4), width=0.8, xlabel="pages a search visits", title="Pages, and beside them the recall")
 axes.invert_yaxis()  # the first bar at the top
-axes.legend(loc=(0.5, 0.22))
+axes.legend(loc=(0.5, 0.03))
 for bars, filter in zip(axes.containers, recalls, strict=True):
     axes.bar_label(bars, ["" if np.isnan(recall) else f" {recall:.2f}" for recall in recalls[filter]], fontsize=9)
 lab.alt(axes, f"Pages a search visits: {ways.pages.round().to_dict()}; recall: {ways.recall.round(2).to_dict()}")
@@ -346,7 +346,7 @@ both = ways.xs("iterative scan on", level=1)
 assert old.rows["iterative scan off"] < 1, "a search found almost none of the archived sections"
 assert (both.rows == 5).all(), "each search gets five rows"
 assert 0.8 < both.recall["sections"] < 0.95, "the walk misses about one true row in ten"
-assert 1.1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.5, "for about 30 % more pages"
+assert 1.1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.5, "for 20 to 35 % more pages"
 assert 500 < old.pages["iterative scan on"] / old.pages["exact scan"] < 2000, "about a thousand times as many pages as the exact scan"
 assert old.pages["exact scan"] < 100, "finds its twelve rows by B-trees"
 assert 300 < old["rows expected"]["iterative scan on"] < 1500, "It expected hundreds of archived sections to pass"
@@ -355,7 +355,7 @@ assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with 
 # %% [markdown]
 # With the iterative scan, each search gets five rows. Without it, a search found almost none of the archived sections.
 #
-# For all sections, the walk misses about one true row in ten. The exact scan finds all, for about 30 % more pages. But it has to compare
+# For all sections, the walk misses about one true row in ten. The exact scan finds all, for 20 to 35 % more pages. But it has to compare
 # every row that passes, and the walk does not. With a million sections you would walk, with a longer list.
 #
 # For the archived sections, the walk visits about a thousand times as many pages as the exact scan, which finds its twelve rows by B-trees.
@@ -432,7 +432,7 @@ assert kept[7] < 0.95 * kept[0] and shares.iloc[7, 1] == 1, "0.35 refuses all ei
 # %% [markdown]
 # ## Exercise 7.3: five rows, whatever the filter removes
 #
-# You have three parts now. A walk may end too early: usually its limit is 20,000 rows (`hnsw.max_scan_tuples`), or memory
+# A walk may end too early: usually its limit is 20,000 rows (`hnsw.max_scan_tuples`), or memory
 # (`hnsw.scan_mem_multiplier`). An exact scan misses nothing, but may be slow. A threshold removes rows. Which comes first, which only if it is
 # needed, and which last?
 
@@ -451,7 +451,7 @@ lab.hint("7.3")  # run again for the next hint
 # larger than every number.
 
 # %% [markdown]
-# Our table has only 12,000 rows, so we let each walk end after 2,000.
+# Our table has only 12,000 rows, so we end each walk after 2,000.
 
 # %%
 # This cell takes a while.
@@ -468,13 +468,13 @@ conn.execute("RESET hnsw.max_scan_tuples")
 proof.round(2)
 
 # %% tags=["claim"]
-assert proof.recall["archived sections", "on, then exact"] > 0.95, "For the archived sections recall is 1 now, or nearly"
+assert proof.recall["archived sections", "on, then exact"] > 0.95, "recall is 1 for the archived sections, or nearly"
 assert proof.rows["archived sections", "iterative scan on"] < 4, "With the iterative scan alone, rows are missing"
 assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "iterative scan on"], "For all sections it is that of the walk"
 
 # %% [markdown]
-# With the iterative scan alone, rows are missing, and there is no message. With your function, for the archived sections recall is 1 now, or
-# nearly. For all sections it is that of the walk: it found five rows, so there was no second search. Which setting helps which filter?
+# With the iterative scan alone, rows are missing, and there is no message. With your function, recall is 1 for the archived sections, or nearly.
+# For all sections it is that of the walk: it found five rows, so there was no second search. Which setting helps which filter?
 
 # %%
 def look(filter="sections", top_k=5, ef_search=40, iterative="off"):
@@ -507,9 +507,6 @@ library = lab.measure_retrieval(lambda text: search(conn, encoded[text], Query(r
 in_memory = np.mean([answered(one, scores, 0) for one, scores in zip(questions, own, strict=True)])
 print(f"recall@5: yours {mine.recall:.2f}, the library's {library.recall:.2f}, in memory {in_memory:.2f}")
 lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, as in lab 00, in a table of 12,000")
-
-# %% tags=["claim"]
-assert abs(mine.recall - in_memory) < 0.01, "Yours finds what a search in memory finds"
 
 # %% [markdown]
 # ## Recap

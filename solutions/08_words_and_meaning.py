@@ -86,7 +86,7 @@ assert re.search(r"ipBlock:\s+cidr: .*\s+except:\s+# The guest network of the of
 #   *waits* are the same word.
 # - A `tsquery` says which words a text must have: `&` is and, `|` is or. `tsvector @@ tsquery` is true if the text has them.
 #
-# Names in code are difficult. PostgreSQL cuts `kubeflow-pipelines` at the hyphen, but for it, `KubeflowPipelines` is one word. So the course has
+# PostgreSQL cuts `kubeflow-pipelines` at the hyphen, but for it, `KubeflowPipelines` is one word. So the course has
 # a function `search_words`. It keeps each identifier as a whole, and also its parts.
 #
 # > **Predict.** Which texts does the query `kubeflow & pipeline` find, by PostgreSQL's words and by the course's?
@@ -188,8 +188,7 @@ lab.hint("8.1")  # run again for the next hint
 # %% [markdown] tags=["solution"]
 # The mistake to remember: a `LIMIT` that cuts among equal scores. Then chance decides which of them stay, and two runs give two results.
 #
-# The bound of 2,000 is for the cost. Without it, a question with a word that is in every chunk, such as your company's name, would read every
-# row.
+# The bound of 2,000 is for the cost. Without it, a question with a word that is in every chunk would read every row.
 
 # %%
 RANK_BY_WORDS = lab.use("RANK_BY_WORDS")
@@ -349,8 +348,9 @@ figure, panels = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True)
 for axes, (name, each) in zip(panels, over_one.items(), strict=True):
     axes.axhline(0, color="black", linewidth=1)
     axes.fill_between(each.index, each.low, each.high, alpha=0.25, label="95 % interval")
-    each.gain.plot(ax=axes, ylabel="gain in MRR over weight 1", xlabel="how many times words count", title=f"{name}: highest at {highest[name]}", label="gain", legend=True)
-    axes.scatter(highest[name], each.gain.max(), color="black", marker="D", zorder=3)
+    each.gain.plot(ax=axes, ylabel="gain in MRR over weight 1", xlabel="how many times words count", title=f"{name}: highest at {highest[name]}", label="gain")
+    axes.scatter(highest[name], each.gain.max(), color="black", marker="D", zorder=3, label="highest")
+axes.legend(loc="lower right")
 told = "; ".join(f"{name}, highest at weight {highest[name]}: {each.loc[highest[name]].round(3).to_dict()}" for name, each in over_one.items())
 lab.alt(figure, f"Gain in MRR over weight 1, with a band for its 95 % interval, for weights from 0 to 3. {told}")
 lab.interact(mrr_with, weight=(0.0, 3.0, 0.25), constant=(1, 120, 1))
@@ -361,7 +361,7 @@ assert all(each.low[highest[name]] <= 0 < each.high[highest[name]] for name, eac
 assert over_one["documents"].low[0.5] > -0.005, "For documents at 0.5, the band is just above 0"
 
 # %% [markdown]
-# For manifests the best weight is above 1, for documents below 1. Now look at the bands, the intervals of the gain over weight 1. At the best
+# For manifests the best weight is above 1, for documents below 1. Now look at the bands. At the best
 # weights, both bands contain 0. For documents at 0.5, the band is just above 0. But of 24 such bands, about one misses 0 by chance. So choose a
 # weight with these questions, and test it with others. Until then, the course keeps 1.
 
@@ -522,9 +522,9 @@ asked = len(lab.questions())
 assert last["manifests"]["hybrid"].recall > last["manifests"]["dense"].recall + 0.03, "For the manifests, words find more"
 whole = lab.measure_retrieval(lambda text: search(conn, lab.encode(text), Query(text, top_k=1000, threshold=-1)))
 assert abs(whole.recall - recall.both["documents"]) < 0.001 < best.recall - whole.recall and Query("any", top_k=5).depth == 100, (
-    "For the documents, the difference is one question of 63"
+    "the difference is one question of 63"
 )
-assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and asked == 63, "For the documents, the difference is one question of 63"
+assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and asked == 63, "the difference is one question of 63"
 
 # %% [markdown]
 # For the manifests, words find more. For the documents, and so in your score, the difference is one question of 63.
