@@ -27,6 +27,7 @@ lab.show.pipeline("vectors")
 
 # %%
 import re
+from textwrap import shorten
 
 import numpy as np
 import pandas as pd
@@ -47,7 +48,7 @@ def words(text):
 shared = [words(question) & words(text) for text in texts]
 similarity = lab.encode(texts) @ lab.encode(question)
 first = {"by words": np.argmax([len(both) for both in shared]), "by vectors": similarity.argmax()}
-rows = {way: (chunks[at].source_path, ", ".join(sorted(shared[at])), chunks[at].content[:130]) for way, at in first.items()}
+rows = {way: (chunks[at].source_path, ", ".join(sorted(shared[at])), shorten(chunks[at].content, 150, placeholder=" …")) for way, at in first.items()}
 pd.DataFrame(rows, index=["page", "shared words", "begins with"]).T
 
 # %% tags=["claim"]
@@ -58,7 +59,7 @@ assert not words(question) & words(answer), "This rule has no word in common wit
 
 # %% [markdown]
 # *Which* and *up* lead the first search to advice about rollbacks. The vectors find the answer: *Page somebody at night for symptoms that
-# users feel*. This rule has no word in common with the question, so counting words cannot find it. How can two texts be near each other if
+# users feel*. This rule has no word in common with the question. How can two texts be near each other if
 # they share no word?
 #
 # ## By hand: two numbers for each text
@@ -71,7 +72,7 @@ assert not words(question) & words(answer), "This rule has no word in common wit
 # - c: note a, written twice (8, 6)
 # - d: *Who is on call tonight?* (0, 5)
 #
-# Draw each vector as an arrow. You can compare two with a ruler between their tips, or by the angle between them.
+# Draw each vector as an arrow. Compare two with a ruler between their tips, or by the angle between them.
 #
 # > **Predict.** Which of b, c and d is farthest from a by the ruler? Which is nearest by the angle?
 
@@ -119,8 +120,7 @@ lab.hint("5.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: to call `np.linalg.norm(a)` without an axis. It gives *one* length for the whole table, so each number depends on
-# all other rows. Another mistake is to add 1e-8 to each length, so that nothing is divided by 0. This changes the cosines, above all those
-# of short vectors.
+# all other rows. To add 1e-8 to each length is wrong, too: it changes the cosines, above all those of short vectors.
 
 # %% [markdown]
 # ## What the number does not tell
@@ -219,12 +219,12 @@ assert verb > noun, "the two verbs are more alike than verb and noun"
 assert cosine_similarity(alone, vectors[0].mean(axis=0)) < 0.9, "The means differ, too"
 
 # %% [markdown]
-# *page* has another vector in each sentence, because the model reads the words around it. This is good: the two verbs are more alike than
+# *page* has a different vector in each sentence, because the model reads the words around it. This is good: the two verbs are more alike than
 # verb and noun.
 #
 # The means differ, too, and this is bad. The mask at the end of the output shows why. All rows of a [batch](../labs/GLOSSARY.md#batch) must
 # have the same length, so short texts are filled up ([padding](../labs/GLOSSARY.md#padding), a 0 in the mask). A simple mean counts these
-# places, so the vector depends on the neighbours of the text.
+# places, so the vector depends on the text's neighbours.
 #
 # ![Seven word pieces. Two are padding, with a 0 in the mask. The mean is of the other five.](../labs/figures/mean_pooling.svg)
 
@@ -263,15 +263,12 @@ assert np.allclose(units, model.encode(batch), rtol=0, atol=1e-5), "your vectors
 
 # %% [markdown]
 # 1.00: the neighbours no longer change the vector. And your vectors are the same as the library's.
-#
-# ## Who shares a batch?
-#
-# So you may choose the neighbours. Padding costs time: a text of 2 pieces beside one of 30 is computed as if it had 30.
 
 # %% [markdown]
 # ## Exercise 5.3 · batches by length
 #
-# So write a function that puts texts of similar length into one batch. The shortest or the longest may come first.
+# The neighbours no longer change a vector, but they cost time: a text of 2 pieces beside one of 30 is computed as if it had 30. Write a
+# function that puts texts of similar length into one batch. The shortest or the longest may come first.
 
 # %% exercise="5.3"
 from course_lib.embedder.vectors import encode_in_batches
@@ -283,9 +280,9 @@ lab.check("5.3", encode_in_batches)
 lab.hint("5.3")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to go the wrong way back, with `vectors[:] = rows[order]`. For two texts it is right, so a test with two texts
-# passes. `vectors[order] = rows` sends each row to the place it came from. Why are the longest first? If the memory is too small, you learn
-# it at once.
+# The mistake to remember: to go the wrong way back, with `vectors[:] = rows[order]`. A test with two texts passes.
+# `vectors[order] = rows` sends each row to the place it came from. Why are the longest first? If the memory is too small, you learn it at
+# once.
 
 
 # %% [markdown]
@@ -334,9 +331,9 @@ assert pieces.loc[16, "by length"] > 1.5 * pieces.loc[4, "by length"], (
 )
 
 # %% [markdown]
-# Sorting saves padding. Which size won on your machine? On one core, large batches need not be the fastest, because sorted batches of 16
-# still have more padding than sorted batches of 4. On a GPU, larger batches usually win, because it computes many pieces at
-# once.
+# Sorting saves padding. (In batches of 1 there is none, so a difference there is noise.) Which size won on your machine? On one core, large
+# batches need not be the fastest, because sorted batches of 16 still have more padding than sorted batches of 4. On a GPU, larger batches
+# usually win, because it computes many pieces at once.
 
 # %% [markdown]
 # ## Break it: after the limit
@@ -352,7 +349,7 @@ print("the page has", len(model.tokenizer(page, verbose=False)["input_ids"]), "w
 print("every number is the same:", np.array_equal(model.encode(page), model.encode(spoilt)))
 
 # %% [markdown]
-# Every number is the same, and there is no warning.
+# And there is no warning.
 
 # %% [markdown]
 # ## Exercise 5.4 · what was never read
@@ -472,10 +469,11 @@ assert share["mean"].is_monotonic_increasing, "a higher cosine is right more oft
 # %% [markdown]
 # ## In the field
 #
-# At work, call `SentenceTransformer.encode` with `normalize_embeddings=True`, and count the pieces yourself: it gives no warning.
+# At work, call `SentenceTransformer.encode` with `normalize_embeddings=True`, and count the pieces yourself.
 #
 # To choose a model, drop those with the wrong language or licence, and take two of the rest. Write 30 questions with their answers.
-# Compare recall as above, with an interval. If it contains 0, take the smaller dimension: each number takes 4 bytes in every stored vector.
+# Compare recall as above, with an interval. If it contains 0, 30 questions cannot tell the two apart. Then take the cheaper one: each number
+# takes 4 bytes in every stored vector.
 #
 # If it is too slow, [model2vec](https://minish.ai/packages/model2vec/introduction) (not measured here) takes the mean of stored vectors, one
 # for each word piece.

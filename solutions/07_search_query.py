@@ -189,8 +189,8 @@ lab.hint("7.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: `coalesce(%(kind)s, '') = ''` in place of `IS NULL`. It takes an empty value for no filter. For the list of partitions,
-# `cardinality(…) = 0` would be this mistake, and the worst case: a person who may see none of them, `[]`, would see all. A condition such as
-# `namespace = coalesce(%(namespace)s, namespace)` is wrong in another way: it loses all rows whose namespace is NULL.
+# `cardinality(…) = 0` would be this mistake, and the worst case: a person who may see none of them, `[]`, would see all. And
+# `namespace = coalesce(%(namespace)s, namespace)` loses all rows whose namespace is NULL.
 
 # %% [markdown]
 # `Query(…).filters` returns the values of all seven filters. What you do not name is None.
@@ -276,8 +276,8 @@ lab.hint("7.2")  # run again for the next hint
 
 # %% [markdown]
 # Does the repair work? A full list is not enough: its rows should be the *nearest* five that pass. An
-# [exact scan](../labs/GLOSSARY.md#exact-scan) finds these, because it compares all rows that pass. With `EXACT`, PostgreSQL does
-# this. It is the distance plus zero, and no index is sorted by that. We measure each way to search:
+# [exact scan](../labs/GLOSSARY.md#exact-scan) finds these, because it compares all rows that pass. `EXACT` makes PostgreSQL do this: it is
+# the distance plus zero, and no index is sorted by that. We measure each way to search:
 #
 # - *[recall](../labs/GLOSSARY.md#recall)*: which share of the true rows it finds
 # - *pages*: how many pages of 8 kB it visits
@@ -314,8 +314,7 @@ def measure(way, filters, top_k=5, some=queries[:20], **how):
 
 
 # %% [markdown]
-# For the archived sections there are two more ways: with statistics about pairs of values (`CREATE
-# STATISTICS`), and with a walk that ends after 2,000 rows.
+# For the archived sections there is one more way: PostgreSQL may also keep statistics about pairs of values (`CREATE STATISTICS`).
 #
 # > **Predict.** How many pages does a walk visit to find five archived sections, compared with five of all sections?
 
@@ -328,48 +327,42 @@ for name, filters in FILTERS.items():
     ways[name, "iterative scan off"] = measure(walk, filters)
     ways[name, "iterative scan on"] = measure(lambda values: find_nearest(conn, values), filters, iterative="strict_order")
     ways[name, "exact scan"] = measure(lambda values: find_nearest(conn, values, EXACT), filters, distance=EXACT)
-pairs = "CREATE STATISTICS pairs (mcv) ON kind, namespace FROM document_chunks_documentation"
-for way, change, back in (("on, with statistics", pairs, "DROP STATISTICS pairs"), ("on, at most 2,000 rows", "SET hnsw.max_scan_tuples = 2000", "RESET hnsw.max_scan_tuples")):
-    conn.execute(f"{change}; ANALYZE document_chunks_documentation")
-    ways["archived sections", way] = measure(lambda values: find_nearest(conn, values), filters, iterative="strict_order")
-    conn.execute(f"{back}; ANALYZE document_chunks_documentation")
+conn.execute("CREATE STATISTICS pairs (mcv) ON kind, namespace FROM document_chunks_documentation; ANALYZE document_chunks_documentation")
+ways["archived sections", "on, with statistics"] = measure(lambda values: find_nearest(conn, values), filters, iterative="strict_order")
+conn.execute("DROP STATISTICS pairs; ANALYZE document_chunks_documentation")
 ways = pd.DataFrame(ways).T
 old = ways.loc["archived sections"]
 pages, recalls = (ways[column].unstack(0).loc[old.index, ["archived sections", "sections"]] for column in ("pages", "recall"))
 axes = pages.plot.barh(logx=True, xlim=(1, 2e5), figsize=(6, 4), width=0.8, xlabel="pages a search visits", title="Pages, and beside them the recall")
 axes.invert_yaxis()  # the first bar at the top
-axes.legend(loc=(0.5, 0.22))
+axes.legend(loc=(0.5, 0.03))
 for bars, filter in zip(axes.containers, recalls, strict=True):
     axes.bar_label(bars, ["" if np.isnan(recall) else f" {recall:.2f}" for recall in recalls[filter]], fontsize=9)
 lab.alt(axes, f"Pages a search visits: {ways.pages.round().to_dict()}; recall: {ways.recall.round(2).to_dict()}")
-ways.round(2)
+ways[["rows", "rows expected"]].round(2)
 
 # %% tags=["claim"]
 both = ways.xs("iterative scan on", level=1)
 assert old.rows["iterative scan off"] < 1, "a search found almost none of the archived sections"
 assert (both.rows == 5).all(), "each search gets five rows"
 assert 0.8 < both.recall["sections"] < 0.95, "the walk misses about one true row in ten"
-assert 1.1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.6, "for about a quarter more pages"
+assert 1.1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.5, "for 20 to 35 % more pages"
 assert 500 < old.pages["iterative scan on"] / old.pages["exact scan"] < 2000, "about a thousand times as many pages as the exact scan"
 assert old.pages["exact scan"] < 100, "finds its twelve rows by B-trees"
 assert 300 < old["rows expected"]["iterative scan on"] < 1500, "It expected hundreds of archived sections to pass"
 assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with statistics"] < 100, "PostgreSQL expects few rows and does not walk"
-assert old.rows["on, at most 2,000 rows"] < 4, "Rows are missing again"
 
 # %% [markdown]
 # With the iterative scan, each search gets five rows. Without it, a search found almost none of the archived sections.
 #
-# For all sections, the walk misses about one true row in ten. The exact scan finds all, for about a quarter more pages. But its cost grows
-# with the rows that pass, and the walk's hardly. With a million sections you would walk, with a longer list.
+# For all sections, the walk misses about one true row in ten. The exact scan finds all, for 20 to 35 % more pages. But it has to compare
+# every row that passes, and the walk does not. With a million sections you would walk, with a longer list.
 #
 # For the archived sections, the walk visits about a thousand times as many pages as the exact scan, which finds its twelve rows by B-trees.
 #
 # Why does PostgreSQL walk at all? It decides by its [estimate](../labs/GLOSSARY.md#row-estimate). It expected hundreds of archived sections to pass,
 # because it multiplied the shares of sections and of archived rows. But most archived rows are comments. The statistics repair this:
 # `ANALYZE` counts how often two values come together. With them, PostgreSQL expects few rows and does not walk.
-#
-# Rows are missing again if a walk may read only 2,000, and there is no message. Usually the limit is 20,000 (`hnsw.max_scan_tuples`), or memory
-# (`hnsw.scan_mem_multiplier`).
 
 # %% [markdown]
 # ## A threshold, inside or outside
@@ -437,10 +430,11 @@ assert kept[7] < 0.95 * kept[0] and shares.iloc[7, 1] == 1, "0.35 refuses all ei
 # answer and refuses most of the eight. 0.35 refuses all eight, but loses more answers. So choose a low value, with your own questions.
 
 # %% [markdown]
-# ## Exercise 7.3: the nearest rows, whatever the filter removes
+# ## Exercise 7.3: five rows, whatever the filter removes
 #
-# You have three parts now. A walk may end too early. An exact scan misses nothing, but may be slow. A threshold removes rows. Which comes
-# first, which only if it is needed, and which last?
+# A walk may end too early: usually its limit is 20,000 rows (`hnsw.max_scan_tuples`), or memory
+# (`hnsw.scan_mem_multiplier`). An exact scan misses nothing, but may be slow. A threshold removes rows. Which comes first, which only if it is
+# needed, and which last?
 
 # %% exercise="7.3"
 from course_lib.retriever.query import search_filtered
@@ -457,7 +451,7 @@ lab.hint("7.3")  # run again for the next hint
 # larger than every number.
 
 # %% [markdown]
-# We end each walk after 2,000 rows again.
+# Our table has only 12,000 rows, so we end each walk after 2,000.
 
 # %%
 # This cell takes a while.
@@ -474,13 +468,13 @@ conn.execute("RESET hnsw.max_scan_tuples")
 proof.round(2)
 
 # %% tags=["claim"]
-assert proof.recall["archived sections", "on, then exact"] > 0.95, "For the archived sections recall is 1 now, or nearly"
-assert proof.rows["archived sections", "iterative scan on"] < 4, "Rows are missing again"
+assert proof.recall["archived sections", "on, then exact"] > 0.95, "recall is 1 for the archived sections, or nearly"
+assert proof.rows["archived sections", "iterative scan on"] < 4, "With the iterative scan alone, rows are missing"
 assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "iterative scan on"], "For all sections it is that of the walk"
 
 # %% [markdown]
-# For the archived sections recall is 1 now, or nearly. For all sections it is that of the walk: it found five rows, so
-# there was no second search. Which setting helps which filter?
+# With the iterative scan alone, rows are missing, and there is no message. With your function, recall is 1 for the archived sections, or nearly.
+# For all sections it is that of the walk: it found five rows, so there was no second search. Which setting helps which filter?
 
 # %%
 def look(filter="sections", top_k=5, ef_search=40, iterative="off"):
@@ -514,16 +508,12 @@ in_memory = np.mean([answered(one, scores, 0) for one, scores in zip(questions, 
 print(f"recall@5: yours {mine.recall:.2f}, the library's {library.recall:.2f}, in memory {in_memory:.2f}")
 lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, as in lab 00, in a table of 12,000")
 
-# %% tags=["claim"]
-assert abs(mine.recall - in_memory) < 0.01, "Yours finds what a search in memory finds"
-
 # %% [markdown]
-# Yours finds what a search in memory finds.
-#
 # ## Recap
 #
 # - Values are parameters. A filter that is NULL costs nothing in a plan that is made for its values (`prepare=False`).
 # - A filter starves a walk. Let the walk continue, and where too few rows came, compare all that pass.
+# - A threshold comes after the statement. Choose its value with your own questions.
 # - **At work**, run your rarest filter for twenty questions, and count the rows. Then switch the iterative scan on, and compare with an exact
 #   scan. If a library writes your SQL, look whether it sets `hnsw.iterative_scan`. LangChain's `PGVectorStore` (0.0.19) does not; then
 #   `?options=-c%20hnsw.iterative_scan%3Dstrict_order` at the end of the database's URL sets it for every connection.

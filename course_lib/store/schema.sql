@@ -59,14 +59,14 @@ CREATE TABLE document_chunks (
     branch        text NOT NULL DEFAULT '',
     document_name text NOT NULL,
     chunk_index   integer NOT NULL,
-    -- Search results name a chunk by it. It belongs to the place: an update keeps it, even if the text is another one.
+    -- Search results name a chunk by it. It names the place, not the text: an update keeps it.
     id            uuid NOT NULL DEFAULT gen_random_uuid(),
     -- The commit that it was made from. The ingest leaves the chunks of an unchanged document alone, so this, and the
     -- address, may be older than in `documents`.
     commit_sha    text,
     -- What it is, such as a section or a function, what it is called, and the Kubernetes namespace it belongs to.
-    -- Searches filter by kind and namespace. They are columns because ANALYZE looks at the values of columns; from this
-    -- PostgreSQL guesses how many rows a filter keeps.
+    -- Searches filter by kind and namespace. They are columns, not JSON: only about columns does ANALYZE keep
+    -- statistics, and from these PostgreSQL guesses how many rows pass.
     kind          text NOT NULL,
     name          text NOT NULL,
     namespace     text,
@@ -77,7 +77,7 @@ CREATE TABLE document_chunks (
     -- All other fields, such as the lines, the parser, and the header that was embedded with the content. (jsonb can be
     -- compared, json cannot.)
     metadata      jsonb NOT NULL DEFAULT '{}',
-    -- A copy of its document's, so that a search needs no join. The ingest sets both for a whole repository.
+    -- As in `documents`, and copied here so that a search needs no join.
     visibility    text NOT NULL DEFAULT 'private' CHECK (visibility IN ('private', 'public')),
     created_at    timestamptz NOT NULL DEFAULT now(),
     updated_at    timestamptz NOT NULL DEFAULT now(),
