@@ -561,7 +561,7 @@ bodies = [{"query": each.question} for each in lab.questions()] * 2
 services = {"ten lines": api, "yours": yours, "the library's": library}
 times = pd.DataFrame({name: crowd(service, bodies) for name, service in services.items()})
 axes = times.plot.box(vert=False, figsize=(7, 2), showfliers=False, whis=(5, 95))
-axes.set(xlabel="milliseconds for an answer (line: p50; right end: p95)")
+axes.set(xlabel="milliseconds for an answer (line in the box: p50; right end: p95)")
 lab.alt(axes, "The times of each service as a box: those of the ten lines are the longest.")
 times.quantile([0.5, 0.95]).set_axis(["p50, ms", "p95, ms"]).T.round()
 
@@ -608,6 +608,6 @@ assert times["yours"].median() < times["ten lines"].median(), "Yours can answer 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# Run `schemathesis run URL/openapi.json` for the ten lines and for your API. Which one has a 500?
+# Run `schemathesis run URL/openapi.json` for the ten lines (`api.url`) and for your API (`yours.url`). Which one has a 500?
 #
 # Next is [lab 10](../labs/10_code_from_github.ipynb), where you are GitHub's client.

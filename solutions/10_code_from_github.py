@@ -342,8 +342,8 @@ counts = requests.groupby(["client", "answer"]).seconds.agg(["count", "max"])
 figure, axes = plt.subplots(figsize=(7, 2.4))
 for client, part in requests.groupby("client"):
     answers, refused = (part.answer == "answered").cumsum(), part.answer == "refused"
-    [line] = axes.step(part.seconds, answers, where="post", label=f"{client}: {refused.sum()} refused")
-    axes.plot(part.seconds[refused], answers[refused], "x", color=line.get_color())
+    [line] = axes.step(part.seconds, answers, where="post", marker="", label=f"{client}: {refused.sum()} refused")
+    axes.plot(part.seconds[refused], answers[refused], "x", color=line.get_color(), markersize=8)
 axes.set(title="25 answers from a server that gives 15 in 2 s (x: refused)", xlabel="seconds since the first request", ylabel="answers")
 axes.legend(loc="lower right")
 lab.alt(figure, f"The answers so far of two clients: {'; '.join(axes.get_legend_handles_labels()[1])}. The impatient client ends first.")
