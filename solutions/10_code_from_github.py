@@ -94,7 +94,7 @@ assert github_api or not any("OOMKilled" in one.content for one in passages), "n
 #
 # ## A download that reports success
 #
-# Like many tools, this one lists the files, requests each, and uses whatever comes:
+# Like many tools, this one uses whatever comes:
 
 # %%
 import base64
@@ -188,8 +188,8 @@ for name, ref in {"by branch": "main", "by commit": commit}.items():
     print(name, content, blob_sha(content) == listed["sha"])
 
 # %% [markdown]
-# The one by commit. A branch moves, and a tag can be set again, but a commit never changes. So ask first which commit a name points to.
-# Then use only this commit. This is called [pinning](../labs/GLOSSARY.md#pinning).
+# The one by commit. A branch moves, and a tag can be set again, but a commit never changes. So ask first which commit a name points to, and
+# use only this one. This is called [pinning](../labs/GLOSSARY.md#pinning).
 #
 # A [citation](../labs/GLOSSARY.md#citation) has to be pinned, too: it must still show these lines next year.
 #
@@ -256,7 +256,7 @@ lab.interact(listing, limit=(15, 80, 5))
 # each IP address*, so a class with one router shares them. (Since May 2025, raw files and clones without a token have limits of their
 # own.)
 #
-# So a client has to wait, but how long? We send six requests to a server that allows five. `x-ratelimit-reset` says when the
+# We send six requests to a server that allows five. `x-ratelimit-reset` says when the
 # hour ends, in seconds since 1970. The server's clock is ten minutes ahead of ours.
 #
 # > **Predict.** How long must we wait: this number minus the time of our own clock?
@@ -281,16 +281,10 @@ assert answer.status_code == 403 and 540 < server_now - time.time() < 602, "Not 
 # %% [markdown]
 # Not by our clock: we would wait ten minutes too long. So compare the reset with the `date` of the same answer.
 #
-# Your function distinguishes four cases:
-#
-# |answer|meaning|
-# |---|---|
-# |403 or 429 with `retry-after`|too fast|
-# |403 or 429 with `remaining: 0`|no requests left|
-# |429, or a message with "rate limit"|too fast|
-# |any other 403|you may not read this|
-#
 # ## Exercise 10.2: how long to wait
+#
+# Four refusals: a 403 with `retry-after`, a 403 with `x-ratelimit-remaining: 0`, a 429 with neither, and a 403 *You have no access*. For which one must
+# you guess how long to wait, and for which one is it useless?
 
 # %% exercise="10.2"
 from course_lib.loader.github.waiting import wait_time
@@ -302,10 +296,11 @@ lab.check("10.2", wait_time)
 lab.hint("10.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: waiting after every 403. Most of them are about rights, and the answer will be the same in an hour.
+# For the 429 you guess, so you wait longer each time. For the last one it is useless to wait. The mistake to remember: waiting after every 403. Most of them
+# are about rights, and the answer will be the same in an hour.
 
 # %% [markdown]
-# `ask` uses your function: it waits, and then tries again.
+# `ask` waits as your function says, then tries again.
 
 # %%
 def ask(github, path, max_wait=30, attempts=5):
@@ -344,13 +339,14 @@ for name, one_request in {"impatient": impatient, "yours": ask}.items():
     rows += [(name, "answered" if one.status == 200 else "refused", one.at - limited.seen[0].at) for one in limited.seen]
 requests = pd.DataFrame(rows, columns=["client", "answer", "seconds"])
 counts = requests.groupby(["client", "answer"]).seconds.agg(["count", "max"])
-requests["row"] = requests.client + requests.client.map(counts["count"].xs("refused", level="answer").map(": {} refused".format))
-figure, axes = plt.subplots(figsize=(7, 1.9))
-for (answer, part), mark in zip(requests.groupby("answer"), "ox", strict=True):
-    axes.scatter(part.seconds, part.row, marker=mark, label=answer)
-axes.set(title="25 answers from a server that gives 15 in 2 s", xlabel="seconds since the first request", ylim=(1.5, -0.5))
-axes.legend(loc="center right")
-lab.alt(axes, f"A point for each request, of two clients: {'; '.join(requests.row.unique())}. The impatient client ends first.")
+figure, axes = plt.subplots(figsize=(7, 2.4))
+for client, part in requests.groupby("client"):
+    answers, refused = (part.answer == "answered").cumsum(), part.answer == "refused"
+    [line] = axes.step(part.seconds, answers, where="post", marker="", label=f"{client}: {refused.sum()} refused")
+    axes.plot(part.seconds[refused], answers[refused], "x", color=line.get_color(), markersize=8)
+axes.set(title="25 answers from a server that gives 15 in 2 s (x: refused)", xlabel="seconds since the first request", ylabel="answers")
+axes.legend(loc="lower right")
+lab.alt(figure, f"The answers so far of two clients: {'; '.join(axes.get_legend_handles_labels()[1])}. The impatient client ends first.")
 
 # %% tags=["claim"]
 count, ended = counts["count"], counts["max"]
@@ -360,7 +356,7 @@ assert 0 < ended["yours", "answered"] - ended["impatient", "answered"] < 4, "The
 
 # %% [markdown]
 # Your client was refused once, the impatient one many times. The impatient one has its answers first,
-# because it asks at the moment when the limit ends. Yours needs about two seconds more: the headers have whole seconds, and you add one.
+# because it asks at the moment when the limit ends. Yours waits a little longer, because the headers have whole seconds.
 # But in GitHub's hour, the impatient client would be refused up to 36,000 times, and perhaps banned.
 
 # %% [markdown]
@@ -383,8 +379,7 @@ lab.hint("10.3")  # run again for the next hint
 # The mistake to remember: forgetting what is gone. A file that was deleted upstream is still found and cited, and no error says so.
 
 # %% [markdown]
-# The next two cells put your three functions into the library, so `bring` runs them. The library
-# compares each downloaded file with its hash. We bring the old version once more, then the new one.
+# The next two cells put your three functions into the library, so `bring` runs them.
 
 # %%
 from course_lib.loader.github import sync, waiting
@@ -422,17 +417,16 @@ pd.DataFrame(table).T
 # %% tags=["claim"]
 first_time, again, changed = (one.fetched for one in reports.values())
 assert again == 0, "The second run downloaded nothing"
-assert github_api or changed == len(missing) == 5, "The plan and the report agree: five files."
-assert github_api or "docs/deployment.yaml" in names_in_index() - before, "So this page is new in the index without a download"
+assert github_api or changed == len(missing) == 5, "The last run downloaded the five files of the plan"
+assert github_api or "docs/deployment.yaml" in names_in_index() - before, "So the link is new in the index without a download"
 assert "code/scripts/keys.sh" in gone and ["code/scripts/rotate-keys.sh"] in missing.values(), "The old name is removed, and the content is downloaded for the new name"
 
 # %% [markdown]
-# The old name is removed, and the content is downloaded for the new name. The second run downloaded nothing.
+# The old name is removed, and the content is downloaded for the new name, because the plan looks at paths. The second run
+# downloaded nothing.
 #
-# The plan compares a path with its hash. So a renamed file is downloaded again, even if its content is the same.
-#
-# The plan and the report agree: five files. `docs/deployment.yaml` is not among them: it is a link, and the library has
-# its target already. So this page is new in the index without a download.
+# The last run downloaded the five files of the plan. `docs/deployment.yaml` is a link, and the library has its target already. So the link
+# is new in the index without a download.
 #
 # > **Predict.** We ask the first question again. Does the index answer it now?
 
@@ -454,18 +448,20 @@ assert github_api or "docs/on-call.md" in passages[0].citation_url, "The first p
 assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].content, "the model outgrew its memory"
 
 # %% [markdown]
-# It does: the model outgrew its memory. The first passage is the new page about it, and all pieces cite the new commit.
+# It does: the model outgrew its memory. The first passage is the new page about it, and all pieces cite the new commit. (For a link, such as
+# `docs/deployment.yaml`, GitHub shows only the path of the target, not these lines.)
 #
 # Even the run that downloaded nothing asked: is this still the same commit? With the header `If-None-Match`, GitHub answers 304 if
 # nothing has changed. With a token, this answer does not count for the limit.
 #
 # ## In the field: git itself
 #
-# At work, `course ingest-repo OWNER/NAME` in a nightly job is enough. Give it a token that can only read. If most files are missing,
-# it takes one archive of all. If a hotel's login page answers, it says so. It refuses names that lead out of your folder, such as `../../.bashrc`.
+# At work, `course ingest-repo OWNER/NAME` in a nightly job is enough. Give it a token that can only read. It refuses names that lead out of your folder, such as `../../.bashrc`.
 #
-# Git needs no API, and checks every hash. `--filter=blob:none` leaves out the contents of files until they are needed. `sparse-checkout`
-# chooses folders.
+# For files, you can also use git: it needs no API, and checks every hash. Use the API for issues, for an answer such as 304, or where a service may
+# not keep a working copy.
+#
+# In git, `--filter=blob:none` leaves out the contents of files until they are needed. `sparse-checkout` chooses folders.
 #
 # > **Predict.** How many requests does git need for one folder?
 
@@ -489,7 +485,10 @@ if shutil.which("git"):
     assert "now 7 files" in counted and len([*Path(folder.name, "sparse", "code", "scripts").iterdir()]) == 5, "Of the seven, five are in the folder"
 
 # %% [markdown]
-# Two for the clone, and one for all files. Of the seven, five are in the folder. `sparse-checkout` also brings the files directly above it.
+# Two for the clone, and one for all files. Of the seven, five are in the folder. `sparse-checkout` also brings the files directly in each folder
+# above it.
+#
+# **On Monday**, ask of each tool that downloads: does it pin a commit? Does it fail if a file is missing? May a stranger's file name decide where it writes?
 #
 # ## Recap
 #
@@ -514,6 +513,6 @@ if shutil.which("git"):
 #
 # ## Stretch, and what comes next
 #
-# Read all issues of Heron. A long list comes in pages: `next_page` in `course_lib.loader.github.names` finds the next.
+# Read all issues of Heron: `next_page` in `course_lib.loader.github.names` finds the next page of a list.
 #
 # Next is [lab 11](../labs/11_kubeflow_pipeline.ipynb): the steps become a pipeline.

@@ -60,8 +60,8 @@ assert {*names} - zero - one and zero & one, "some files are in no shard, and ot
 # The course's pipeline reads a folder, splits and stores two shards at once, and builds the index. On a cluster, each
 # step is a [container](../labs/GLOSSARY.md#container). Here, `run_locally` makes it a process.
 #
-# A cloud provider may take a cheap machine away at any moment. Then the step is tried again. We let this happen to a naive step, which appends to
-# a file, and to the pipeline: `kill_first` kills the first process that stores a shard.
+# A cloud provider may take a cheap machine away at any moment. Then the step is tried again. We do this twice: to a naive step that appends
+# to a file, and to the pipeline, where `kill_first` kills the first process that stores a shard.
 #
 # > **Predict.** What is in the file of the naive step? What happens to the other shard, and to the index?
 
@@ -111,7 +111,7 @@ assert rows == 121, "No chunk is lost, and none is there twice"
 # twice.
 #
 # Kubeflow only *starts* a step again. You have to write the step so that a second start does no harm. Such a step is
-# [idempotent](../labs/GLOSSARY.md#idempotent). The naive step is not: its file has some chunks twice, and there was no error.
+# [idempotent](../labs/GLOSSARY.md#idempotent). The naive step is not: its file has some chunks twice, without an error.
 # `embed_and_store` writes each row by its key, and each document in one transaction.
 
 # %% [markdown]
@@ -149,14 +149,14 @@ def count_words(folder: str) -> int:
 
 
 component = dsl.component(count_words, base_image=LOADER, install_kfp_package=False)
-print("here:", count_words(copy))
+print("as a function:", count_words(copy))
 print(run_locally(component, {"folder": str(copy)}, root=work))
 pages = run_locally(read_pages, {"folder": str(copy)}, root=work).outputs["pages"]
 print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitlines()), "lines")
 
 # %% [markdown]
-# No, neither here nor on a cluster: kfp takes only the text of the function, without the notebook's imports. So a component imports everything that it needs,
-# as `read_pages` does.
+# No. As a component it fails, here and on a cluster, because kfp takes only the text of the function, without the notebook's imports. So a component imports
+# all that it needs.
 #
 # The file of `read_pages` has a line for each of the five documents, after the *origin*, which says where they belong. The component wrote 5, and you got 5.0. `kfp.local` makes a float of every number in metadata; on a cluster you get 5.
 # So use `int(…)`.
@@ -165,7 +165,7 @@ print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitline
 # ## Exercise 11.1: split one shard
 #
 # Complete the component. `origin` is the first line, and the dictionary `found` has a `Document` for each name.
-# `replace(origin, shard=…)` returns a copy with another `shard`.
+# `replace(origin, shard=…)` returns a copy with another `shard`. `"0/2"` is the first of two shards.
 
 # %% exercise="11.1"
 # Given up to: origin, found = read_staged(documents.path, Document)
@@ -250,12 +250,12 @@ with lab.connect() as conn:
     print("after the next run:", *conn.execute("SELECT count(*) FROM document_chunks WHERE repo_slug = 'pages'").fetchone(), "chunks")
 
 # %% [markdown]
-# The half file would now stop the run in `build_index`. Its 111 chunks are stored already, and the next run adds the missing ten.
+# The half file would now stop the run in `build_index`. The next run adds the missing ten chunks.
 
 # %% [markdown]
 # ## An old result from the cache
 #
-# A second run need not repeat what is done already: the [cache](../labs/GLOSSARY.md#cache) takes the result of a step from an earlier run. This
+# A second run does not have to repeat everything: the [cache](../labs/GLOSSARY.md#cache) takes the result of a step from an earlier run. This
 # pipeline counts the pages in a folder.
 #
 # > **Predict.** Between two runs, a page is added. What does the second run return?
@@ -292,7 +292,7 @@ print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcom
 # %% [markdown]
 # ## What a step needs
 #
-# In a pipeline, a call of a component returns a *task*, which you can set up. An example from a bakery:
+# In a pipeline, a call of a component returns a *task*, which you can set up:
 #
 # ```python
 # task = bake(dough=dough)
@@ -302,7 +302,7 @@ print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcom
 # kubernetes.use_secret_as_env(task, "bakery", {"key": "OVEN_KEY"})       # `key` of the Secret "bakery" → variable OVEN_KEY
 # ```
 #
-# Parameters are shown in logs. So a password is not a parameter: it comes from a Secret of the cluster.
+# Parameters are stored in databases and logs. So a long text is an artifact, and a password comes from a Secret of the cluster.
 #
 # ## Exercise 11.3: a step with the database
 
@@ -457,9 +457,8 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 # course pipeline submit --host http://localhost:8080 --set shards=4
 # ```
 #
-# In the UI, a *recurring run* starts the pipeline each night.
-#
-# Two traps of a local run: kfp deletes the folder given as `workspace_root`, and a loop over an empty list is an error.
+# Airflow and Dagster retry steps, too. **On Monday**, ask of each step of a job: may it run twice? What does
+# it read that the tool does not see? Which counts show that something is lost?
 
 # %% [markdown]
 # ## Recap
@@ -486,6 +485,6 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 #
 # ## Stretch, and what comes next
 #
-# Run your pipeline with seven shards. What happens to a shard without documents?
+# Run your pipeline with seven shards. What is in the empty ones?
 #
 # Next is [lab 12](../labs/12_a_fresh_index.ipynb), where you keep an index up to date.

@@ -80,7 +80,7 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 
 # %% [markdown]
 # Only one chunk changed, and in night 3 nothing was written. All chunks of the deleted page are gone. How does the ingest know? It
-# compares what is there now with what was stored.
+# compares what is there with what was stored.
 
 # %% [markdown]
 # ## By hand: one night
@@ -129,7 +129,8 @@ lab.hint("12.1")  # run again for the next hint
 # cannot tell the two apart.
 
 # %% [markdown]
-# Now your function plans both. The state of a page is a hash of its text. The state of a package is its version.
+# The state of a page is here a hash of its text; that of the ingest also has the parser, its settings and the model. The state of a package is its
+# version.
 
 # %%
 from dataclasses import asdict
@@ -209,12 +210,11 @@ lab.hint("12.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: a state that holds too much or too little. If the version is in it, every update of a package costs a vector. If the
-# model is not in it, a search compares vectors of two models. For the same reason, the real state of a page is more than its hash: its
-# parser, its settings and the model belong to it.
+# model is not in it, a search compares vectors of two models.
 
 # %% [markdown]
 # How much does this save? A naive job encodes all packages of both lock files every night. In the first night, all
-# packages are new. In the second, nothing changes. In the third, *rider-app* has today's lock file, and one description is better.
+# are new. In the second, nothing changes. In the third, *rider-app* has today's lock file, and one description is better.
 #
 # > **Predict.** How many texts do you have to encode in the second night, and how many in the third?
 
@@ -257,14 +257,14 @@ spent
 
 # %% tags=["claim"]
 assert list(spent.planned) == [len(texts), 0, 1], "The third night needs one vector, that of the better description"
-assert found == ("twilio",), "With the stored vectors, a search finds the package for an instruction"
+assert found == ("twilio",), "The search finds twilio"
 assert spent.naive.iloc[0] - len(texts) == 62, "In the first night, the plan saves 62 vectors"
 assert len({*rider} & {*forecasting}) == 62, "because a package that both projects use is encoded once"
 
 # %% [markdown]
 # None in the second. The third night needs one vector, that of the better description, because polars has one already, and the new version of
 # spotipy has the same description. In the first night, the plan saves 62 vectors, because a package that both projects use is encoded once.
-# With the stored vectors, a search finds the package for an instruction.
+# The search finds twilio.
 
 # %% [markdown]
 # ## Packages that other projects use
@@ -355,14 +355,14 @@ def meet(first, second, steps):
 
 
 # %% [markdown]
-# The projects are called *one* and *two*. In the first case, *two* begins to use `shared`, while *one* replaces it by `mine`. Here we take the
+# The projects are *app* and *jobs*. In the first case, *jobs* begins to use `shared`, while *app* replaces it by `mine`. Here we take the
 # foreign key away: many schemas have none. In the second case, both projects stop using `shared`.
 
 # %%
 # the lists before, the sync that begins, and the other one
 CASES = {
-    "two begins, one ends": ({"one": {"shared": "1"}}, ("two", {"shared": "1"}), ("one", {"mine": "1"})),
-    "both end": ({"one": {"shared": "1", "mine": "1"}, "two": {"shared": "1", "yours": "1"}}, ("one", {"mine": "1"}), ("two", {"yours": "1"})),
+    "jobs starts, app stops": ({"app": {"shared": "1"}}, ("jobs", {"shared": "1"}), ("app", {"mine": "1"})),
+    "both stop": ({"app": {"shared": "1", "mine": "1"}, "jobs": {"shared": "1", "yours": "1"}}, ("app", {"mine": "1"}), ("jobs", {"yours": "1"})),
 }
 
 
@@ -370,7 +370,7 @@ CASES = {
 def begin(case):
     drop_tables(conn)
     create_tables(conn)
-    if case == "two begins, one ends":
+    if case == "jobs starts, app stops":
         conn.execute("ALTER TABLE xray_report_packages DROP CONSTRAINT xray_report_packages_in_catalogue")
     for project, packages in CASES[case][0].items():
         with lab.connect() as own:
@@ -384,7 +384,7 @@ def left():
 
 
 # %% [markdown]
-# > **Predict.** The other sync runs after two steps of the first. What is wrong at the end? Then move the slider: when does nothing go wrong?
+# > **Predict.** The other sync runs after two steps of the first. What is wrong at the end? Move the slider: when does nothing go wrong?
 
 # %%
 def look(steps=2):
@@ -406,19 +406,21 @@ for case, (_, first, second) in CASES.items():
         meet(first, second, steps)
         results[case, steps] = left()
 fine, lost, orphan = "all is well", "shared is lost", "shared is an orphan"
-assert [results["two begins, one ends", steps] for steps in range(4)] == [fine, lost, lost, fine], "two begins, one ends | shared is lost | shared is lost"
-assert [results["both end", steps] for steps in range(4)] == [fine, fine, orphan, fine], "both end | all is well | shared is an orphan"
+assert [results["jobs starts, app stops", steps] for steps in range(4)] == [fine, lost, lost, fine], "jobs starts, app stops | shared is lost | shared is lost"
+assert [results["both stop", steps] for steps in range(4)] == [fine, fine, orphan, fine], "both stop | all is well | shared is an orphan"
 
 # %% [markdown]
 # | case | after 1 step | after 2 steps |
 # |---|---|---|
-# | two begins, one ends | `shared` is lost | `shared` is lost |
-# | both end | all is well | `shared` is an orphan |
+# | jobs starts, app stops | `shared` is lost | `shared` is lost |
+# | both stop | all is well | `shared` is an orphan |
 #
-# In the first case, *one* cannot see a use that is not committed, so it deletes what *two* has begun to use. In the second case, neither has seen that the other stopped, so neither deletes. No constraint prevents this, and no later night
+# With 0 or 3 steps, one sync runs after the other, and all is well.
+#
+# In the first case, *app* cannot see a use that is not committed, so it deletes what *jobs* has begun to use. In the second case, neither has seen that the other stopped, so neither deletes. No constraint prevents this, and no later night
 # repairs it, because `shared` is not removed again.
 #
-# A better statement does not help: it cannot see what the other sync has not committed. So they have to take turns.
+# No statement can see what the other sync has not committed. So they have to take turns.
 
 # %% [markdown]
 # ## Exercise 12.4: take turns
@@ -478,13 +480,13 @@ for case, (_, *syncs) in CASES.items():
 lab.show.turns(runs)
 
 # %% tags=["claim"]
-assert all(order in (["one"] * 3 + ["two"] * 3, ["two"] * 3 + ["one"] * 3) for order in ([who for who, _ in events] for events in runs.values())), "One sync does all three steps. The second waits, then reads what the first has committed"
+assert all(order in (["app"] * 3 + ["jobs"] * 3, ["jobs"] * 3 + ["app"] * 3) for order in ([who for who, _ in events] for events in runs.values())), "One sync does all three steps. The second waits, then reads what the first has committed"
 assert all(title.endswith(fine) for title in runs), "Nothing is lost, and no orphan stays"
 
 # %% [markdown]
 # One sync does all three steps. The second waits, then reads what the first has committed. Nothing is lost, and no orphan stays.
 #
-# In the library, the encoding is done after the lock is released, because it may take minutes.
+# The library encodes after it has released the lock, because this may take minutes.
 #
 # ## In the field
 #
