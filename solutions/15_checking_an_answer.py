@@ -193,9 +193,9 @@ columns = scores[scores.split == "tune"].pivot(columns="supported", values="scor
 
 def judge(least=0.65):
     axes = columns.plot.hist(bins=20, subplots=True, sharex=True, figsize=(6, 3.5), xlabel="support", ylabel="sentences")
-    for one in axes:
+    for one, corner in zip(axes, ("upper right", "upper left"), strict=True):
         one.axvline(least, color="black", label="threshold")
-        one.legend(loc="upper left")
+        one.legend(loc=corner)
     right_of = (columns >= least).sum().to_dict()
     lab.alt(axes, f"The support of 90 sentences, 45 of them supported. At or above the threshold of {least}: {right_of}.")
     accepted, rejected = shares(scores[scores.split == "tune"], least)
