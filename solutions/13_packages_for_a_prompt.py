@@ -86,7 +86,7 @@ assert len(by_name.text) > 6 * len(by_meaning.text), "although it is more than s
 # Was this only bad luck? The course has more such comments, for two projects and five languages. We call them *instructions*. Each is labelled
 # with the packages that it needs, its [gold](../labs/GLOSSARY.md#gold).
 #
-# > **Predict.** What share of the needed packages is among the first fifty of its project and language?
+# > **Predict.** Over all instructions, what share of the needed packages is among the first fifty?
 
 # %%
 from course_lib.xray.measure import read_instructions, score_suggestions
@@ -113,13 +113,13 @@ small = [shares[f"{name} ({packages} packages)"] for name, packages in groups if
 large = [shares[f"{name} ({packages} packages)"] for name, packages in groups if packages > 50]
 assert len(small) == 1 and min(small) == 100, "Only one bar is full: this project has fewer than fifty packages in this language"
 assert len(large) > 5 and max(large) <= 50, "In each of the other bars, at least half of the needed packages are missing"
-assert round(10 * score_suggestions(first_names, instructions).recall) == 4, "Over all instructions, four of ten needed packages are found"
+assert round(10 * score_suggestions(first_names, instructions).recall) == 4, "Four of ten needed packages are found"
 
 # %% [markdown]
-# Over all instructions, four of ten needed packages are found. Only one bar is full: this project has fewer than fifty packages in this
+# Four of ten needed packages are found. Only one bar is full: this project has fewer than fifty packages in this
 # language. In each of the other bars, at least half of the needed packages are missing.
 #
-# So you will build a better choice, in three steps:
+# You will build a better choice, in three steps:
 #
 # ```
 # lock file → 13.1: names and versions → tables → 13.2: the nearest of this project ─┐
@@ -130,8 +130,7 @@ assert round(10 * score_suggestions(first_names, instructions).recall) == 4, "Ov
 # ## Exercise 13.1: the packages of a lock file
 #
 # Which packages does a project have? Its [lock file](../labs/GLOSSARY.md#lock-file) says it: there, a tool such as Poetry writes down all
-# packages that it installs, with their versions. You will read `poetry.lock`, which is [TOML](https://toml.io). This is one of its entries,
-# shortened:
+# packages that it installs, with their versions. You will read `poetry.lock`, which is [TOML](https://toml.io). One of its entries, shortened:
 #
 # ```toml
 # [[package]]
@@ -179,7 +178,7 @@ except ValueError as error:
     print("your function:", error)
 
 # %% [markdown]
-# It removes half of them without an error, although the project still uses them. Your function stops before that.
+# Half of them go without an error, although the project still uses them.
 
 # %% [markdown]
 # ## Filter first
@@ -202,7 +201,8 @@ table = pd.DataFrame(nearest, columns=["language", "name"])
 table.assign(remains=[language == "python" and name in rider for language, name in nearest])
 
 # %% [markdown]
-# One remains, because the five nearest are clients for Spotify in five languages.
+# One remains, because the five nearest are clients for Spotify in five languages. A filter by language is not enough: Python packages of the
+# other project could still take places.
 
 # %% [markdown]
 # ## Exercise 13.2: the nearest packages of a project
@@ -255,7 +255,7 @@ assert first > 1.4 * second, "After spotipy, the similarity falls clearly"
 # For each of the three comments, the first row is the package that the code needs: spotipy, stripe, tenacity. *charge the rider's card* does
 # not contain the name stripe.
 #
-# After *spotipy*, the similarity falls clearly: the others only fill the list.
+# After *spotipy*, the similarity falls clearly: the others only fill the list. A limit would drop them, but needs labels.
 #
 # Here, the database compares all packages of the project. With an HNSW index it would search first and filter afterwards, and could return
 # fewer than five. Since 0.8, pgvector can go on until there are enough, or until it reaches a limit. This
@@ -314,7 +314,7 @@ assert any("metres" in each.instruction and "geoalchemy2" in each.gold_packages 
 # %% [markdown]
 # ## Exercise 13.3: when nothing can be compared
 #
-# Sometimes there are no nearest packages. Perhaps there is no model, so the instruction has no vector. Or the model is a new one, and all vectors
+# Sometimes there are no nearest packages. Perhaps there is no model, so the instruction has no vector. Or the model is new, and all vectors
 # are still from the old one.
 #
 # What should the prompt name then? The first fifty by name are better than nothing. But the list must say that it is only a *fallback*. A list
@@ -355,8 +355,9 @@ for near_rows, by_name_rows in ((find_packages(instruction, "rider-app", "python
 from course_lib.xray import sync_packages
 
 sync_packages(conn, "jobs", "python", jobs)
+first_of = {"rider-app": first, "jobs": [(name, version, None) for name, version in sorted(jobs.items())[:50]]}
 for asked, project in ((instruction, "rider-app"), ("query the Parquet files with SQL", "jobs")):
-    chosen = choose(find_packages(asked, project, "python", 3), [], "")
+    chosen = choose(find_packages(asked, project, "python", 3), first_of[project], "no vectors of this model")
     print(f"# {asked}", *(f"- {one.name} {one.version}: {one.description}" for one in chosen.packages), "", sep="\n")
 
 # %% tags=["claim"]
@@ -375,15 +376,14 @@ assert chosen.packages[0].name == "duckdb", "duckdb is the package for the secon
 #
 # At work, read the lock files in CI after each change, make vectors only for new packages, and log how often the list is a fallback.
 #
-# There is one danger. Others wrote the descriptions, and each goes into your prompt. A description may contain an instruction, and a model may
-# obey it. [Lab 15](../labs/15_checking_an_answer.ipynb) comes back to this.
+# One danger: others wrote the descriptions, and each goes into your prompt. One may contain an instruction, and a model may obey it.
+# [Lab 15](../labs/15_checking_an_answer.ipynb) comes back to this.
 
 # %% [markdown]
 # ## Recap
 #
 # - A lock file says which packages a project has. Compare names in one form, and refuse a file without its end.
 # - Filter before you choose the nearest.
-# - The descriptions make the search possible.
 # - If nothing can be compared, the first fifty are a fallback, and the answer says so.
 #
 # ## Three questions to test yourself

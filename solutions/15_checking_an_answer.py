@@ -192,9 +192,10 @@ columns = scores[scores.split == "tune"].pivot(columns="supported", values="scor
 
 
 def judge(least=0.65):
-    axes = columns.plot.hist(bins=20, stacked=True, figsize=(6, 3), xlabel="support", ylabel="sentences")
-    axes.axvline(least, color="black", label="threshold")
-    axes.legend()
+    axes = columns.plot.hist(bins=20, subplots=True, sharex=True, figsize=(6, 3.5), xlabel="support", ylabel="sentences")
+    for one, corner in zip(axes, ("upper right", "upper left"), strict=True):
+        one.axvline(least, color="black", label="threshold")
+        one.legend(loc=corner)
     right_of = (columns >= least).sum().to_dict()
     lab.alt(axes, f"The support of 90 sentences, 45 of them supported. At or above the threshold of {least}: {right_of}.")
     accepted, rejected = shares(scores[scores.split == "tune"], least)
@@ -206,11 +207,12 @@ lab.interact(judge, least=(0.0, 1.0, 0.05))
 # %% tags=["claim"]
 halves = {half: scores[scores.split == half] for half in ("tune", "test")}
 for rows in halves.values():
-    assert rows.score[rows.supported].median() > 0.75 and rows.score[~rows.supported].median() < 0.6, "Most supported sentences score above 0.65, and most others below"
-    assert rows.score[~rows.supported].max() > rows.score[rows.supported].min(), "the two groups overlap"
+    assert rows.score[~rows.supported].max() > rows.score[rows.supported].min(), "the groups overlap"
+highest = columns["not supported"].nlargest(2).to_list()
+assert highest[0] > 0.9 > highest[1] + 0.1, "one sentence that is not supported even scores above 0.9"
 
 # %% [markdown]
-# No, because the two groups overlap. Most supported sentences score above 0.65, and most others below.
+# No: the groups overlap, and one sentence that is not supported even scores above 0.9.
 #
 # So you can only choose between mistakes. A low threshold lets inventions pass. A high one warns about good sentences, until the warnings are
 # not read.
@@ -286,7 +288,7 @@ def similarity_alone(sentence, evidence, encode):
     return numbers_fit(sentence, evidence) * (vectors[1:] @ vectors[0]).max()
 
 
-formulas = {"support": support, "words alone": words_alone, "similarity alone": similarity_alone}  # add yours
+formulas = {"support": support, "words alone": words_alone, "similarity alone": similarity_alone}  # add your best one, once
 
 
 # %%
@@ -317,13 +319,13 @@ assert gain["similarity alone"].high < 0, "Similarity alone is clearly worse, be
 # Perhaps the similarity. Words alone look a little worse, but this may be chance. Similarity alone is clearly worse, because its whole interval
 # is below 0.
 #
-# Can you beat `support`? Compare your formulas by `judged(formula, "tune")`, and look at the test half once.
+# Can you beat `support`? Compare your formulas by `judged(formula, "tune")`, and add only the best one above.
 #
 # ## Exercise 15.3: the sentences to name
 #
 # Now join both. `without_citations` is imported for you.
 #
-# Does a sentence that cites only passages that do not exist need a rule of its own?
+# A sentence cites only passages that do not exist. Does it need a rule of its own?
 
 # %% exercise="15.3"
 # Given up to: found = []
@@ -365,8 +367,8 @@ assert low.sum() == 3 and not verdicts.holds[low].any(), "the three supported se
 assert [(~verdicts.holds).sum(), verdicts.named[~verdicts.holds].sum()] == [126, 120], "Of 126 sentences that do not hold, 120 are named"
 
 # %% [markdown]
-# All of them, and all other wrong citations, too. Of 126 sentences that do not hold, 120 are named. At work, expect less: our answers use many
-# words of the documents, and a model uses its own.
+# All of them, and all other wrong citations, too. Of 126 sentences that do not hold, 120 are named. At work, expect less: the threshold was
+# chosen on half of these sentences, the other passages are about something else, and a model uses its own words.
 #
 # No sentence that holds is named. This is luck, because the three supported sentences below your threshold have wrong citations.
 #
@@ -396,23 +398,22 @@ print(find_unsupported(["I delete all files [1: notes.md]."], ["notes.md"], [evi
 # %% [markdown]
 # No: the passage has the words of the sentence, so it supports it. Your check does not see an obedient answer.
 #
-# What stops the model is that it **has no rights**: it has no tools, and writes only text. Show no links or pictures from an answer that you have
-# not checked. Where the text could reach a file, a person decides: `course edit` shows a difference, and writes nothing without `--rewrite`.
+# What stops the model is that it **has no rights**: it has no tools, and writes only text. But a picture's address can carry what
+# the model read to another server, so show no unchecked links or pictures. Where the text could reach a file, a person decides: `course edit` shows a difference, and writes nothing without `--rewrite`.
 #
 # ## In the field
 #
 # The share of an answer's claims that its passages support is its [faithfulness](../labs/GLOSSARY.md#faithfulness).
 # [RAGAS](https://docs.ragas.io) measures it with a language model. Such a judge can see that *worse* says the opposite. But it makes mistakes, too, so measure it as you measured `support`.
 #
-# At work, let a colleague who has not seen the support label fifty sentences of your own answers. Choose the threshold on half of them. Show the
-# named sentences in another colour, and put their share into your monitoring.
+# At work, let a colleague who has not seen the support label fifty sentences of your own answers. Choose the threshold on half of them. Put the
+# share of named sentences into your monitoring.
 
 # %% [markdown]
 # ## Recap
 #
 # - A citation that leads nowhere is found by comparison. A citation of another passage is found by the low support of its
 #   sentence.
-# - Similarity and words find most sentences that a passage does not support.
 # - A threshold is chosen on one half of the data, and measured on the other.
 # - A model without rights changes nothing by itself. But its text can mislead a reader.
 #
