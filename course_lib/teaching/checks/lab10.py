@@ -171,7 +171,7 @@ def check_list_tree(call: Probe) -> None:
             found.holds(f"tree of {needless}" not in asked, "none", got=got, because=because)
             folders = [one.path for one in found.value if one.mode == TREE]
             found.holds(not folders, "no folder in the result", got=", ".join(folders),
-                        because="a folder that is not wanted is no file, either")  # fmt: skip
+                        because="a folder that is not wanted is not a file, either")  # fmt: skip
 
 
 def _lists(call: Probe, trees: Trees, because: str, **wanted: list[str]) -> None:
