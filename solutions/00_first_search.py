@@ -13,7 +13,7 @@
 #
 # | You will be able to | Time | Needs | Builds |
 # |---|---|---|---|
-# | search a folder of your own, and judge what is found · say what each part of the system does · say what a search by meaning does if no text has the answer | about {minutes} min, and 20 more for your own questions | nothing but this notebook | the finished system, seen from outside |
+# | search a folder of your own, and judge what is found · say what each part of the system does · say what a search by meaning does if no text has the answer | about {minutes} min, and 10 more for your own questions | nothing but this notebook | the finished system, seen from outside |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -31,7 +31,7 @@ lab = start("00", data_dir=data_dir, database_url=database_url, embedding_model=
 # %% [markdown]
 # ## Search a folder of your own
 #
-# A search is easiest to judge if you know the texts. So begin with texts of your own: notes (`.md`, `.txt`), notebooks, YAML, Python, Go or shell. Write the path of their folder between the quotes, for example `r"~/notes"` or `r"d:\notes"`.
+# Begin with texts of your own: notes (`.md`, `.txt`), notebooks, YAML, Python, Go or shell. Write the path of their folder between the quotes, for example `r"~/notes"` or `r"d:\notes"`.
 #
 # If you leave the quotes empty, the lab takes five pages of the course. Then first read [one of them](../data/documents/model-monitoring.md), so that you can judge the results.
 #
@@ -52,9 +52,11 @@ lab.interact(
 )
 
 # %% [markdown]
-# Each row is a piece of a text, shown from its most similar sentence on. You see its document, the heading above it, and its lines. The bar and the number say how similar its meaning is to the meaning of the question.
+# Each row is a piece of a text, shown from its most similar sentence on. (From step 3 on, such a piece is called a *chunk*.) You see its document, the heading above it, and its lines. The bar and the number say how similar its meaning is to the meaning of the question.
 #
-# Now judge the search. Ask five questions, and write each into the next cell, with the place of its right piece. For the question above, this is the second piece. The share of questions whose right piece is the first is called *hit@1*.
+# Now judge the search. Ask three questions, and write each into the next cell, with the place of its right piece. For the question above, this is the second piece.
+#
+# The share of questions whose right piece is the first is called *hit@1*. So with the question above alone, hit@1 is 0.
 
 # %%
 judged = {  # a question, and the place of its right piece (0: it is not among the five)
@@ -140,7 +142,7 @@ found = pd.DataFrame({"heading": [one.name for one in results]}, index=[1, 2, 3]
 found["first line"] = [one.metadata["lineStart"] for one in results]
 found["has 'undo'"] = ["undo" in one.content.lower() for one in results]
 display(found)
-lab.show.ranking(results, question, most=520, mark="back")
+lab.show.ranking(results, question, most=520, mark="rollback")
 
 # %% tags=["claim"]
 assert {result.name for result in results} == {"Rollback"}, "All three chunks are from the section on rollback"
@@ -183,19 +185,21 @@ def count(asked, threshold):
     return len(search(conn, lab.encode(asked), Query(top_k=3, threshold=threshold)))
 
 
-pd.DataFrame({asked: {at: count(asked, at) for at in (0.0, 0.2, 0.4)} for asked in (question, nonsense)}).rename_axis("threshold")
+rows = [(at, count(question, at), count(nonsense, at)) for at in (0.0, 0.2, 0.4)]
+pd.DataFrame(rows, columns=["threshold", question, nonsense])
 
 # %% [markdown]
 # With a threshold of 0.2, the search still finds its chunks for the release, and none for the egg. But do not take this number to work. The more texts you have, the more often one of them is a little similar to a question by chance.
 #
-# So find a threshold for your own folder. The next cell shows the best similarity for each of your questions, and for the egg. If your texts are about eggs, ask for something else.
+# So find a threshold for your own folder. The next cell shows the similarity of each right piece, and the best one for the egg. If your texts are about eggs, ask for something else.
 
 # %%
-best = {asked: ask(asked).similarity.max() for asked in [*judged, nonsense]}
-pd.DataFrame({"best similarity": best}).sort_values("best similarity")
+right = {asked: ask(asked).similarity[place] for asked, place in judged.items() if place}
+right[nonsense] = ask(nonsense).similarity.max()
+pd.DataFrame({"similarity": right})
 
 # %% [markdown]
-# Which threshold would you set, and which of your questions would lose their answers?
+# Set the threshold just above the egg. Is each right piece above it, too? If not, no threshold fits your texts: it finds something for the egg, or loses an answer.
 #
 # ## Where the chunks are stored
 #
@@ -212,7 +216,7 @@ pd.DataFrame(cursor.fetchall(), columns=[column.name for column in cursor.descri
 # %% [markdown]
 # You can also draw the chunks. A point in a picture has two numbers, but a vector has 384. So each vector is reduced to two numbers. Similar chunks stay roughly near each other.
 #
-# Each point below is one chunk, and each colour and shape is one page. The star is the question about the release. The points 1, 2 and 3 are the chunks that the search found for it.
+# You need not read the next cell: it draws. Each point below is one chunk, and each colour and shape is one page. The star is the question about the release. The points 1, 2 and 3 are the chunks that the search found for it.
 #
 # > **Predict.** Are these three the points nearest to the star?
 
@@ -279,9 +283,9 @@ assert 8 <= 10 * measured.recall <= 9, "Eight or nine"
 assert 5 < 1 / (1 - measured.recall) < 7, "about one question in six goes without its answer"
 
 # %% [markdown]
-# Eight or nine: about one question in six goes without its answer, although there are only five pages. The labs to come make this better, and show where they do not.
+# Eight or nine: about one question in six goes without its answer, although there are only five pages.
 #
-# The table is about the whole system, which searches the documents, the manifests of lab 02 and the code of lab 03 together. It counts files among the first ten, and the first line counts passages among the first five. So do not compare the two.
+# The table is about the whole system, which searches the documents, the manifests of lab 02 and the code of lab 03 together. It counts files among the first ten, and the first line counts passages among the first five. So do not compare the two. ([Lab 16](../labs/16_measuring_retrieval.ipynb) explains the brackets.)
 #
 # ## Recap
 #
