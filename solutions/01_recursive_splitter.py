@@ -442,14 +442,14 @@ assert lost["on offsets, overlap 0"] == lost["on offsets, overlap 64"] == 0, "go
 assert gains["fixed, overlap 64"].low < 0 < gains["fixed, overlap 64"].high, "For overlap, both intervals contain 0"
 assert gains["on offsets, overlap 0"].low > 0 and gains["on offsets, overlap 64"].low > 0, "with good cuts, the whole interval is above 0"
 both = paired_interval(hits["on offsets, overlap 0"], hits["on offsets, overlap 64"])
-assert both.low < 0 < both.high, "So these questions do not decide whether overlap helps"
+assert both.low < 0 < both.high, "These questions do not decide whether overlap helps"
 luck = [sum(hit) / len(hit) for hit in (answered(passages_of(every, size, 0)) for size in (380, 400, 512))]
 assert max(luck) - min(luck) > 0.03, "what fixed cuts find depends on luck"
 assert max(lab.embedder.count_tokens(one.content) for one in passages_of(split_text, 512, 64)) <= 256, "which the model reads to the end"
 
 # %% [markdown]
 # Overlap repairs most of the torn sentences, and good cuts repair all of them. The search finds more, too: with good cuts, the whole interval is
-# above 0. For overlap, both intervals contain 0: that of *fixed, overlap 64*, and that in the line above the table. So these questions do not
+# above 0. For overlap, both intervals contain 0: that of *fixed, overlap 64*, and that in the line above the table. These questions do not
 # decide whether overlap helps.
 #
 # How much overlap should you take? It protects a phrase *wherever* the cuts are: with 64, up to 65 characters stay whole. So take the

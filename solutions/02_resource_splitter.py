@@ -24,8 +24,8 @@ lab.show.pipeline("chunks")
 # container of forecast-api has a memory limit of 3Gi?* We cut its manifest every 1,000 characters. Only the
 # piece with the limit is open.
 #
-# > **Predict.** A [container](../labs/GLOSSARY.md#container) is an item of a list, and has a `name`. Which one has the 3Gi, if you read only the
-# > open piece?
+# > **Predict.** A [container](../labs/GLOSSARY.md#container) is an item of a list, and has a `name`. Which one has the 3Gi, by the open piece
+# > alone?
 
 # %%
 from course_lib.records import Span
@@ -79,7 +79,7 @@ assert (len(told), len(lab.questions())) == (17, 58), "the answers to 17 of our 
 # %% [markdown]
 # ## Where a document ends
 #
-# A file holds any number of [YAML documents](../labs/GLOSSARY.md#yaml-document), with `---` between them. This one holds three (an empty one does not count):
+# A file holds any number of [YAML documents](../labs/GLOSSARY.md#yaml-document), with `---` between them. This one holds three that are not empty:
 #
 # ```
 # ---
@@ -93,7 +93,7 @@ assert (len(told), len(lab.questions())) == (17, 58), "the answers to 17 of our 
 # --- {kind: Secret}
 # ```
 #
-# `split("---")` also cuts in the note. `split("\n---\n")` overlooks the first line, and separators with more text on their line. So
+# `split("---")` also cuts in the note. `split("\n---\n")` overlooks the first line, and separators with more on their line. So
 # you need a regular expression.
 
 # %% [markdown]
@@ -122,8 +122,8 @@ lab.hint("2.1")  # run again for the next hint
 # %% [markdown]
 # ## Which resource is it?
 #
-# Each document describes a [resource](../labs/GLOSSARY.md#resource). A piece has to say which one, so you need the resource's kind, its name,
-# and its [namespace](../labs/GLOSSARY.md#namespace). Can you take the first `name:`? Not here:
+# Each document describes a [resource](../labs/GLOSSARY.md#resource). A piece has to say which one, so you need its kind, name,
+# and [namespace](../labs/GLOSSARY.md#namespace). Can you take the first `name:`? Not here:
 #
 # ```
 # kind: Role
@@ -450,11 +450,11 @@ table.astype({"pieces": int, "owned": int, "place": int}).round(2)
 # %% tags=["claim"]
 bare, uncut, yours = (table.loc[name] for name in ("yours, no header", "every 1,000", "yours"))
 over = paired_interval(hits["every 1,000"], hits["yours"])
-assert round(over.low, 3) <= 0 < over.mean, "it contains 0, too"
+assert round(over.low, 3) <= 0 < over.mean, "its interval contains 0, too"
 assert gained["yours"].low > 0 and gained["course split"].low > 0, "with them, the whole interval is above 0"
 others = [one for name, one in gained.items() if name in ("every 1,000", "LangChain, 700")]
 assert all(one.low < 0 < one.high for one in others) and bare["recall@5"] < uncut["recall@5"], (
-    "For your cuts alone, these questions do not decide: every 1,000 found a little more, but the interval contains 0"
+    "For your cuts alone, these questions do not decide: every 1,000 found more, but the interval contains 0"
 )
 assert table.loc["course split"].pieces < 0.55 * yours.pieces, "course split has about half as many pieces"
 assert bare.pieces > 2 * uncut.pieces and bare.owned < uncut.owned, "the smaller a piece is, the less it says about its resource"
@@ -467,7 +467,7 @@ if "LangChain, 700" in splits:
 
 # %% [markdown]
 # Your headers help more: with them, the whole interval is above 0. For your cuts alone, these questions do not decide: *every 1,000* found
-# a little more, but the interval contains 0. Nor do they for *yours over every 1,000*: it contains 0, too.
+# more, but the interval contains 0. Nor do they for *yours over every 1,000*: its interval contains 0, too.
 #
 # The column *owned* shows why headers help: the smaller a piece is, the less it says about its resource.
 #
@@ -506,7 +506,7 @@ if which("kubectl"):
 #
 # - The owner of a line is above it and further left. A name counts only with its path.
 # - Cut where the indentation is smallest, but never after the end of the block in which the piece begins.
-# - **At work**, take this splitter for manifests that people write. Begin with 700 characters (they must stay under your model's limit). `course split FILE.yaml` cuts a file of yours:
+# - **At work**, take this splitter for manifests that people write. Begin with 700 characters, if your model reads them all. `course split FILE.yaml` cuts a file of yours:
 #   read each piece alone. Whose is it?
 #
 # ## Three questions

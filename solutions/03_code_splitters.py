@@ -332,8 +332,8 @@ assert all(name in header for name, header in zip(signatures, chosen, strict=Tru
 # `split_code` puts all parts together. A definition that fits into 512 characters stays whole. In a larger one, it looks for definitions
 # again. If there are none, it cuts as in lab 01.
 #
-# If a file breaks the grammar, `split_code` first uses `split_definitions`, because one bracket that is never closed can hide all definitions
-# after it. With `x = f(` as its first line, `drift.py` has none for the parser.
+# If a file breaks the grammar, `split_code` first uses `split_definitions`, because one bracket that is never closed, as in `x = f(`, can hide
+# all definitions after it.
 #
 # > **Predict.** `inspect` is too large for one piece. What is above the part with the answer?
 
@@ -346,7 +346,7 @@ lab.interact(asking(split_code), question=question)
 parts = [one for one in split_code(drift, "python") if one.name == "inspect"]
 answer, after = parts[1:3]
 hidden = find_definitions(parse_source("x = f(\n" + drift, "python"), LANGUAGES["python"].definitions)
-assert not hidden, "With x = f( as its first line, drift.py has none for the parser"
+assert not hidden, "one bracket that is never closed, as in x = f(, can hide all definitions after it"
 assert "an alarm that cries wolf is switched off." in answer.text, "Now you can read the sentence to its end"
 assert answer.header == lines_of("heron/drift.py", 71, 77), "The whole signature of inspect"
 assert "len(current[column]) < minimum_sample" in after.text and after.header == answer.header, (

@@ -121,8 +121,8 @@ print(len(accepted), "accepted, with line_start", [chunk.line_start for chunk in
 #
 # ## Exercise 4.1: check each record separately
 #
-# Write a function that judges one record and never stops the loop. Its rules are in the docstring. Each helper that they name is
-# imported, and `help(problems_of)` shows what it does.
+# Write a function that judges one record and never stops the loop. The helpers that its docstring
+# names are imported, and `help(problems_of)` shows what one does.
 #
 # For rule 2, use `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)`. It raises a `ValidationError`, a subclass of
 # `ValueError`.
@@ -184,8 +184,8 @@ for tenant, repo in (("acme", "platform"), ("acmep", "latform")):
 # ## Exercise 4.2: the content hash
 #
 # Your function decides when a stored vector can be used again. `length_prefixed(text)` puts the number of bytes
-# and a colon before a text. `canonical(value)` writes any other value as JSON. For example, for tenant
-# `acme`, repository `docs` and `hashInputs` of `["content"]`:
+# and a colon before a text. `canonical(value)` writes any other value as JSON. For tenant `acme`,
+# repository `docs` and `hashInputs` of `["content"]`:
 #
 # ```
 # content "Hello."  →  SHA-256 of b"4:acme4:docs6:Hello."   →  "4b1c9e…"
@@ -255,7 +255,7 @@ def by_hash(text, path, hashed):  # a file in; the hash of each piece, and what 
 
 
 # %%
-def costs(sourcePath=True, customMeta=False):  # a choice of fields in; how many pieces go wrong, in per cent, out
+def costs(sourcePath=True, customMeta=False):  # you need not read this: a choice of fields in; how many pieces go wrong, in per cent, out
     hashed = ["content"] + ["sourcePath"] * sourcePath + ["customMeta"] * customMeta
     old, rows = by_hash(drift, "heron/drift.py", hashed), {}
     for change, (text, path) in day.items():
@@ -292,7 +292,7 @@ assert base["wrong vector kept"].idxmax() == "inspect is renamed" and (base["wro
 # %% [markdown]
 # In *the file is renamed*, all pieces are encoded without need, because the path is hashed. In *inspect is renamed*, the later parts of `inspect` keep a wrong vector, because the new name is only in their header.
 #
-# The header is in `customMeta`, so you could hash `customMeta`, too. But the place of the piece in the file is also there.
+# The header is in `customMeta`, so you could hash `customMeta`, too. But the place of the piece is also there.
 #
 # > **Predict.** What gets better if you do, and what gets worse?
 
