@@ -301,7 +301,7 @@ draw(customMeta=True)
 
 # %% tags=["claim"]
 meta = costs(customMeta=True)
-assert {"customMeta", "sourcePath"} <= set(record["hashInputs"]), "The course's own records hash customMeta and the path"
+assert {"customMeta", "sourcePath"} <= set(record["hashInputs"]), "The course's code records hash customMeta and the path"
 assert meta["wrong vector kept"].sum() == 0, "No wrong vector is left"
 assert meta.loc["an import is added"].iloc[:2].sum() == 100 and meta.loc["an import is added"].iloc[1] > 90, "the added import now wastes more than 90 per cent"
 
@@ -312,7 +312,7 @@ assert meta.loc["an import is added"].iloc[:2].sum() == 100 and meta.loc["an imp
 # line numbers, must still be written again. Two files with the same licence then have one hash. They can share a vector, but each needs its
 # own record, so such a hash is not a key.
 #
-# The course's own records hash `customMeta` and the path, because `hashInputs` cannot name the header alone. So their hash says only that the
+# The course's code records hash `customMeta` and the path, because `hashInputs` cannot name the header alone. So their hash says only that the
 # *record* has changed. Before it encodes a changed record, the course compares the embedded text.
 #
 # ## A parser of your own
