@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 01 · Where to cut
 #
-# The model of this course reads about 200 words; a document has thousands. So it must be cut, and a cut in the wrong place tears an answer in
-# two. You will write the splitter that decides where to cut: first that of the textbooks, then one that can promise more.
+# The model of this course reads about 200 words, but a document has thousands. So the document must be cut, and a cut in the wrong place tears
+# an answer in two. You will write two splitters: first the usual one, then one that can promise more.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -136,7 +136,7 @@ cut["nothing lost"] = {name: "".join(parts) == documents[name] for name, parts i
 display(cut)
 at_300 = split_recursively(page, 300)
 print(sum("real traffic" in chunk for chunk in at_300), "chunk of 300 holds 'real traffic'")
-lab.show.cuts(page, at_300, most=1_500)
+lab.show.cuts(page, at_300, first=page.index("real traffic") - 500, most=1_000)
 
 # %% tags=["claim"]
 assert not any(left[-1].isalpha() and right[0].isalpha() for left, right in zip(at_300, at_300[1:], strict=False)), "no cut goes through a word"
@@ -390,7 +390,7 @@ if "LangChain" in found:
 #   probably is.
 #
 # *Fixed* is measured with three sizes, 380, 400 and 512 characters, and its rows show the mean, because what fixed cuts find depends on luck.
-# (Your chunks have about 380 in the mean, and at most 512.)
+# (Your chunks have about 380 in the mean.) You need not read the next two cells: they cut, search and count.
 #
 # > **Predict.** What helps more, good cuts or overlap?
 
@@ -439,18 +439,18 @@ table.round({"torn sentences": 0, "recall@5": 2}).fillna("")
 lost = table["torn sentences"]
 assert 0 < 4 * lost["fixed, overlap 64"] < lost["fixed, overlap 0"], "Overlap repairs most of the torn sentences"
 assert lost["on offsets, overlap 0"] == lost["on offsets, overlap 64"] == 0, "good cuts repair all of them"
-assert gains["fixed, overlap 64"].low < 0 < gains["fixed, overlap 64"].high, "With overlap alone, it contains 0: these questions do not decide"
+assert gains["fixed, overlap 64"].low < 0 < gains["fixed, overlap 64"].high, "For overlap, both intervals contain 0"
 assert gains["on offsets, overlap 0"].low > 0 and gains["on offsets, overlap 64"].low > 0, "with good cuts, the whole interval is above 0"
 both = paired_interval(hits["on offsets, overlap 0"], hits["on offsets, overlap 64"])
-assert both.low < 0 < both.high, "Nor do they decide whether good cuts need an overlap: the interval in the line above the table contains 0, too"
+assert both.low < 0 < both.high, "These questions do not decide whether overlap helps"
 luck = [sum(hit) / len(hit) for hit in (answered(passages_of(every, size, 0)) for size in (380, 400, 512))]
 assert max(luck) - min(luck) > 0.03, "what fixed cuts find depends on luck"
 assert max(lab.embedder.count_tokens(one.content) for one in passages_of(split_text, 512, 64)) <= 256, "which the model reads to the end"
 
 # %% [markdown]
 # Overlap repairs most of the torn sentences, and good cuts repair all of them. The search finds more, too: with good cuts, the whole interval is
-# above 0. With overlap alone, it contains 0: these questions do not decide. Nor do they decide whether good cuts need an overlap: the interval
-# in the line above the table contains 0, too.
+# above 0. For overlap, both intervals contain 0: that of *fixed, overlap 64*, and that in the line above the table. These questions do not
+# decide whether overlap helps.
 #
 # How much overlap should you take? It protects a phrase *wherever* the cuts are: with 64, up to 65 characters stay whole. So take the
 # length of the longest phrase that must stay whole.

@@ -24,8 +24,8 @@ lab.show.pipeline("chunks")
 # container of forecast-api has a memory limit of 3Gi?* We cut its manifest every 1,000 characters. Only the
 # piece with the limit is open.
 #
-# > **Predict.** A [container](../labs/GLOSSARY.md#container) is an item of a list, and has a `name`. Which one has the 3Gi, if you read only the
-# > open piece?
+# > **Predict.** A [container](../labs/GLOSSARY.md#container) is an item of a list, and has a `name`. Which one has the 3Gi, by the open piece
+# > alone?
 
 # %%
 from course_lib.records import Span
@@ -79,7 +79,7 @@ assert (len(told), len(lab.questions())) == (17, 58), "the answers to 17 of our 
 # %% [markdown]
 # ## Where a document ends
 #
-# A file holds any number of [YAML documents](../labs/GLOSSARY.md#yaml-document), with `---` between them. This one holds three:
+# A file holds any number of [YAML documents](../labs/GLOSSARY.md#yaml-document), with `---` between them. This one holds three that are not empty:
 #
 # ```
 # ---
@@ -93,7 +93,7 @@ assert (len(told), len(lab.questions())) == (17, 58), "the answers to 17 of our 
 # --- {kind: Secret}
 # ```
 #
-# `split("---")` also cuts in the note. `split("\n---\n")` overlooks the first line, and the separators with something else on their line. So
+# `split("---")` also cuts in the note. `split("\n---\n")` overlooks the first line, and separators with more on their line. So
 # you need a regular expression.
 
 # %% [markdown]
@@ -122,8 +122,8 @@ lab.hint("2.1")  # run again for the next hint
 # %% [markdown]
 # ## Which resource is it?
 #
-# Each document describes a [resource](../labs/GLOSSARY.md#resource). A piece has to say which one, so you need the resource's kind, its name,
-# and its [namespace](../labs/GLOSSARY.md#namespace). Can you take the first `name:`? Not here:
+# Each document describes a [resource](../labs/GLOSSARY.md#resource). A piece has to say which one, so you need its kind, name,
+# and [namespace](../labs/GLOSSARY.md#namespace). Can you take the first `name:`? Not here:
 #
 # ```
 # kind: Role
@@ -183,9 +183,9 @@ for name in ("odd/broken.yaml", "chart/templates/status-page.yaml"):
     print(name, *(read_identity(span.text)[:2] for span in split_stream(documents[name])), sep="\n  ")
 
 # %% [markdown]
-# It finds all four, and those of the template, because it needs no valid file. But another style breaks your function: it differs from the parser where
-# YAML is written in braces or in a [block scalar](../labs/GLOSSARY.md#block-scalar). So `course split` asks a parser if a line
-# up to the end of `metadata` is more than a key with a simple value.
+# It finds all four, and those of the template, because it needs no valid file. But another style breaks your function: where YAML is written in
+# braces or in a [block scalar](../labs/GLOSSARY.md#block-scalar), it differs from the parser. So `course split` reads the lines up to the end
+# of `metadata`. If one of them is more than a key with a simple value, it asks a parser.
 
 # %% [markdown]
 # ## Where to cut a resource
@@ -256,7 +256,7 @@ lab.hint("2.3")
 #
 # Now cut the small file into pieces of at most 70 characters.
 #
-# > **Predict.** Which piece will not say whose it is?
+# > **Predict.** Which piece will have lines of a container, but not its name?
 
 # %%
 next_cut = lab.use("next_cut")
@@ -267,10 +267,11 @@ while at < len(lines) - 1:
 lab.show.outline(small, lines, cuts)
 
 # %% tags=["claim"]
-assert lines[5].start in cuts and lines[7].start in cuts, "The one that begins with `limits:` does not"
+assert lines[5].start in cuts and lines[7].start in cuts, "The one that begins with `limits:`"
+assert "Pod" not in small, "no piece names the Pod"
 
 # %% [markdown]
-# The one that begins with `limits:` does not. So write the owner above each piece, in a [header](../labs/GLOSSARY.md#header):
+# The one that begins with `limits:`. And no piece names the Pod. So write the owner above each piece, in a [header](../labs/GLOSSARY.md#header):
 #
 # ```
 # # v1 Pod web: containers that run together
@@ -296,15 +297,14 @@ web = ResourceSpan(Identity("Pod", "web", None, "v1"), 0, len(small), 0)
 # %% [markdown]
 # ## Exercise 2.4: a document in pieces
 #
-# Complete `cut_document`: make the piece of this try, decide whether it fits, and say where to go on.
+# Complete `cut_document`: decide whether the piece of this try fits, and say where to go on.
 #
 # ```
-# ResourcePiece(header + text[start:end], header, start, end, path, resource)     makes a piece
 # cut_document(small, web, lines, "w.yaml", 160)  →  three: lines 0 to 1, 2 to 6, 7 to 8
 # ```
 
 # %% exercise="2.4"
-# Given up to: header = make_header(resource.identity, source_path, path, most // 2)
+# Given up to: piece = ResourcePiece(header + text[start:end], header, start, end, path, resource)
 from course_lib.loader.resource_chunks import cut_document
 
 # %%
@@ -450,11 +450,11 @@ table.astype({"pieces": int, "owned": int, "place": int}).round(2)
 # %% tags=["claim"]
 bare, uncut, yours = (table.loc[name] for name in ("yours, no header", "every 1,000", "yours"))
 over = paired_interval(hits["every 1,000"], hits["yours"])
-assert round(over.low, 3) <= 0 < over.mean, "contains 0, too: there, these questions do not decide"
+assert round(over.low, 3) <= 0 < over.mean, "its interval contains 0, too"
 assert gained["yours"].low > 0 and gained["course split"].low > 0, "with them, the whole interval is above 0"
 others = [one for name, one in gained.items() if name in ("every 1,000", "LangChain, 700")]
 assert all(one.low < 0 < one.high for one in others) and bare["recall@5"] < uncut["recall@5"], (
-    "Your cuts alone do not help: without headers, you find no more than every 1,000, and the interval contains 0"
+    "For your cuts alone, these questions do not decide: every 1,000 found more, but the interval contains 0"
 )
 assert table.loc["course split"].pieces < 0.55 * yours.pieces, "course split has about half as many pieces"
 assert bare.pieces > 2 * uncut.pieces and bare.owned < uncut.owned, "the smaller a piece is, the less it says about its resource"
@@ -466,8 +466,8 @@ if "LangChain, 700" in splits:
     assert uncut.owned > table.loc["LangChain, 700"].owned > bare.owned, "the smaller a piece is, the less it says about its resource"
 
 # %% [markdown]
-# Your headers help more: with them, the whole interval is above 0. Your cuts alone do not help: without headers, you find no more than *every
-# 1,000*, and the interval contains 0. That of *yours over every 1,000* contains 0, too: there, these questions do not decide.
+# Your headers help more: with them, the whole interval is above 0. For your cuts alone, these questions do not decide: *every 1,000* found
+# more, but the interval contains 0. Nor do they for *yours over every 1,000*: its interval contains 0, too.
 #
 # The column *owned* shows why headers help: the smaller a piece is, the less it says about its resource.
 #
@@ -506,7 +506,7 @@ if which("kubectl"):
 #
 # - The owner of a line is above it and further left. A name counts only with its path.
 # - Cut where the indentation is smallest, but never after the end of the block in which the piece begins.
-# - **At work**, take this splitter for manifests that people write. Begin with 700 characters. `course split FILE.yaml` cuts a file of yours:
+# - **At work**, take this splitter for manifests that people write. Begin with 700 characters, if your model reads them all. `course split FILE.yaml` cuts a file of yours:
 #   read each piece alone. Whose is it?
 #
 # ## Three questions

@@ -121,9 +121,10 @@ print(len(accepted), "accepted, with line_start", [chunk.line_start for chunk in
 #
 # ## Exercise 4.1: check each record separately
 #
-# Write a function that judges one record and never stops the loop. `help(problems_of)` shows what a helper does.
+# Write a function that judges one record and never stops the loop. The helpers that its docstring
+# names are imported, and `help(problems_of)` shows what one does.
 #
-# `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` follows rule 2. It raises a `ValidationError`, a subclass of
+# For rule 2, use `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)`. It raises a `ValidationError`, a subclass of
 # `ValueError`.
 
 # %% exercise="4.1"
@@ -183,8 +184,8 @@ for tenant, repo in (("acme", "platform"), ("acmep", "latform")):
 # ## Exercise 4.2: the content hash
 #
 # Your function decides when a stored vector can be used again. `length_prefixed(text)` puts the number of bytes
-# and a colon before a text. `canonical(value)` writes any other value as JSON. For example, for tenant
-# `acme`, repository `docs` and `hashInputs` of `["content"]`:
+# and a colon before a text. `canonical(value)` writes any other value as JSON. For tenant `acme`,
+# repository `docs` and `hashInputs` of `["content"]`:
 #
 # ```
 # content "Hello."  →  SHA-256 of b"4:acme4:docs6:Hello."   →  "4b1c9e…"
@@ -221,11 +222,11 @@ both = {"as sent": claimed, "as stored": stamped}
 pd.DataFrame({step: (one.tenant_id, one.repo_slug, one.name, content_hash(one)[:8]) for step, one in both.items()}, index=["tenantId", "repoSlug", "name", "hash"])
 
 # %% tags=["claim"]
-assert isinstance(claimed, Chunk), "check_record accepts the record"
-assert stamped.tenant_id == "acme" and content_hash(claimed) != content_hash(stamped), "the record that is stored belongs to acme"
+assert isinstance(claimed, Chunk), "check_record accepts it"
+assert stamped.tenant_id == "acme" and content_hash(claimed) != content_hash(stamped), "what is stored belongs to acme"
 
 # %% [markdown]
-# No, `check_record` accepts the record. But the record that is stored belongs to `acme`, because `stamp` writes the tenant that the server
+# No, `check_record` accepts it. But what is stored belongs to `acme`, because `stamp` writes the tenant that the server
 # has authenticated. It does so *before* the hash is computed, so each hash covers the real tenant.
 
 # %% [markdown]
@@ -254,7 +255,7 @@ def by_hash(text, path, hashed):  # a file in; the hash of each piece, and what 
 
 
 # %%
-def costs(sourcePath=True, customMeta=False):  # a choice of fields in; how many pieces go wrong, in per cent, out
+def costs(sourcePath=True, customMeta=False):  # you need not read this: a choice of fields in; how many pieces go wrong, in per cent, out
     hashed = ["content"] + ["sourcePath"] * sourcePath + ["customMeta"] * customMeta
     old, rows = by_hash(drift, "heron/drift.py", hashed), {}
     for change, (text, path) in day.items():
@@ -291,7 +292,7 @@ assert base["wrong vector kept"].idxmax() == "inspect is renamed" and (base["wro
 # %% [markdown]
 # In *the file is renamed*, all pieces are encoded without need, because the path is hashed. In *inspect is renamed*, the later parts of `inspect` keep a wrong vector, because the new name is only in their header.
 #
-# The header is in `customMeta`, so you could hash `customMeta`, too. But the place of the piece in the file is also there.
+# The header is in `customMeta`, so you could hash `customMeta`, too. But the place of the piece is also there.
 #
 # > **Predict.** What gets better if you do, and what gets worse?
 
@@ -300,19 +301,19 @@ draw(customMeta=True)
 
 # %% tags=["claim"]
 meta = costs(customMeta=True)
-assert {"customMeta", "sourcePath"} <= set(record["hashInputs"]), "the record above hash customMeta and the path"
+assert {"customMeta", "sourcePath"} <= set(record["hashInputs"]), "The course's code records hash customMeta and the path"
 assert meta["wrong vector kept"].sum() == 0, "No wrong vector is left"
 assert meta.loc["an import is added"].iloc[:2].sum() == 100 and meta.loc["an import is added"].iloc[1] > 90, "the added import now wastes more than 90 per cent"
 
 # %% [markdown]
 # No wrong vector is left. But the added import now wastes more than 90 per cent, because it moves all pieces.
 #
-# So hash what is embedded, content and header, and leave out what only says where the piece is. But fields that are not hashed, such as
-# line numbers, must still be written again, or the citation is wrong. And such a hash is not a key: two files with the same licence share it,
-# and a vector, but each needs its own record.
+# So hash what is embedded, content and header, and leave out what only says where the piece is. Fields that are not hashed, such as
+# line numbers, must still be written again. Two files with the same licence then have one hash. They can share a vector, but each needs its
+# own record, so such a hash is not a key.
 #
-# Why does the record above hash `customMeta` and the path all the same? Because `hashInputs` cannot name the header alone. So its hash only
-# tells whether the *record* has changed. To save encoding, the course compares the embedded text itself.
+# The course's code records hash `customMeta` and the path, because `hashInputs` cannot name the header alone. So their hash says only that the
+# *record* has changed. Before it encodes a changed record, the course compares the embedded text.
 #
 # ## A parser of your own
 #
@@ -329,7 +330,8 @@ lab.show.pieces(api.content, [span for _, span in cuts], [name or "before the de
 assert [name for name, span in cuts if "message Window" in span.text] == ["Window"], "message Window is in a comment, so it is not a definition"
 
 # %% [markdown]
-# One is wrong: `message Window` is in a comment, so it is not a definition. Keep it: only a syntax tree (lab 03) can see this.
+# One is wrong: `message Window` is in a comment, so it is not a definition. Leave it: a rule for single lines cannot see comments. A
+# syntax tree can (lab 03).
 #
 # ## Exercise 4.3: a parser that keeps the contract
 #
