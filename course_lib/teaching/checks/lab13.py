@@ -214,7 +214,7 @@ def check_nearest_packages(call: Probe) -> None:
                    project="nobody's")  # fmt: skip
             _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
                    project="Rider-App")  # fmt: skip
-            _finds(call, db, _used(plain), {}, "rider_app is another project: a name is not a pattern",
+            _finds(call, db, _used(plain), {}, "rider_app is another one: a name is not a pattern",
                    project="rider_app")  # fmt: skip
             theirs = Stored(plain, [Use("rider-app", "python", "plotly"),
                                     Use("rider-app", "python", "spotipy", "acme")])  # fmt: skip

@@ -207,7 +207,7 @@ class Encoder:
 
 
 def _equally(lines: list[list[str]], cosine: float) -> Encoder:
-    """Return an encoder for which each line is as similar as this to any text that is not a line."""
+    """Return an encoder for which each line is as similar as this to whatever is not a line."""
     return Encoder({line: cosine for some in lines for line in some})
 
 
