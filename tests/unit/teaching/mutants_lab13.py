@@ -252,7 +252,7 @@ MUTANTS = {
         knows_the_newest_alone=(', "1", "2") -> , "2")', "format 1 is known"),
         compares_the_whole_version=('written.split(".")[0], -> written,', "it has one package"),
         compares_the_first_character=('written.split(".")[0] -> written[0]', "format 21"),
-        needs_a_version=('.get("lock-version", "1") -> ["lock-version"]', "there is no metadata"),
+        needs_a_version=('.get("lock-version", "1") -> ["lock-version"]', "there is no [metadata]"),
         takes_a_missing_version_for_new=(
             '"lock-version", "1" -> "lock-version", "9"',
             "has format 1",

@@ -322,7 +322,7 @@ MUTANTS = {
         ),
         takes_one_again=("adds[order] = -np.inf -> pass", "adds more"),
         runs_out_of_candidates=("min(count, len(relevance)) -> count", "no more than two"),
-        expects_a_row_of_what_is_taken=("axis=1, initial=0 -> axis=1", "adds more"),
+        expects_a_row_of_what_is_taken=("axis=1, initial=0 -> axis=1", "nothing is taken yet"),
     )
     | {
         sorts_by_relevance: "adds more",
