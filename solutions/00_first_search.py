@@ -33,7 +33,7 @@ lab = start("00", data_dir=data_dir, database_url=database_url, embedding_model=
 #
 # Begin with texts of your own: notes (`.md`, `.txt`), notebooks, YAML, Python, Go or shell. Write the path of their folder between the quotes, for example `r"~/notes"` or `r"d:\notes"`.
 #
-# If you leave the quotes empty, the lab takes five pages of the course. Then first read [one of them](../data/documents/model-monitoring.md), so that you can judge the results.
+# If you leave the quotes empty, the lab takes five pages of the course. Then first read `data/documents/model-monitoring.md`, so that you can judge the results.
 #
 # Your texts stay on the machine that runs this notebook.
 

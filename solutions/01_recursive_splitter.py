@@ -52,7 +52,7 @@ assert "real traffic" in page and not any("real traffic" in chunk for chunk in f
 # the weakest: a blank line, a line end, a sentence end, a space, and last `""`, which is between all characters.
 #
 # A [recursive splitter](../labs/GLOSSARY.md#recursive-splitter) splits the text at the strongest of them. If a piece is still too long, it
-# does the same to this piece with the weaker ones: this is the recursion. Small neighbours are joined if they fit into one chunk together. An
+# does the same to this piece with the weaker ones: this is the recursion. A piece that fits joins the chunk before it, if there is room. An
 # example with a [chunk size](../labs/GLOSSARY.md#chunk-size) of 16 characters:
 #
 # ```
@@ -140,11 +140,11 @@ lab.show.cuts(page, at_300, first=page.index("real traffic") - 500, most=1_000)
 
 # %% tags=["claim"]
 assert not any(left[-1].isalpha() and right[0].isalpha() for left, right in zip(at_300, at_300[1:], strict=False)), "no cut goes through a word"
-assert sum("real traffic" in chunk for chunk in at_300) == 1, "so real traffic is whole"
+assert sum("real traffic" in chunk for chunk in at_300) == 1, "and real traffic is whole"
 assert cut["nothing lost"].all() and cut["longest"].max() <= 512, "Nothing is lost, and every chunk fits"
 
 # %% [markdown]
-# Nothing is lost, and every chunk fits. At 300 characters, no cut goes through a word, so *real traffic* is whole.
+# Nothing is lost, and every chunk fits. At 300 characters, no cut goes through a word, and *real traffic* is whole.
 #
 # ## What it cannot promise
 #
@@ -390,7 +390,7 @@ if "LangChain" in found:
 #   probably is.
 #
 # *Fixed* is measured with three sizes, 380, 400 and 512 characters, and its rows show the mean, because what fixed cuts find depends on luck.
-# (Your chunks have about 380 in the mean.) You need not read the next two cells: they cut, search and count.
+# (Your chunks have about 380 on average.) You need not read the next three cells.
 #
 # > **Predict.** What helps more, good cuts or overlap?
 
@@ -472,7 +472,7 @@ assert max(lab.embedder.count_tokens(one.content) for one in passages_of(split_t
 #
 # <details><summary>Answers</summary>
 #
-# 1. A chunk that cuts it off ends before its last character. The next chunk starts 64 characters earlier, so at its first character or before.
+# 1. The last chunk that cuts it off ends before its last character. The next chunk starts 64 characters earlier, so at its first character or before.
 # 2. Blank lines and full stops are in no chunk, and a reader cannot read on without a gap.
 # 3. It adds up the lengths of the first two. With overlap this is wrong, and `find` may return another place.
 #

@@ -51,7 +51,7 @@ import yaml
 containers = next(yaml.safe_load_all(text))["spec"]["template"]["spec"]["containers"]
 owner = {one["name"]: one["resources"]["limits"]["memory"] for one in containers}
 [misleading] = [piece.text for piece in naive if "memory: 3Gi" in piece.text]
-assert [name for name in owner if f"name: {name}" in misleading] == ["log-shipper"], "The piece names only `log-shipper`"
+assert [name for name in owner if f"name: {name}" in misleading] == ["log-shipper"], "the piece names only `log-shipper`"
 assert owner["predictor"] == "3Gi" and owner["log-shipper"] != "3Gi", "the limit belongs to `predictor`"
 refused = []
 for name, content in documents.items():
@@ -66,7 +66,7 @@ told = [q for q in lab.questions() if any(p in c for p in q.answer_contains for 
 assert (len(told), len(lab.questions())) == (17, 58), "the answers to 17 of our 58 questions are in comments"
 
 # %% [markdown]
-# The piece names only `log-shipper`. But the limit belongs to `predictor`, whose name is far above, in another piece.
+# Of containers, the piece names only `log-shipper`. But the limit belongs to `predictor`, whose name is far above, in another piece.
 #
 # In YAML, indentation shows what belongs to what: **the owner of a line is above it and further left**.
 #
@@ -461,7 +461,7 @@ assert bare.pieces > 2 * uncut.pieces and bare.owned < uncut.owned, "the smaller
 assert yours.owned > uncut.owned and yours.place == 2, "With your headers, the piece with the limit is second"
 assert bare.place > 20, "Without headers, the piece is far down the list"
 first = next(one for one in search_in(passages(splits["yours"]))("Which container of forecast-api has a memory limit of 3Gi?"))
-assert "initContainers" in first.text and "Deployment forecast-api" in first.text and "limits:" in first.content, "The first has the limits of the same Deployment's *init* container"
+assert "initContainers" in first.text and "Deployment forecast-api" in first.text and "limits:" in first.content, "The first is that of the same Deployment's *init* container"
 if "LangChain, 700" in splits:
     assert uncut.owned > table.loc["LangChain, 700"].owned > bare.owned, "the smaller a piece is, the less it says about its resource"
 
@@ -473,8 +473,8 @@ if "LangChain, 700" in splits:
 #
 # `course split` has about half as many pieces, because it joins small neighbours and leaves out most of a custom resource's schema.
 #
-# With your headers, the piece with the limit is second. The first has the limits of the same Deployment's *init*
-# container. Without headers, the piece is far down the list.
+# With your headers, the piece with the limit is second. (The first is that of the same Deployment's *init*
+# container.) Without headers, the piece is far down the list.
 #
 # ## In the field
 #

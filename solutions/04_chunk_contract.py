@@ -65,7 +65,7 @@ assert (registry.parse(api, heron)[0].parser_id, first["name"]) == ("raw-text", 
 assert lines[0].startswith("  Origin origin"), "begins in the middle of another definition"
 
 # %% [markdown]
-# The answer, 800 milliseconds, is in the first piece. But you could not cite it: its `name` is only that of the file, and it
+# The answer, 800 milliseconds, is in the first piece. But its `name` is only that of the file, and it
 # begins in the middle of another definition. The course has no parser for `.proto`, so the file was cut as raw text. You will write one,
 # and ask again.
 #
@@ -432,7 +432,7 @@ assert all(isinstance(one, Chunk) for one in check_all([chunk.to_json() for chun
 # %% [markdown]
 # ## In the field
 #
-# A contract is usually published as a [JSON Schema](https://json-schema.org). Does it replace your function? Both judge the six records, and a seventh whose `line_end` is less than its `line_start`.
+# A contract for JSON is usually published as a [JSON Schema](https://json-schema.org). Does it replace your function? Both judge the six records, and a seventh whose `line_end` is less than its `line_start`.
 #
 # > **Predict.** On which record do the two disagree?
 

@@ -107,8 +107,8 @@ assert best not in shorter.content, "The document no longer says this, but the s
 # %% [markdown]
 # ## By hand: three distances
 #
-# For the first wish there is [pgvector](../labs/GLOSSARY.md#pgvector). This extension of PostgreSQL adds the type `vector(n)`. It also adds
-# three operators, which say how far two vectors are from each other. A small number always means near:
+# For the first wish there is [pgvector](../labs/GLOSSARY.md#pgvector). This extension of PostgreSQL adds the type `vector(n)`. Three of its
+# operators say how far two vectors are from each other. A small number always means near:
 #
 # - `<->` is the [Euclidean distance](../labs/GLOSSARY.md#euclidean-distance)
 # - `<#>` is the [inner product](../labs/GLOSSARY.md#inner-product) with its sign reversed
@@ -486,7 +486,7 @@ assert "ivfflat index created with little data" in notices, "PostgreSQL's notice
 
 # %% [markdown]
 # IVFFlat finds less if it comes first. Without rows, pgvector chooses the centres at random, and there they stay. PostgreSQL's notice is the
-# only warning. HNSW learns no centres and finds as much, but it takes much longer: each INSERT changes the graph on its pages, while a later
+# only warning. HNSW learns no centres and finds as much, but it takes much longer: each new row changes the graph on its pages, while a later
 # build makes it in memory. So build a vector index when the rows are there. Later nights may insert into the finished HNSW index, because
 # inserts did not harm its recall above.
 #
@@ -559,7 +559,7 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 #
 # - A row's identity is its primary key. With it, an upsert makes a second run harmless.
 # - A document changes in one transaction, which also deletes its stale rows.
-# - **At work**, begin without a vector index: an exact scan misses nothing, and with a partition for each kind of text it reads few rows. When
+# - **At work**, begin without a vector index: an exact scan misses nothing, and with a partition for each kind of text it reads only this partition. When
 #   searches become too slow, load the rows, build HNSW, and measure recall and pages with your own questions.
 #
 # ## Three questions

@@ -71,7 +71,7 @@ assert 5 < few < len(counts) / 2, "some lists are just shorter"
 
 # %% [markdown]
 # There is no error and no warning: some lists are just shorter. Why? An [HNSW](../labs/GLOSSARY.md#hnsw) index is a graph, in which each row
-# is joined to rows near it. A search walks from neighbour to neighbour towards the query. On its way, it keeps the best rows in a list of
+# is linked to rows near it. A search walks from neighbour to neighbour towards the query. On its way, it keeps the best rows in a list of
 # candidates, whose length is [`ef_search`](../labs/GLOSSARY.md#ef_search), 40 by default.
 #
 # ![A graph in three layers, and the way of a search through it.](../labs/figures/hnsw_walk.svg)
@@ -339,7 +339,7 @@ axes.legend(loc=(0.5, 0.03))
 for bars, filter in zip(axes.containers, recalls, strict=True):
     axes.bar_label(bars, ["" if np.isnan(recall) else f" {recall:.2f}" for recall in recalls[filter]], fontsize=9)
 lab.alt(axes, f"Pages a search visits: {ways.pages.round().to_dict()}; recall: {ways.recall.round(2).to_dict()}")
-ways[["rows", "rows expected"]].round(2)
+ways[["rows", "rows expected", "pages", "recall"]].round(2)
 
 # %% tags=["claim"]
 both = ways.xs("iterative scan on", level=1)

@@ -96,7 +96,7 @@ assert answer.status_code == 200, "with a status that programs understand as suc
 # %% [markdown]
 # A stranger learns the address of the database, with a status that programs understand as success.
 #
-# So this API cannot refuse well. One client alone does not see another fault: it serves one request at a time.
+# So this API cannot refuse well. Its other fault shows only with many clients: it serves one request at a time.
 #
 # ## By hand: four requests
 #
@@ -588,7 +588,7 @@ assert times["yours"].median() < times["ten lines"].median(), "Yours can answer 
 #
 # - Use `await` for waiting and a thread for computing.
 # - A refusal gives a field and a reason, and repeats no value that the client sent.
-# - A readiness check asks all parts at once, names what is missing, and has a queue of its own.
+# - A readiness check asks all parts at once, names what is missing, and does not wait for the work.
 
 # %% [markdown]
 # ## Three questions to test yourself

@@ -356,8 +356,8 @@ assert 0 < ended["yours", "answered"] - ended["impatient", "answered"] < 4, "The
 
 # %% [markdown]
 # Your client was refused once, the impatient one many times. The impatient one has its answers first,
-# because it asks at the moment when the limit ends. Yours waits a little longer, because the headers have whole seconds.
-# But in GitHub's hour, the impatient client would be refused up to 36,000 times, and perhaps banned.
+# because it asks when the limit ends. Yours ends up to two seconds later: the headers have whole seconds, and it adds one.
+# In GitHub's hour, the impatient client would be refused up to 36,000 times, or banned.
 
 # %% [markdown]
 # ## Fresh: only what has changed

@@ -218,7 +218,7 @@ assert "two chunks" in twice, "Lines that are there twice are refused"
 assert half == chunks.metadata["chunks"] - 10, "Lost lines are not noticed"
 
 # %% [markdown]
-# Lines that are there twice are refused, because two chunks have the same identity. Lost lines are not noticed: the document only looks shorter.
+# Lines that are there twice are refused, because two chunks have the same identity. Lost lines are not noticed.
 #
 # So `embed_and_store` returns both counts: the splitter's and its own. `build_index` gets those of all shards, and your function compares them.
 #
@@ -245,12 +245,12 @@ try:
     add_up([{**dict.fromkeys(COUNTS, 0), "chunks": half, "split": chunks.metadata["chunks"]}])
 except CourseError as error:
     print("error:", error)
-stored_of(lines)  # the next run has the whole file
+stored_of(lines)  # split again: the whole file
 with lab.connect() as conn:
-    print("after the next run:", *conn.execute("SELECT count(*) FROM document_chunks WHERE repo_slug = 'pages'").fetchone(), "chunks")
+    print("split and stored again:", *conn.execute("SELECT count(*) FROM document_chunks WHERE repo_slug = 'pages'").fetchone(), "chunks")
 
 # %% [markdown]
-# The half file would now stop the run in `build_index`. The next run adds the missing ten chunks.
+# The half file would now stop the run in `build_index`. Once the shard is split again, the missing ten chunks are added.
 
 # %% [markdown]
 # ## An old result from the cache
@@ -365,8 +365,8 @@ assert task["cachingOptions"] == {}, "Empty braces mean that the cache is off"
 #
 # ## Connect the steps
 #
-# What is missing is the order. In the figure, a solid arrow is a file that one step hands to another, and a
-# dashed arrow is a small value.
+# What is missing is the order. In the figure, a solid arrow is a file, and a
+# dashed arrow is a small value, or only the order.
 #
 # kfp calls your pipeline function only once: when it compiles the pipeline. No component runs then. So the variables are placeholders for later
 # values:

@@ -417,7 +417,7 @@ assert [results["both stop", steps] for steps in range(4)] == [fine, fine, orpha
 #
 # With 0 or 3 steps, one sync runs after the other, and all is well.
 #
-# In the first case, *app* cannot see a use that is not committed, so it deletes what *jobs* has begun to use. In the second case, neither has seen that the other stopped, so neither deletes. No constraint prevents this, and no later night
+# In the first case, *app* cannot see a use that is not committed, so it deletes what *jobs* began to use. In the second case, neither has seen that the other stopped, so neither deletes. No constraint prevents this orphan, and no later night
 # repairs it, because `shared` is not removed again.
 #
 # No statement can see what the other sync has not committed. So they have to take turns.

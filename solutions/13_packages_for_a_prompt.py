@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 13 · Packages for a prompt
 #
-# A model that writes code can use the packages of your project only if its prompt names them. You will choose these packages by meaning,
+# A model that writes code knows the packages of your project only if its prompt names them. You will choose these packages by meaning,
 # instead of the first fifty by name.
 #
 # | You will be able to | Builds | Time | Needs |
@@ -255,9 +255,9 @@ assert first > 1.4 * second, "After spotipy, the similarity falls clearly"
 # For each of the three comments, the first row is the package that the code needs: spotipy, stripe, tenacity. *charge the rider's card* does
 # not contain the name stripe.
 #
-# After *spotipy*, the similarity falls clearly: the others only fill the list. A limit would drop them, but needs labels.
+# After *spotipy*, the similarity falls clearly: the others only fill the list. A least similarity would drop them (lab 15).
 #
-# Here, the database compares all packages of the project. With an HNSW index it would search first and filter afterwards, and could return
+# Here, the database compares all packages of the project. With an HNSW index it may search first and filter afterwards, and could return
 # fewer than five. Since 0.8, pgvector can go on until there are enough, or until it reaches a limit. This
 # [iterative scan](../labs/GLOSSARY.md#iterative-scan) (`hnsw.iterative_scan`) is off by default.
 #

@@ -116,7 +116,7 @@ assert "defined under component_decorator.py" in first.answer[asked], "The answe
 # `extract_file_hints` finds the words of a question that look like a file's name: its *hints*. Your function decides which files of the index
 # a hint means.
 #
-# People seldom write the whole path. They write the base name alone, or with some folders, even ones that the index does not know:
+# People seldom write the whole path. They write the base name alone, or with some folders, of which the index may not know all:
 #
 # ```
 # "app/cmd/main.go" in  ["web/cmd/main.go", "main.go"]  →  ["web/cmd/main.go"], which shares the folder cmd
@@ -479,7 +479,7 @@ assert all(file in {one.path for one in passages_for(question, chosen)} for ques
 # %% [markdown]
 # ## In the field
 #
-# Which step pays depends on what *your* users ask. So collect thirty of their questions, and measure each step as above.
+# Which step pays depends on *your* users. Collect their questions, and measure each step. Thirty are a start (lab 16).
 # Settings switch the steps: `RAG_FILE_HINT_MAX_CHUNKS` and `RAG_STRUCTURE_MAX_CHUNKS` (0 is off).
 #
 # The standard next step is a *cross-encoder*: a model that reads question and passage together. It helps if the right

@@ -427,7 +427,7 @@ print(find_unsupported(["I delete all files [1: notes.md]."], ["notes.md"], [evi
 #
 # 1. 15.2, if the passage does not have its numbers or words. Otherwise only a reader.
 # 2. Down, because true sentences share fewer words with their passages.
-# 3. It has no rights, and a person looks at each edit.
+# 3. It has no rights, and you look at each edit before `course` writes it.
 #
 # </details>
 #

@@ -65,8 +65,8 @@ CREATE TABLE document_chunks (
     -- address, may be older than in `documents`.
     commit_sha    text,
     -- What it is, such as a section or a function, what it is called, and the Kubernetes namespace it belongs to.
-    -- Searches filter by kind and namespace. They are columns, not JSON: only about columns does ANALYZE keep
-    -- statistics, and from these PostgreSQL guesses how many rows pass.
+    -- Searches filter by kind and namespace. They are columns, not JSON: by itself, ANALYZE keeps statistics
+    -- only about columns, and from these PostgreSQL guesses how many rows pass.
     kind          text NOT NULL,
     name          text NOT NULL,
     namespace     text,

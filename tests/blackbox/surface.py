@@ -74,4 +74,5 @@ from course_lib.xray import create_tables as create_tables
 from course_lib.xray import drop_tables as drop_tables
 from course_lib.xray import find_lock_files as find_lock_files
 from course_lib.xray import generation_prompt as generation_prompt
+from course_lib.xray import sync_packages as sync_packages
 from course_lib.xray import sync_project as sync_project

@@ -245,7 +245,7 @@ MUTANTS = {
         lists_folders_that_are_not_wanted=(
             "if entry.mode != TREE: -> "
             "if entry.mode != TREE or (truncated and not leads_to(path, within)):",
-            "is no file, either",
+            "is not a file, either",
         ),
         leaves_out_hidden_files=(
             "if entry.mode != TREE: -> "

@@ -200,7 +200,7 @@ MUTANTS = {
             "{COLUMNS} -> mine.name, mine.version, mine.description",
             "has none of its own",
         ),
-        takes_a_project_for_a_pattern=("mine.project = -> mine.project LIKE", "no pattern"),
+        takes_a_project_for_a_pattern=("mine.project = -> mine.project LIKE", "not a pattern"),
         settles_equals_by_description=("mine.name\n -> 3, 1\n", "whatever the descriptions are"),
     )
     | {
