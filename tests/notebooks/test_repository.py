@@ -93,11 +93,11 @@ def test_a_class_that_was_committed_is_not_published(tmp_path: Path) -> None:
     kept = ("README.md", "labs/01_words.ipynb", "data/rates.csv", "tests/grading/x/submitted/a.md")
     private = (
         "autumn/submitted/ada/01_words/01_words.ipynb", "autumn/notes.md",
-        "old/b/feedback/ada/01_words/01_words.html", "my/01_words.ipynb", "own/master.ipynb",
-        "gradebook.db", "Roster.CSV", "marks/spring.xlsx", "marks/ada.html",
+        "data/b/feedback/ada/01_words/01_words.html", "my/01_words.ipynb", "own/master.ipynb",
+        "gradebook.db", "Roster.CSV", "marks/spring.xlsx", "grades.md", "infra/old/gradebook.db",
     )  # fmt: skip
     answers = {
-        "labs/18_mine.ipynb": "# ### BEGIN SOLUTION", "key/02.py": "    ### BEGIN HIDDEN TESTS",
+        "labs/18_mine.ipynb": "# ### BEGIN SOLUTION", "key/02.py": "def cut(): ...",
     }  # fmt: skip
     private = (*private, *answers)
     for name in (*kept, *private, "autumn/nbgrader_config.py"):
@@ -106,8 +106,8 @@ def test_a_class_that_was_committed_is_not_published(tmp_path: Path) -> None:
     for words in (["init", "-q"], ["add", "-f", *kept, *private]):
         subprocess.run(["git", "-C", str(root), *words], check=True)
     said = (
-        "Roster.CSV, autumn, gradebook.db, key/02.py, labs/18_mine.ipynb, marks/ada.html, "
-        "marks/spring.xlsx, my, old/b, own/master.ipynb"
+        "Roster.CSV, autumn, data/b, gradebook.db, grades.md, infra/old, key, "
+        "labs/18_mine.ipynb, marks, my, own"
     )
     with pytest.raises(InputError, match=f"committed: {said}\n.*git rm -r --cached Roster"):
         release_repository(tmp_path / "copy", root)

@@ -17,7 +17,6 @@ from pathlib import Path, PurePosixPath
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
-from course_lib.teaching.copies import MINE
 from course_lib.teaching.lab.reference import PACKED
 from course_lib.teaching.mine.keep import all_exercises
 from course_lib.teaching.taught import pack_answers, packed
@@ -37,11 +36,14 @@ OF_A_CLASS = frozenset({"nbgrader_config.py", "gradebook.db"})
 STEPS = frozenset({"submitted", "autograded", "feedback", "gradebook-copies"})
 """Folders of a class's, by which it is known where those files are not in git."""
 
-OF_PEOPLE = frozenset(
-    {".ipynb", ".zip", ".csv", ".db", ".tsv", ".xlsx", ".xls", ".ods", ".html", ".pdf"}
+TOP = frozenset(
+    {
+        *("labs", "data", "infra", "course_lib", "tests", ".binder", ".devcontainer"),
+        *("README.md", "LICENSE", "Makefile", "environment.yml", "pyproject.toml"),
+        *("requirements.lock", ".gitignore", ".dockerignore", ".env.example"),
+    }
 )
-"""Kinds of files that the course has in `labs/`, `data/` and its code only: elsewhere they are
-a learner's answers or grades, a roster or a gradebook."""
+"""What learners get of the top level. Whatever else lies there is a class's or a person's."""
 
 ANSWERS = re.compile("### BEGIN (?:SOLUTION|HIDDEN TESTS)|=== BEGIN MARK SCHEME ===")
 """What a notebook of an instructor's has, also as a script, and a learner's has not."""
@@ -78,7 +80,9 @@ def release_repository(target: Path, root: Path | None = None) -> Path:
     if found := private(root, names):
         raise InputError(
             f"not for learners, and committed: {', '.join(found)}",
-            hint=f"Take them out of git: git rm -r --cached {shlex.join(found)}",
+            hint=f"Take them out of git: git rm -r --cached {shlex.join(found)}\n"
+            "If one is a part of your course, add it to TOP in "
+            "course_lib/teaching/notebooks/repository.py.",
         )
     for name in names:
         file, copy = root / name, target / name
@@ -110,8 +114,8 @@ def private(root: Path, names: Iterable[str]) -> list[str]:
 
     Examples
     --------
-    >>> private(Path("/nowhere"), ["labs/01_a.ipynb", "ml/submitted/ada/x.txt", "roster.csv"])
-    ['ml', 'roster.csv']
+    >>> private(Path("/nowhere"), ["labs/01_a.ipynb", "ml/submitted/ada/x.txt", "grades.md"])
+    ['grades.md', 'ml']
     """
     found = set()
     for name in names:
@@ -119,15 +123,11 @@ def private(root: Path, names: Iterable[str]) -> list[str]:
         folders = [*reversed(path.parents)][1:]
         rooms = [one for one in folders if any((root / one / own).exists() for own in OF_A_CLASS)]
         rooms += [one.parent for one in folders if one.name in STEPS]
-        if path.name in OF_A_CLASS:
-            rooms.append(path.parent)
-        is_ours = folders and folders[0].name in ("labs", "data", "course_lib", "infra")
-        if rooms:
-            room = min(rooms, key=lambda one: len(one.parts))
-            found.add(str(room if room.name else folders[0] if folders else path))
-        elif path.parts[0] == MINE:
-            found.add(MINE)
-        elif (path.suffix.lower() in OF_PEOPLE and not is_ours) or _holds_answers(root / name):
+        if path.parts[0] not in TOP:
+            found.add(path.parts[0])
+        elif path.name in OF_A_CLASS or rooms:
+            found.add(str(min(rooms, key=lambda one: len(one.parts)) if rooms else path.parent))
+        elif _holds_answers(root / name):
             found.add(name)
     return sorted(found)
 
