@@ -43,7 +43,7 @@ TOP = frozenset(
         *("requirements.lock", ".gitignore", ".dockerignore", ".env.example"),
     }
 )
-"""What learners get of the top level. Whatever else lies there is a class's or a person's."""
+"""What learners get of the top level. Whatever else is there is of a class or a person."""
 
 ANSWERS = re.compile("### BEGIN (?:SOLUTION|HIDDEN TESTS)|=== BEGIN MARK SCHEME ===")
 """What a notebook of an instructor's has, also as a script, and a learner's has not."""
