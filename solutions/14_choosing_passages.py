@@ -26,9 +26,10 @@ lab.show.pipeline("answers")
 # the *context*.
 #
 # No language model comes with the course. In its place, a *quoting answerer* copies the lines of the context that are most like the question.
-# It invents nothing, so a wrong answer often shows you what is wrong with the context.
+# It invents nothing, so a wrong answer often shows what is wrong with the context.
 #
-# In this lab you search code: `kfp.dsl`, the language of lab 11's pipelines. The next cell indexes it.
+# In this lab you search code: `kfp.dsl`, the language of lab 11's pipelines. The next cell indexes it. The
+# context is what a [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search finds: five passages.
 
 # %%
 from course_lib.answers import ContextOptions, retrieve_context
@@ -39,7 +40,7 @@ folder = index_kfp_dsl(conn, lab.embedder)
 quote = quoting_answerer(lab.embedder)  # question, passages → an answer, and the files that it quotes
 
 
-def passages_for(question, options, top_k=5):  # the context: the best passages of a hybrid search
+def passages_for(question, options, top_k=5):  # the context
     return retrieve_context(conn, lab.embedder, Query(question, top_k=top_k), options).passages
 
 
@@ -80,7 +81,7 @@ assert "defined under component_decorator.py" in first.answer[asked], "The answe
 
 # %% [markdown]
 # Three. The table shows what they quote instead. The answer above the table even says where to look: *defined under component_decorator.py*.
-# But no passage of this file is in the context. How could a program know that one belongs there? The question names the file.
+# But no passage of this file is in the context, although the question names it.
 
 # %% [markdown]
 # ## Exercise 14.1: which file is meant
@@ -242,7 +243,7 @@ assert orders[0.0] == [0, 1, 2, 3, 4] and orders[0.3].index(2) < orders[0.3].ind
 assert 8 in orders[0.7] and 8 not in orders[0.3], "With 0.7, passage 9 comes in, a table of types"
 
 # %% [markdown]
-# Already with 0.3, which the library uses. With 0.7, passage 9 comes in, a table of types: this costs relevance.
+# Already with 0.3, which the library uses. With 0.7, passage 9 comes in, a table of types.
 
 # %% [markdown]
 # ## The window
@@ -295,8 +296,8 @@ lab.check("14.3", fit_passages)
 lab.hint("14.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Both rules can drop the best passage, because they do not look at the score. The mistake to remember: letting a dropped passage back in
-# because it is short. Then, too, a worse passage stays while a better one is gone.
+# Both can drop the best passage, because they ignore its score. The mistake to remember: letting a dropped passage back in because it is short.
+# Then, too, a worse one stays while a better one is gone.
 
 # %% [markdown]
 # Back to the wrong answer, now with ten passages: three of the named file, then seven of the search. The bar shows what fills the window.
@@ -459,7 +460,7 @@ assert all(file in {one.path for one in passages_for(question, chosen)} for ques
 # Lab 16 says when thirty are enough.
 #
 # If the right passage is often among the first fifty, but not the first five, try a *cross-encoder*: a model that reads question and passage
-# together, once for each pair (`RAG_RERANK=1`, with its name in `RAG_RERANK_MODEL`).
+# together (`RAG_RERANK=1`, with its name in `RAG_RERANK_MODEL`).
 #
 # Log the tokens of each prompt. A local server such as Ollama may cut off the beginning of a long one, with your instructions, and
 # [report nothing](https://github.com/ollama/ollama/issues/3839).
@@ -484,8 +485,6 @@ assert all(file in {one.path for one in passages_for(question, chosen)} for ques
 #
 # </details>
 #
-# ## Stretch, and what comes next
-#
-# Ask a question of your own: `quote(question, passages_for(question, chosen))`.
+# ## What comes next
 #
 # Next is [lab 15](../labs/15_checking_an_answer.ipynb): does an answer say what its passages say?
