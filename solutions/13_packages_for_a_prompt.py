@@ -288,8 +288,8 @@ def recall(way, count):
 
 found = pd.DataFrame({way: [recall(way, count) for count in counts] for way in ways}, index=counts)
 axes = found.plot.line(marker="o", figsize=(6, 3.5), xlabel="suggestions", ylabel="share of the needed packages", ylim=(0, 1.02))
-for way, count in (("name and description", 1), ("name alone", 1), ("first by name", 50)):
-    axes.annotate(f"{count}: {found[way][count]:.2f}", (count, found[way][count]), xytext=(8, -14), textcoords="offset points", ha="left" if count == 1 else "right")
+for way, count, offset in (("name and description", 1, (8, -14)), ("name alone", 1, (8, -14)), ("first by name", 50, (-40, 8))):
+    axes.annotate(f"{count}: {found[way][count]:.2f}", (count, found[way][count]), xytext=offset, textcoords="offset points")
 axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
 lab.alt(axes, f"Share of the needed packages for 1 to 50 suggestions: {found.round(2).to_dict()}")
 

@@ -199,7 +199,6 @@ def judge(least=0.65):
     for one, name in zip(axes, columns, strict=True):
         one.axvline(least, color="black")
         one.set_title(f"{name}: {(columns[name] >= least).sum()} of {columns[name].count()} accepted", size=10)
-    axes[0].get_figure().tight_layout()
     right_of = (columns >= least).sum().to_dict()
     lab.alt(axes, f"The support of 90 sentences, 45 of them supported. At or above the threshold of {least}: {right_of}.")
     accepted, rejected = shares(scores[scores.split == "tune"], least)
