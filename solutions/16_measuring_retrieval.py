@@ -433,11 +433,11 @@ print("to try on:", tried)
 assert tried.low > 0, "The rule would keep the course's change"
 
 # %% [markdown]
-# The rule would keep the course's change. But of the intervals of changes that have *no* effect, 2.5 % are above 0 by chance. So if you try forty
-# useless changes, expect to keep one of them.
+# The rule would keep the course's change. But by chance, it also keeps 2.5 % of the changes that have *no* effect. So if you try forty of these,
+# expect to keep one.
 #
-# The remedy is to [hold out](../labs/GLOSSARY.md#held-out) some questions, which have no part in your choice. Two changes were kept: this one
-# and the larger pieces. Each may be measured on the held-out questions *once*.
+# The remedy is to [hold out](../labs/GLOSSARY.md#held-out) some questions, which have no part in your choice. Now test two of the changes
+# that were kept, yours and the larger pieces. Measure each on the held-out questions *once*.
 #
 # > **Predict.** Which of the two will you keep after this?
 
