@@ -25,49 +25,23 @@ lab.show.pipeline("answers")
 # The search of lab 08 finds passages, and a language model makes an answer of them. Of your repository, it knows only what you give it to read:
 # the *context*.
 #
-# In this lab you search code: `kfp.dsl`, the language of lab 11's pipelines. The next cell copies and indexes it.
-
-# %%
-import importlib.util
-import shutil
-import tempfile
-from pathlib import Path
-
-from course_lib.answers.structure import structure_text
-from course_lib.indexing import IngestOptions, ingest
-from course_lib.records import Scope
-
-source = Path(importlib.util.find_spec("kfp").origin).parent / "dsl"
-left_out = shutil.ignore_patterns("*_test.py", "v1_*", "__pycache__")
-folder = Path(shutil.copytree(source, Path(tempfile.mkdtemp()) / "dsl", ignore=left_out))
-(folder / "STRUCTURE.md").write_text(structure_text(folder, "kfp.dsl"), encoding="utf-8")  # the structure page, for later
-report = ingest(folder, Scope(repo="kfp-dsl"), IngestOptions(chunk_size=1200, progress=True), conn=conn, embedder=lab.embedder)
-
-# %% [markdown]
 # No language model comes with the course. In its place, a *quoting answerer* copies the lines of the context that are most like the question.
-# It invents nothing, so a wrong answer often shows you what is wrong with the context.
+# It invents nothing, so a wrong answer often shows what is wrong with the context.
 #
-# `passages_for` makes a context: the five passages that the [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search finds. `quote` makes an answer.
+# In this lab you search code: `kfp.dsl`, the language of lab 11's pipelines. The next cell indexes it. The
+# context is what a [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search finds: five passages.
 
 # %%
-from course_lib.answers import ContextOptions, Prompt, find_citations, retrieve_context
-from course_lib.answers.generators import Request, generator
+from course_lib.answers import ContextOptions, retrieve_context
 from course_lib.retriever import Query
-from course_lib.settings import settings
+from course_lib.teaching.lab.quoting import index_kfp_dsl, quoting_answerer
 
-speaker = generator(settings(), backend="extractive", embedder=lab.embedder)
+folder = index_kfp_dsl(conn, lab.embedder)
+quote = quoting_answerer(lab.embedder)  # question, passages → an answer, and the files that it quotes
 
 
-# %%
-def passages_for(question, options, top_k=5):
+def passages_for(question, options, top_k=5):  # the context
     return retrieve_context(conn, lab.embedder, Query(question, top_k=top_k), options).passages
-
-
-# %%
-def quote(question, passages):  # an answer, and the files that it quotes
-    text = "".join(speaker.stream(Request(Prompt("", ""), question, tuple(passages), 400, 0)))
-    cited = find_citations(text, passages).cited
-    return text, list(dict.fromkeys(one.path for one in passages if one.index in cited))
 
 
 # %% [markdown]
@@ -88,7 +62,6 @@ questions = read_questions(project_root() / "data/questions/kfp_dsl.jsonl")
 naming = [one for one in questions if PurePosixPath(one.gold_paths[0]).name in one.question]
 
 
-# %%
 def ask_all(options):
     rows = [(one.question, one.gold_paths[0], *quote(one.question, passages_for(one.question, options))) for one in naming]
     table = pd.DataFrame(rows, columns=["question", "file", "answer", "quotes"]).set_index("question")
@@ -108,7 +81,7 @@ assert "defined under component_decorator.py" in first.answer[asked], "The answe
 
 # %% [markdown]
 # Three. The table shows what they quote instead. The answer above the table even says where to look: *defined under component_decorator.py*.
-# But no passage of this file is in the context. How could a program know that one belongs there? The question names the file.
+# But no passage of this file is in the context, although the question names it.
 
 # %% [markdown]
 # ## Exercise 14.1: which file is meant
@@ -133,10 +106,7 @@ lab.hint("14.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: a rule that always finds something. If `web/main.go` meant any `main.go`, the context would begin with passages
-# that no question asked for. The opposite mistake is a rule that wants the whole path, because few people write it.
-
-# %% [markdown]
-# Your function reads five names:
+# that no question asked for.
 
 # %%
 from course_lib.answers import extract_file_hints, file_manifest
@@ -191,7 +161,7 @@ assert pages[where].str.contains("←").to_list() == [True, False, False, False,
 #
 # Code repeats itself. If two of five passages say the same, a place is lost.
 #
-# The next figure compares the ten best passages for a question about a task's memory limit.
+# The next figure compares the ten best passages for a question about a task's memory limit. Each number is the similarity of two of them.
 
 # %%
 import matplotlib.pyplot as plt
@@ -212,6 +182,9 @@ axes.set_xticks(range(10), range(1, 11))
 axes.set_yticks(range(10), labels)
 for (one, other), similarity in np.ndenumerate(likeness):
     axes.text(other, one, f"{similarity:.2f}", ha="center", va="center", size=8, color="white" if similarity > 0.6 else "black")
+    if one != other and similarity > 0.9:
+        axes.add_patch(plt.Rectangle((other - 0.5, one - 0.5), 1, 1, fill=False, edgecolor="tab:orange", linewidth=3))
+axes.set_title("In orange: two passages with nearly the same text", size=10)
 pairs = pd.Series({f"{one} and {other}": likeness[one - 1, other - 1] for one in range(1, 11) for other in range(one + 1, 11)})
 best = ", ".join(f"{similarity:.2f} for {pair}" for pair, similarity in pairs.nlargest(3).items())
 lab.alt(axes, f"Cosine similarities of ten passages, of different ones from {pairs.min():.2f} to {best}.")
@@ -221,7 +194,7 @@ assert [f"{one:.2f}" for one in pairs.nlargest(3)] == ["0.99", "0.98", "0.72"], 
 assert [*pairs.nlargest(2).index] == ["8 and 10", "1 and 2"], "8 and 10 have 0.99, and 1 and 2 have 0.98"
 
 # %% [markdown]
-# Dark fields beside the diagonal: 8 and 10 have 0.99, and 1 and 2 have 0.98. They differ in a word or two.
+# Two pairs are nearly equal: 8 and 10 have 0.99, and 1 and 2 have 0.98. They differ in a word or two.
 #
 # [Maximal marginal relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) (MMR) takes one passage after the other, each time the one that
 # *adds* most. What a passage adds is its relevance, less what it repeats:
@@ -233,6 +206,9 @@ assert [*pairs.nlargest(2).index] == ["8 and 10", "1 and 2"], "8 and 10 have 0.9
 
 # %% [markdown]
 # ## Exercise 14.2: the passage that adds most
+#
+# If several passages are taken, with which should a candidate be compared: the last, their mean, or the most similar one? Decide before you
+# read on.
 #
 # Passages of named files are in the context already, so your function gets their vectors as `taken`. All vectors have length 1, so an inner
 # product is a similarity.
@@ -267,7 +243,7 @@ assert orders[0.0] == [0, 1, 2, 3, 4] and orders[0.3].index(2) < orders[0.3].ind
 assert 8 in orders[0.7] and 8 not in orders[0.3], "With 0.7, passage 9 comes in, a table of types"
 
 # %% [markdown]
-# Already with 0.3, which the library uses. With 0.7, passage 9 comes in, a table of types: this costs relevance.
+# Already with 0.3, which the library uses. With 0.7, passage 9 comes in, a table of types.
 
 # %% [markdown]
 # ## The window
@@ -307,9 +283,8 @@ assert (ratio >= 1).to_list() == [True, True, False] and ratio["hashes"] < 0.5, 
 # %% [markdown]
 # ## Exercise 14.3: what goes
 #
-# What if the passages need more? Half a function misleads, so whole passages have to go. Which?
-#
-# If you packed as many tokens as possible, two bad passages might stay in place of a good one. So the score decides.
+# What if the passages need more? Half a function misleads, so whole passages have to go. Which? If you drop the longest one, few have to go.
+# If you pack as many tokens as possible, no room is lost. Why does your function do neither?
 
 # %% exercise="14.3"
 from course_lib.answers.budget import fit_passages
@@ -321,12 +296,13 @@ lab.check("14.3", fit_passages)
 lab.hint("14.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: letting a dropped passage back in because it is short. Then a worse passage stays while a better one is gone.
+# Both can drop the best passage, because they ignore its score. The mistake to remember: letting a dropped passage back in because it is short.
+# Then, too, a worse one stays while a better one is gone.
 
 # %% [markdown]
 # Back to the wrong answer, now with ten passages: three of the named file, then seven of the search. The bar shows what fills the window.
 #
-# > **Predict.** A larger window has room for more passages. Does the answer get better? Move the slider.
+# > **Predict.** A larger window has room for more passages. Does the answer get better?
 
 # %%
 from course_lib.answers import fence
@@ -347,14 +323,15 @@ def kept_in(window):  # 512 tokens of margin, 400 for the answer
 fit_passages = lab.use("fit_passages")
 
 
-def fill(window=2700):
+def fill(window=3400):
     kept = kept_in(window)
     parts = [("instructions and question", fixed, "lightblue")]
     for one in kept:
         origin, color = origins[one.origin]
         parts.append((f"{one.index} {origin}: {one.place}", costs[one.index - 1], color))
     parts += [("answer", 400, "plum"), ("margin", 512, "silver")]
-    parts += [("free", window - sum(tokens for _, tokens, _ in parts), "white")]
+    free = window - sum(tokens for _, tokens, _ in parts)
+    parts += [("free", free, "white")] * (free > 0)
     bar = pd.DataFrame(parts, columns=["part", "tokens", "color"])
     bar["start"] = bar.tokens.cumsum() - bar.tokens
     figure, axes = plt.subplots(figsize=(8, 4))
@@ -363,10 +340,12 @@ def fill(window=2700):
     for one in bar.itertuples():
         axes.text(0.5, one.start + one.tokens / 2, f"{one.part} ({one.tokens})", va="center", size=8)
     left_out = [f"{one.index} {one.place}" for one in candidates if one not in kept]
-    axes.text(2.6, 4000, "\n".join(["did not fit:", *left_out] if left_out else []), va="center", size=8, color="dimgray")
-    axes.set(xlim=(-0.5, 5), ylim=(0, 5000), xticks=[], ylabel="tokens")
-    lab.alt(axes, f"A window of {window} tokens: {', '.join(f'{name} ({tokens})' for name, tokens, _ in parts)}. Not in it: {', '.join(left_out)}.")
-    print("the answer quotes", *quote(asked, kept)[1])
+    axes.text(0.5, window + 250, "\n".join(["did not fit:", *left_out] if left_out else []), va="bottom", size=8, color="dimgray")
+    title = f"{len(kept)} passages. The answer quotes {', '.join(quote(asked, kept)[1])}"
+    axes.set(xlim=(-0.5, 5), ylim=(0, 5500), xticks=[], ylabel="tokens")
+    axes.set_title(title, size=10)
+    lab.alt(axes, f"A window of {window} tokens: {', '.join(f'{name} ({tokens})' for name, tokens, _ in parts)}. {title}.")
+
 
 
 # %%
@@ -385,8 +364,8 @@ assert len(kept_in(3400)) == 7 and "component_decorator.py" not in files, "In a 
 assert "defined under component_decorator.py" in text, "quotes the sentence defined under component_decorator.py"
 
 # %% [markdown]
-# No. With the three passages of the named file, the answer quotes only this file: the right place, but not everything. In a window of
-# 3,400, with seven passages, it no longer quotes this file. Again, it quotes the sentence *defined under component_decorator.py*, because this is
+# No. With the three passages of the named file, the answer quotes only this file: the right place, but not everything. In
+# a window of 3,400, with seven passages, it no longer quotes this file. Again, it quotes the sentence *defined under component_decorator.py*, because this is
 # more like the question.
 #
 # Language models are misled, too, by [one irrelevant sentence](https://arxiv.org/abs/2302.00093) in a maths problem.
@@ -400,7 +379,8 @@ assert "defined under component_decorator.py" in text, "quotes the sentence defi
 from course_lib.answers import build_prompt
 
 prompt = build_prompt(asked, kept_in(2000))
-print(prompt.system, prompt.user, sep="\n")
+shown = prompt.user.splitlines()
+print(prompt.system, "", *shown[:5], "…", *shown[-6:], sep="\n")
 
 # %% tags=["claim"]
 assert all(f"PASSAGE {one.index}: {one.place}\n{one.text[:20]}" in prompt.user for one in kept_in(2000)), "The line before each passage has its number and its path"
@@ -444,7 +424,7 @@ assert none["+ diversity"].sum() - none["+ named files"].sum() == 2, "With diver
 assert none["+ diversity"].sum() - none["+ structure page"].sum() == 1, "The structure page costs one question"
 assert all((some["+ structure page"] <= some["+ diversity"]).all() for some in (named, none)), "and gains none"
 which = none[[not one.answer_contains for one in groups["names none"]]]
-assert which["+ diversity"].sum() == len(which) == 10, "the search already finds all ten files that questions ask for"
+assert which["+ diversity"].sum() == len(which) == 10, "the search already finds the file for each of the ten questions that ask for one"
 page = next(one for one in passages_for(asked, with_page) if one.path == "STRUCTURE.md")
 assert 650 < count_tokens(page.text) < 750, "about 700 tokens"
 
@@ -452,39 +432,35 @@ assert 650 < count_tokens(page.text) < 750, "about 700 tokens"
 # Three: with named files, three more of the thirty questions have a right passage. For the others, it changes nothing. With diversity, two more
 # of them have one. But two or three of thirty may be chance ([lab 16](../labs/16_measuring_retrieval.ipynb)).
 #
-# The structure page costs one question and about 700 tokens, and gains none, because the search already finds all ten files that questions ask
-# for.
+# The structure page costs one question and about 700 tokens, and gains none, because the search already finds the file for each of the ten
+# questions that ask for one.
 #
 # > **Predict.** How many of the three wrong answers quote the named file now?
 
 # %%
 second = ask_all(chosen)
-answers = {"search alone": first, "named files and diversity": second}
-pd.Series({name: some.quotes_it.sum() for name, some in answers.items()}, name="quote the named file, of 30").to_frame()
+print("quote the named file:", first.quotes_it.sum(), "of 30 with search alone,", second.quotes_it.sum(), "with your steps")
+second.loc[~first.quotes_it, ["quotes", "quotes_it"]]
 
 # %% tags=["claim"]
-assert second.quotes_it[asked] and (second.quotes_it & ~first.quotes_it).sum() == 1, "One."
-assert second.quotes_it.sum() - first.quotes_it.sum() == 1, "the contexts gained three, and the answers one"
-assert named["+ diversity"].sum() - named["search alone"].sum() == 3, "Of the same thirty, the contexts gained three, and the answers one"
-assert (first.quotes_it.sum(), named["search alone"].sum()) == (27, 24), "27 answers quoted the right file at first, with only 24 right contexts"
+assert second.quotes_it[asked] and (second.quotes_it & ~first.quotes_it).sum() == 1, "One, the decorator's"
+assert [*first.quotes_it.index[~first.quotes_it & second.quotes_it]] == [asked], "One, the decorator's"
 still = second[~second.quotes_it]
 assert all(file in {one.path for one in passages_for(question, chosen)} for question, file in still.file.items()), "For the other two, the named file is in the context now"
 
 # %% [markdown]
-# One. For the other two, the named file is in the context now, but the answerer quotes others.
-#
-# Of the same thirty, the contexts gained three, and the answers one. (27 answers quoted the right file at first, with only 24 right contexts: a
-# line of the right file can be the wrong line.) So repair the context first, then measure the answer (lab 15).
+# One, the decorator's. For the other two, the named file is in the context now, but the answerer quotes others. A better model may quote it.
+# But no model can quote what is not in its context. So repair the context first, then check the answer (lab 15).
 
 # %% [markdown]
 # ## In the field
 #
-# Which step pays depends on *your* users. Collect their questions, and measure each step. Thirty are a start (lab 16).
-# Settings switch the steps: `RAG_FILE_HINT_MAX_CHUNKS` and `RAG_STRUCTURE_MAX_CHUNKS` (0 is off).
+# Which step pays depends on *your* users. To find out, take thirty questions that they asked. Count how many name a file, and how many have a
+# right passage in the context, with and without each step: `RAG_FILE_HINT_MAX_CHUNKS` and `RAG_STRUCTURE_MAX_CHUNKS` switch them (0 is off).
+# Lab 16 says when thirty are enough.
 #
-# The standard next step is a *cross-encoder*: a model that reads question and passage together. It helps if the right
-# passage is among the first fifty, but not the first five. It runs once for each pair, after the question
-# (`RAG_RERANK=1`, with the model's name in `RAG_RERANK_MODEL`).
+# If the right passage is often among the first fifty, but not the first five, try a *cross-encoder*: a model that reads question and passage
+# together (`RAG_RERANK=1`, with its name in `RAG_RERANK_MODEL`).
 #
 # Log the tokens of each prompt. A local server such as Ollama may cut off the beginning of a long one, with your instructions, and
 # [report nothing](https://github.com/ollama/ollama/issues/3839).
@@ -509,8 +485,6 @@ assert all(file in {one.path for one in passages_for(question, chosen)} for ques
 #
 # </details>
 #
-# ## Stretch, and what comes next
-#
-# Ask a question of your own: `quote(question, passages_for(question, chosen))`.
+# ## What comes next
 #
 # Next is [lab 15](../labs/15_checking_an_answer.ipynb): does an answer say what its passages say?

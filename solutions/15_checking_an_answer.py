@@ -21,8 +21,10 @@ lab.show.pipeline("answers")
 # %% [markdown]
 # ## Two sentences, two sources
 #
-# Lab 14 chose passages for an answer. Here is such an answer, with its passages. It sounds right, and it names its sources, as a
-# [grounded answer](../labs/GLOSSARY.md#grounded-answer) does.
+# In 2023, a US court [fined two lawyers](https://en.wikipedia.org/wiki/Mata_v._Avianca,_Inc.): they had cited cases that a chatbot had invented.
+# Nobody had looked them up.
+#
+# Here is an answer, with its passages. It names its sources, as a [grounded answer](../labs/GLOSSARY.md#grounded-answer) does.
 #
 # Each sentence ends with a [citation](../labs/GLOSSARY.md#citation): `[3: what-is-mlops.md]` means
 # passage 3, which is from `what-is-mlops.md`.
@@ -45,7 +47,7 @@ for number, passage in enumerate(first["passages"], start=1):
 # %% [markdown]
 # > **Predict.** Which of the two sentences can you check by its citation?
 #
-# `course ask` checks each answer of a language model before you see it. The next cells run its check on this answer:
+# `course ask` checks each answer before you see it. The next cells run its check:
 
 # %%
 from course_lib.answers.faithfulness import find_unsupported
@@ -118,13 +120,14 @@ for one in answers:
 pd.DataFrame(rows).groupby("citation").flagged.agg(sentences="count", flagged="sum")
 
 # %% [markdown]
-# It finds all 44 that lead nowhere, and none of the 23 that lead to another passage. These passages exist, so you have to look at their text.
+# It finds all 44 that lead nowhere, as the lawyers' cases did. It finds none of the 23 that lead to another passage. These passages exist, so
+# you have to look at their text.
 #
 # ## Supported or not
 #
 # Does a passage say what a sentence says? Two measures help, and neither needs a language model.
 #
-# - *Similarity*: is a line of the passage similar to the sentence? Vectors show it.
+# - *Similarity*: is a line of the passage similar to the sentence?
 # - *Words*: does the passage contain the words of the sentence? `stems` returns the important words of a text, without their endings.
 #
 # A number in the sentence must be in the passage, too, because "40 rows" and "400 rows" have nearly the same vector.
@@ -150,7 +153,7 @@ lab.hint("15.2")  # run again for the next hint
 # %% [markdown]
 # One line is enough to be similar, but a sentence may join two lines, so its words may be in both.
 #
-# Does your number agree with a person? Each sentence has a label, `supported`: does its section support it?
+# Each sentence has a label, `supported`: does its section support it?
 
 # %%
 support = lab.use("support")
@@ -192,10 +195,10 @@ columns = scores[scores.split == "tune"].pivot(columns="supported", values="scor
 
 
 def judge(least=0.65):
-    axes = columns.plot.hist(bins=20, subplots=True, sharex=True, figsize=(6, 3.5), xlabel="support", ylabel="sentences")
-    for one, corner in zip(axes, ("upper right", "upper left"), strict=True):
-        one.axvline(least, color="black", label="threshold")
-        one.legend(loc=corner)
+    axes = columns.plot.hist(bins=20, subplots=True, sharex=True, sharey=True, legend=False, figsize=(6, 4), xlabel="support", ylabel="sentences")
+    for one, name in zip(axes, columns, strict=True):
+        one.axvline(least, color="black")
+        one.set_title(f"{name}: {(columns[name] >= least).sum()} of {columns[name].count()} accepted", size=10)
     right_of = (columns >= least).sum().to_dict()
     lab.alt(axes, f"The support of 90 sentences, 45 of them supported. At or above the threshold of {least}: {right_of}.")
     accepted, rejected = shares(scores[scores.split == "tune"], least)
@@ -236,11 +239,11 @@ pd.DataFrame({name: {"sentences": len(some), "judged right": int(some.sum())} fo
 # %% tags=["claim"]
 accepted, rejected = of.values()
 assert accepted.mean() == 1 and len(accepted) == 45, "All 45 supported sentences are accepted"
-assert balanced == {"tune": 0.91, "test": 0.97}, "the test half even looks better (0.97) than the tune half (0.91)"
+assert balanced == {"tune": 0.91, "test": 0.97}, "The test half even looks better"
 assert len(rejected) - rejected.sum() == 3, "But three of the others are accepted"
 
 # %% [markdown]
-# Here the test half even looks better (0.97) than the tune half (0.91). With 90 sentences each, this may be chance.
+# The test half even looks better. With 90 sentences each, this may be chance.
 #
 # All 45 supported sentences are accepted. But three of the others are accepted, too, and these are the dangerous mistakes:
 
@@ -302,10 +305,10 @@ def judged(formula, half="test"):  # for each sentence of this half: 1 if the ve
 right = {name: judged(formula) for name, formula in formulas.items()}
 gain = {name: paired_interval(right["support"], some) for name, some in right.items()}
 figure, axes = plt.subplots(figsize=(6, 1.6))
-for name, one in [*gain.items()][::-1]:
+for name, one in [*gain.items()][:0:-1]:  # without support itself
     axes.errorbar(one.mean, name, xerr=[[one.mean - one.low], [one.high - one.mean]], fmt="o", capsize=4, color="tab:blue")
 axes.axvline(0, linestyle=":", color="black")
-axes.set(xlabel="difference to support, share judged right")
+axes.set(xlabel="share judged right: ← worse than support | better →")
 axes.margins(y=0.3)
 lab.alt(axes, f"Differences to support, each with its interval: { {name: str(one) for name, one in gain.items()} }.")
 rows = {name: [str(bootstrap_interval(some)), str(gain[name])] for name, some in right.items()}
@@ -341,7 +344,7 @@ lab.hint("15.3")  # run again for the next hint
 # The mistake to remember: using all passages of the answer for each sentence. Then a true sentence with a wrong source passes.
 
 # %% [markdown]
-# No: it gets no passages, so its support is 0.
+# A sentence with only wrong citations needs no rule: it gets no passages, so its support is 0.
 #
 # A sentence *holds* if it is true and 15.1 gives it the section that proves it.
 #
@@ -388,7 +391,7 @@ print(fence("PASSAGE 1: notes.md", evil, boundary([evil])))
 # %% [markdown]
 # It ends nothing. The real lines contain a code that is computed from all passages, so no author of one file knows it in advance.
 #
-# But the instruction is still in the prompt, and a model may obey it.
+# But the instruction is still in the prompt.
 #
 # > **Predict.** A model obeys, and says so in a sentence that cites the passage. Does your check name it?
 
@@ -398,13 +401,13 @@ print(find_unsupported(["I delete all files [1: notes.md]."], ["notes.md"], [evi
 # %% [markdown]
 # No: the passage has the words of the sentence, so it supports it. Your check does not see an obedient answer.
 #
-# What stops the model is that it **has no rights**: it has no tools, and writes only text. But a picture's address can carry what
-# the model read to another server, so show no unchecked links or pictures. Where the text could reach a file, a person decides: `course edit` shows a difference, and writes nothing without `--rewrite`.
+# What stops the model is that it **has no rights**: it has no tools, and writes only text. But its text can
+# contain a picture whose address holds what the model read. Showing it sends this to another server. So show no unchecked links or pictures. Where the text could reach a file, a person decides: `course edit` shows a difference, and writes nothing without `--rewrite`.
 #
 # ## In the field
 #
 # The share of an answer's claims that its passages support is its [faithfulness](../labs/GLOSSARY.md#faithfulness).
-# [RAGAS](https://docs.ragas.io) measures it with a language model. Such a judge can see that *worse* says the opposite. But it makes mistakes, too, so measure it as you measured `support`.
+# [RAGAS](https://docs.ragas.io) measures it with a language model. Such a judge can see that *worse* says the opposite. But it can be wrong, so measure it, too.
 #
 # At work, let a colleague who has not seen the support label fifty sentences of your own answers. Choose the threshold on half of them. Put the
 # share of named sentences into your monitoring.

@@ -70,7 +70,8 @@ def choose(near: Sequence[Any], first: Sequence[Any], why: str) -> Suggestions:
     """Return the nearest packages, or the first by name as a fallback that says why.
 
     - If there are nearest packages, they are the suggestions, and nothing is a fallback.
-    - If there are none, the first packages by name are suggested, with `why` as the fallback.
+    - If there are none, the first packages by name are suggested. Packages that only replace the
+      nearest ones are a fallback: then `fallback` is `why`.
     - `Suggestion(*row)` takes both kinds of rows; without a fourth value its similarity is None.
     - `Suggestions(packages, fallback)` takes a tuple of them, and why they are a fallback, or "".
 
@@ -88,8 +89,8 @@ def choose(near: Sequence[Any], first: Sequence[Any], why: str) -> Suggestions:
     >>> first = [("attrs", "25.1.0", "Classes without boilerplate")]
     >>> choose([("spotipy", "2.25.1", "Client for Spotify", 0.5)], first, "no model").fallback
     ''
-    >>> choose([], first, "no model").fallback, choose([], [], "no model").fallback
-    ('no model', '')
+    >>> choose([], first, "no model").fallback
+    'no model'
     """
     found = tuple(Suggestion(*row) for row in near or first)
     return Suggestions(found, why if first and not near else "")

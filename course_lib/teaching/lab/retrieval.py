@@ -13,10 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
+from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.evaluation import Question, read_questions, recall_at, reciprocal_rank
+from course_lib.loader import split_document
 from course_lib.progress import progress_bar
+from course_lib.records import Chunk, Document
 from course_lib.settings import project_root
+from course_lib.store import write_chunks
 
 ANSWER = "answer"
 """What every passage that holds the answer is called where passages are ranked."""
@@ -133,3 +139,27 @@ def measure(
         questions=len(ranks),
         missed=tuple(missed),
     )
+
+
+def pieces_of(page: Document, texts: Iterable[str]) -> list[Chunk]:
+    """Return pieces of a page with these texts, under no heading."""
+    first = split_document(page)[0]  # all other fields are those of this piece
+    return [
+        first.model_copy(update={"content": text, "custom_meta": {"chunkIndex": number}})
+        for number, text in enumerate(texts)
+    ]
+
+
+def index_pages(
+    conn: psycopg.Connection[Any],
+    embedder: EmbeddingClient,
+    pages: Iterable[Document],
+    repo: str,
+    split: Callable[[Document], Iterable[Chunk]],
+) -> None:
+    """Store the pieces that `split` makes of the pages, as a corpus with the name `repo`."""
+    pieces = [
+        piece.model_copy(update={"repo_slug": repo}) for page in pages for piece in split(page)
+    ]
+    texts = [piece.embedded_text for piece in pieces]
+    write_chunks(conn, pieces, embedder.encode(texts, progress=True))
