@@ -308,7 +308,7 @@ def measure(way, filters, top_k=5, some=queries[:20]):
 
 
 # %% [markdown]
-# Last, PostgreSQL also keeps statistics about pairs of kind and namespace (`CREATE STATISTICS`).
+# We also try statistics about pairs of kind and namespace (`CREATE STATISTICS`).
 #
 # > **Predict.** How many pages does a walk visit to find five archived sections, compared with five of all sections?
 
