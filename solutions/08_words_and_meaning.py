@@ -409,8 +409,8 @@ for each in list(questions.values())[::4]:  # takes a while
     searched = perf_counter()
     by_likeness = order_by_maxsim(each.question, results)
     seconds = searched - begun, perf_counter() - begun
-    three = [place(each, reread(results, by_likeness, times)) for times in (0, 1, 2)]
-    measured.append([*(1 / at if at else 0 for at in three), *seconds])
+    found_at = [place(each, reread(results, by_likeness, times)) for times in (0, 1, 2)]
+    measured.append([*(1 / at if at else 0 for at in found_at), *seconds])
 measured = pd.DataFrame(measured, columns=["MRR, hybrid", "MaxSim once", "MaxSim twice", "seconds, hybrid", "with MaxSim"])
 gain = paired_interval(measured["MRR, hybrid"], measured["MaxSim twice"])
 print(f"{len(measured)} questions, gain of MaxSim twice in MRR {gain}")
