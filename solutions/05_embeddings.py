@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 05 · Meaning as numbers
 #
-# A model turns a text into 384 numbers, its vector. What does a vector say about a text, and what not?
+# You ask which alarms justify waking somebody, and the search shows advice about rollbacks. A model's 384 numbers lead to the right page. What
+# do they say about a text, and what not?
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -20,8 +21,8 @@ lab.show.pipeline("vectors")
 # %% [markdown]
 # ## Words that are not there
 #
-# You want to know which alarms justify waking somebody. So you ask a question, and two searches rank the
-# [chunks](../labs/GLOSSARY.md#chunk). One counts the words that a chunk shares with your question. The other compares vectors.
+# Two searches rank the [chunks](../labs/GLOSSARY.md#chunk) of five pages. One counts the words that a chunk shares with your question. The
+# other compares vectors, the numbers that a model gives each text.
 #
 # > **Predict.** The question below has six words. Which of them lead the first search to the wrong page?
 
@@ -31,6 +32,7 @@ from textwrap import shorten
 
 import numpy as np
 import pandas as pd
+from IPython.display import display
 
 from course_lib.loader import read_documents, split_document, split_text
 
@@ -40,31 +42,37 @@ chunks = [chunk for page in read_documents(lab.data_dir) for chunk in split_docu
 texts = [chunk.embedded_text for chunk in chunks]  # under the page's title and the headings above
 
 
-# %% tags=["nbval-check-output"]
+# %%
 def words(text):
     return set(re.findall(r"\w+", text.lower()))
 
 
 shared = [words(question) & words(text) for text in texts]
-similarity = lab.encode(texts) @ lab.encode(question)
+chunk_vectors, question_vector = lab.encode(texts), lab.encode(question)
+similarity = chunk_vectors @ question_vector
 first = {"by words": np.argmax([len(both) for both in shared]), "by vectors": similarity.argmax()}
 rows = {way: (chunks[at].source_path, ", ".join(sorted(shared[at])), shorten(chunks[at].content, 150, placeholder=" …")) for way, at in first.items()}
-pd.DataFrame(rows, index=["page", "shared words", "begins with"]).T
+display(pd.DataFrame(rows, index=["page", "shared words", "begins with"]).T)
+chart = lab.show.map_2d(chunk_vectors, [chunk.source_path for chunk in chunks], question_vector, title="The question (star) is among the chunks of the right page")
+chart
 
 # %% tags=["claim"]
 answer = "Page somebody at night for symptoms that users feel"
 assert shared[first["by words"]] == {"which", "up"}, "Which and up lead the first search"
 assert answer in chunks[first["by vectors"]].content, "The vectors find the answer"
 assert not words(question) & words(answer), "This rule has no word in common with the question"
+assert "nearest to model-monitoring.md" in chart.alt, "the question is among those of the right page"
 
 # %% [markdown]
 # *Which* and *up* lead the first search to advice about rollbacks. The vectors find the answer: *Page somebody at night for symptoms that
-# users feel*. This rule has no word in common with the question. How can two texts be near each other if
-# they share no word?
+# users feel*. This rule has no word in common with the question.
+#
+# In the map, each point is a chunk. Chunks with similar numbers are near each other, as far as a flat map can show it, and the question is
+# among those of the right page. How can a number tell that two texts are near?
 #
 # ## By hand: two numbers for each text
 #
-# How much is each of these notes about *releases*, and how much about *alarms*? The two numbers are its
+# How much is each note about *releases*, and how much about *alarms*? The two numbers are its
 # [vector](../labs/GLOSSARY.md#vector), of [dimension](../labs/GLOSSARY.md#dimension) 2.
 #
 # - a: *Ship it, and watch the alarms.* (4, 3)
@@ -78,8 +86,6 @@ assert not words(question) & words(answer), "This rule has no word in common wit
 
 # %%
 from math import dist, hypot
-
-from IPython.display import display
 
 notes = {"a": (4, 3), "b": (3, 4), "c": (8, 6), "d": (0, 5)}
 cosines = {other: (4 * x + 3 * y) / (5 * hypot(x, y)) for other, (x, y) in notes.items()}
@@ -104,8 +110,8 @@ assert round(cosines["b"], 2) == 0.96, "24 / (5 · 5) = 0.96"
 # %% [markdown]
 # ## Exercise 5.1 · cosine for whole tables
 #
-# A search compares a question with every chunk, and a loop over them is slow. So write the cosine for single vectors and for tables of
-# vectors, without a loop.
+# A search compares a question with every chunk, and a loop over them is slow. So write the cosine for single vectors and whole tables,
+# without a loop.
 #
 # The length of a vector of zeros is 0, and you cannot divide by 0. So decide what to divide by.
 
@@ -165,7 +171,7 @@ assert paraphrase < 0.4 and min(opposite, *rest) >= 0.8, "the four pairs that di
 #
 # ## What is inside
 #
-# How does a text become a vector? Take the model apart.
+# How does a text become a vector?
 
 
 # %%
@@ -319,10 +325,11 @@ for size in (1, 4, 16):
         way(encode_batch, lines, size)
         speed.loc[size, name] = len(lines) / (process_time() - begun)
         pieces.loc[size, name] = sum(computed)
-axes = speed.plot.bar(rot=0, xlabel="texts in a batch", ylabel="lines a second", figsize=(6, 3), title="40 lines of a page, on one core")
-told = "; ".join(f"batches of {size}: {row['in order']:.0f} in order, {row['by length']:.0f} by length" for size, row in speed.iterrows())
-lab.alt(axes, f"Lines a second on one core. {told}.")
-pieces.astype(int).rename_axis("pieces computed, batches of")
+axes = speed.plot.bar(rot=0, xlabel="texts in a batch", ylabel="lines a second", title="Sorting saves padding (on a bar: pieces computed)")
+for bars, name in zip(axes.containers, pieces, strict=True):
+    axes.bar_label(bars, [f"{count:,.0f}" for count in pieces[name]])
+axes.margins(y=0.15)
+lab.alt(axes, f"Lines a second on one core: {speed.round().to_dict()}. Pieces computed: {pieces.to_dict()}.")
 
 # %% tags=["claim"]
 assert (pieces["by length"] < pieces["in order"])[[4, 16]].all(), "Sorting saves padding"
@@ -332,7 +339,7 @@ assert pieces.loc[16, "by length"] > 1.5 * pieces.loc[4, "by length"], (
 
 # %% [markdown]
 # Sorting saves padding. (In batches of 1 there is none, so a difference there is noise.) Which size won on your machine? On one core, large
-# batches need not be the fastest, because sorted batches of 16 still have more padding than sorted batches of 4. On a GPU, larger batches
+# batches need not be the fastest, because sorted batches of 16 still have more padding than sorted batches of 4. On a GPU they
 # usually win, because it computes many pieces at once.
 
 # %% [markdown]
@@ -354,7 +361,7 @@ print("every number is the same:", np.array_equal(model.encode(page), model.enco
 # %% [markdown]
 # ## Exercise 5.4 · what was never read
 #
-# Find out what is lost. The tokenizer also returns where each piece begins and ends in the text
+# Find out what is lost. The tokenizer returns where each piece begins and ends in the text
 # ([offsets](../labs/GLOSSARY.md#offset)).
 
 # %% exercise="5.4"
@@ -383,78 +390,70 @@ def offsets(text):
 unread = lab.use("unread")
 cut_off = pd.DataFrame()
 for name, size in {"512": 512, "1,024": 1_024, "2,048": 2_048, "whole pages": 99_999}.items():
+    # By length alone. (Above, split_document also began a new chunk at each heading.)
     spans = [span.text for text in lab.documents().values() for span in split_text(text, size)]
     lost = [len(unread(text, offsets(text))) for text in spans]
     share = sum(lost) / sum(map(len, spans))
     cut_off.loc[name, ["chunks", "cut off", "% never read"]] = (len(spans), np.count_nonzero(lost), round(100 * share))
 stops, begins = len(page) - len(unread(page, offsets(page))), page.index("Page somebody at night for symptoms")
 print(f"model-monitoring.md: the model stops at character {stops:,}, the answer begins at {begins:,}")
-sizes = np.array([len(offsets(text)) + 2 for text in texts])  # with title and headings, and with the two special pieces
-print(f"our chunks with title and headings: at most {sizes.max()} pieces, and {np.count_nonzero(sizes > 128)} chunks have more than 128")
 cut_off.astype(int).rename_axis("characters")
 
 # %% tags=["claim"]
 assert cut_off.loc["512", "cut off"] == 0 and cut_off.loc["1,024", "% never read"] == 1, "With 512 characters nothing is lost here, with 1,024 one per cent"
 assert cut_off.loc["whole pages", "% never read"] == 85, "of whole pages 85 per cent"
 assert begins > 5 * stops and begins == page.index(answer), "In our page, the answer begins long after the model stops"
-assert sizes.max() == 187, "with them, our longest chunk has 187 pieces"
-assert np.count_nonzero(sizes > 128) == 15, "Only 15 of our chunks have more"
 
 # %% [markdown]
-# With 512 characters nothing is lost here, with 1,024 one per cent. (Title and headings come on top: with them, our longest chunk has
-# 187 pieces.) But of whole pages 85 per cent is lost. In our page, the answer begins long after the model stops. This is why documents are
-# cut into chunks.
+# With 512 characters nothing is lost here, with 1,024 one per cent. But of whole pages 85 per cent is lost. In our page, the answer begins
+# long after the model stops. This is why documents are cut into chunks.
 #
-# Choose 512, and do not look for the largest size with 0 %: a text with many rare words has more pieces. And MiniLM was trained on at most
-# 128 pieces, so it may read longer texts less well. Only 15 of our chunks have more.
+# Choose 512, and do not look for the largest size with 0 %. The title and headings above a chunk take pieces, too. And MiniLM was trained on at
+# most 128 pieces, so it may read longer texts less well.
 #
 # ## Measure: words or vectors?
 #
-# One question proves little, so ask both searches all questions. [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions for
+# One question proves little. [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions for
 # which a chunk with the answer is among the first five.
 #
-# > **Predict.** Which search finds more? And of all pairs of a question and a chunk with a cosine between 0.3 and 0.4, what share has the
-# > answer?
+# > **Predict.** Which search finds more? And of all pairs of question and chunk with a cosine between 0.3 and 0.4, what share has the answer?
 
 # %%
-from types import SimpleNamespace
-
 from course_lib.evaluation.statistics import paired_interval
 
-questions, vectors = lab.questions(), encode_in_batches(encode_batch, texts, 4)
-asked = model.encode([one.question for one in questions])
+questions = lab.questions()
 counts = np.array([[len(words(one.question) & words(text)) for text in texts] for one in questions])
-ways = {"by words": counts, "by vectors": cosine_similarity(asked, vectors)}
+asked, vectors = (encode_in_batches(encode_batch, some, 4) for some in ([one.question for one in questions], texts))
+scores = {"by words": counts, "by vectors": cosine_similarity(asked, vectors)}  # a row for each question, a column for each chunk
+right = np.array([[one.is_answered_by(chunk.source_path, chunk.content) for chunk in chunks] for one in questions]).astype(int)
 
 
-# %%
-def measure(scores):
-    passages = [SimpleNamespace(document_name=chunk.source_path, content=chunk.content) for chunk in chunks]
-    row = {one.question: list(order) for one, order in zip(questions, (-scores).argsort(kind="stable"), strict=True)}
-    return lab.measure_retrieval(lambda question: [passages[at] for at in row[question]])
-
+# %% [markdown]
+# Now count the answers found.
 
 # %%
-measured = {way: measure(scores) for way, scores in ways.items()}
-hits = {way: [one not in result.missed for one in questions] for way, result in measured.items()}
+def answered(score):
+    # Return 1 for each question that has a right chunk among the five with the highest score, else 0.
+    five = (-score).argsort(axis=1, kind="stable")[:, :5]
+    return np.take_along_axis(right, five, axis=1).max(axis=1)
+
+
+hits = {way: answered(score) for way, score in scores.items()}
 gain = paired_interval(hits["by words"], hits["by vectors"])
-words_alone = sum(word > vector for word, vector in zip(hits["by words"], hits["by vectors"], strict=True))
-right = [one.is_answered_by(chunk.source_path, chunk.content) for one in questions for chunk in chunks]
-found = pd.DataFrame({"right": right, "range": pd.cut(ways["by vectors"].ravel(), [-1, 0.2, 0.3, 0.4, 0.5, 1])})
-share = found.groupby("range", observed=True).right.agg(["mean", "sum", "size"])
-
-# %%
-print("\n".join(f"recall@5 {way}: {result.recall:.2f}" for way, result in measured.items()))
-print("gain of the vectors:", gain)
-print("found by words alone:", words_alone)
+words_alone = np.count_nonzero(hits["by words"] > hits["by vectors"])
+for way, hit in hits.items():
+    print(f"recall@5 {way}: {hit.mean():.2f}")
+print(f"gain of the vectors: {gain}\nfound by words alone: {words_alone}")
+ranges = pd.cut(scores["by vectors"].ravel(), [-1, 0.2, 0.3, 0.4, 0.5, 1])
+share = pd.Series(right.ravel()).groupby(ranges, observed=True).agg(["mean", "sum", "size"])
 labels = [f"{at.left} to {at.right}: {one['sum']:.0f} of {one['size']:,.0f}" for at, one in share.iterrows()]
-axes = (100 * share["mean"]).set_axis(labels).plot.barh(xlabel="right, % of the pairs", ylabel="cosine", figsize=(6, 3), title="How many pairs are right, by cosine")
-lab.alt(axes, f"Right pairs by cosine. {'; '.join(labels)}.")
+axes = (100 * share["mean"]).set_axis(labels).plot.barh(xlabel="pairs with the answer, %", ylabel="cosine", title="A cosine of 0.3 to 0.4: one pair in ten has the answer")
+lab.alt(axes, f"Pairs with the answer, by cosine. {'; '.join(labels)}.")
 
 # %% tags=["claim"]
 assert gain.low > 0, "All of it is above 0"
 assert words_alone > 0, "some answers are found by words alone"
-assert 0.07 < share["mean"].iloc[2] < 0.13, "between 0.3 and 0.4, about one pair in ten is right"
+assert 0.07 < share["mean"].iloc[2] < 0.13, "between 0.3 and 0.4, about one pair in ten has the answer"
 assert share["mean"].is_monotonic_increasing, "a higher cosine is right more often"
 
 # %% [markdown]
@@ -462,7 +461,7 @@ assert share["mean"].is_monotonic_increasing, "a higher cosine is right more oft
 # kind, the gain would probably be inside. All of it is above 0. But some answers are found by words alone, so
 # [lab 08](../labs/08_words_and_meaning.ipynb) combines both.
 #
-# Look at the middle bar: between 0.3 and 0.4, about one pair in ten is right. So a cosine of 0.35 does not mean 35 per cent. But
+# Look at the middle bar: between 0.3 and 0.4, about one pair in ten has the answer. So a cosine of 0.35 does not mean 35 per cent. But
 # a higher cosine is right more often, so you can sort by it. Measure like this before you choose a
 # [threshold](../labs/GLOSSARY.md#threshold).
 

@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 06 · A table for vectors
 #
-# You will write the table that the course searches. It stays right when a job runs twice, and when it fails halfway.
+# A search shows one text twice, and a text that was deleted last week. You will write a table in which this cannot happen, also when a job runs
+# twice or fails halfway.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -25,8 +26,7 @@ lab.show.pipeline("table")
 # %% [markdown]
 # ## A first table, without identity
 #
-# A colleague asks how to undo a bad release. The search shows the same text twice, and a text that was deleted last week. Here is how that
-# happens. We cut five documents into [chunks](../labs/GLOSSARY.md#chunk), and store each with its
+# A colleague asks how to undo a bad release, and gets such results. Here is how that happens. We cut five documents into [chunks](../labs/GLOSSARY.md#chunk), and store each with its
 # [embedding](../labs/GLOSSARY.md#embedding), as JSON.
 
 # %%
@@ -181,8 +181,7 @@ assert taken["repo, name, place, content"] == [True] * 4, "With the text in the 
 # A table can be [partitioned](../labs/GLOSSARY.md#partition). It is used like one table, but it consists of several, and each row
 # goes into one of them.
 #
-# The cell below is `schema.sql`. Read the key of `documents` and the columns of `document_chunks`, and skip the other comments at first.
-# Then complete `document_chunks`:
+# The cell below is `schema.sql`. Complete its second table, `document_chunks`:
 #
 # - It refuses vectors without a direction.
 # - Its primary key tells each chunk from all others. Two [tenants](../labs/GLOSSARY.md#tenant), or two branches, may each have an `a.md`.
@@ -447,33 +446,27 @@ def search_ten(table, setting, forbidden="enable_seqscan"):
 
 
 # %%
-import matplotlib.pyplot as plt
 from IPython.display import display
 
 truth, all_pages = search_ten("hnsw_after", "hnsw.ef_search = 40", "enable_indexscan")  # an exact scan
+SETTINGS = {"IVFFlat": ("ivfflat.probes = 1", "ivfflat.probes = 2"), "HNSW": ("hnsw.ef_search = 40", "hnsw.ef_search = 100")}
+
+
+def recall_of(found):
+    return np.mean([len(some & ten) / 10 for some, ten in zip(found, truth, strict=True)])
+
+
 measured = []
 for (name, moment), time in built.items():
-    for setting in {"IVFFlat": ("ivfflat.probes = 1", "ivfflat.probes = 2"), "HNSW": ("hnsw.ef_search = 40", "hnsw.ef_search = 100")}[name]:
+    for setting in SETTINGS[name]:
         found, pages = search_ten(f"{name}_{moment}", setting)
-        recall = np.mean([len(some & ten) / 10 for some, ten in zip(found, truth, strict=True)])
-        measured.append((name, moment, setting, time, recall, pages))
-measured.append(("exact scan", "", "", None, 1.0, all_pages))
-measured = pd.DataFrame(measured, columns=["index", "built", "setting", "seconds to build", "recall", "pages"])
+        measured.append((name, moment, time, setting, recall_of(found), pages))
+measured = pd.DataFrame(measured, columns=["index", "built", "seconds to build", "setting", "recall", "pages"])
 
 # %%
 display(measured.round({"seconds to build": 2, "recall": 2, "pages": 0}).set_index(["index", "built", "seconds to build", "setting"]))
 print("PostgreSQL's notice:", *(notice for notice in notices if "ivfflat index" in notice))
-figure, axes = plt.subplots(figsize=(7, 3.6))
-LOOKS = {"before": {"marker": "o", "markersize": 11, "mfc": "none", "linestyle": "--"}, "after": {"marker": "o", "linestyle": "-"}}
-for (name, moment), group in measured[measured.built != ""].groupby(["index", "built"]):
-    axes.plot(group.pages, group.recall, color={"HNSW": "C0", "IVFFlat": "C1"}[name], label=f"{name}, {moment}: {built[name, moment]:.1f} s", **LOOKS[moment])
-    for one in group[group.built == "after"].itertuples():
-        axes.annotate(one.setting.partition(".")[2], (one.pages, one.recall), xytext=(0, 16 if name == "HNSW" else -14), textcoords="offset points", ha="center" if name == "HNSW" else "left")
-axes.plot(all_pages, 1, color="C2", marker="s", linestyle="", label="exact scan")
-axes.set(xlabel="pages a search visits", ylabel="recall", ylim=(0.2, 1.1), title="IVFFlat loses recall if it comes first (hollow), HNSW does not")
-axes.legend(loc="lower right", title="built before or after")
-seen = "; ".join(f"{one.index} {one.built} {one.setting}: recall {one.recall:.2f}, {one.pages:.0f} pages" for one in measured.itertuples(index=False))
-lab.alt(figure, f"Recall against visited pages, for indexes built before and after the rows. {seen}")
+lab.show.recall_by_pages(measured, all_pages, "IVFFlat loses recall if it comes first (hollow), HNSW does not")
 
 # %% tags=["claim"]
 by = measured.set_index(["setting", "built"])
@@ -490,16 +483,16 @@ assert "ivfflat index created with little data" in notices, "PostgreSQL's notice
 # build makes it in memory. So build a vector index when the rows are there. Later nights may insert into the finished HNSW index, because
 # inserts did not harm its recall above.
 #
-# The figure helps with another decision: how far should a search look?
+# How far should a search look?
 #
 # > **Predict.** Which of the two needs fewer pages for a recall of 0.95?
 
 # %%
-def look(ef_search=80, probes=3):
+def look(ef_search=50, probes=3):
     rows = {}
     for name, setting in {"HNSW": f"hnsw.ef_search = {ef_search}", "IVFFlat": f"ivfflat.probes = {probes}"}.items():
         found, pages = search_ten(f"{name}_after", setting)
-        rows[setting] = np.mean([len(some & ten) / 10 for some, ten in zip(found, truth, strict=True)]), pages
+        rows[setting] = recall_of(found), pages
     return pd.DataFrame(rows, index=["recall", "pages"]).T.round(2)
 
 
@@ -513,19 +506,24 @@ for at in range(1, 6):
         enough[setting.partition(".")[0]] += [one.pages] * int(one.recall >= 0.95)
 assert min(enough["hnsw"]) < min(enough["ivfflat"]), "It is HNSW"
 shown = look()
-assert shown.recall.iloc[0] >= 0.94, "A list of 80 is enough"  # each build of the index has another graph
-assert shown.pages.iloc[0] < 1.02 * shown.pages.iloc[1], "on fewer pages than IVFFlat's three of five cells"
+assert shown.recall.iloc[0] > shown.recall.iloc[1] - 0.06, "A list of 50 finds about as much as three of five cells"  # each build has another graph
+assert shown.pages.iloc[0] < 0.8 * shown.pages.iloc[1], "on far fewer pages"
 
 # %% [markdown]
-# It is HNSW. A list of 80 is enough, on fewer pages than IVFFlat's three of five cells.
+# It is HNSW. A list of 50 finds about as much as three of five cells, on far fewer pages. Which shortest list reaches 0.95 on your machine?
+# Each build makes another graph.
 #
 # ## The whole schema
 #
-# This is the course's file. Does its `document_chunks` differ from yours?
+# First the statements in which your file and the course's differ (comments do not count), then the course's whole file.
 
 # %%
+from difflib import unified_diff
+
 from course_lib.store.schema import SCHEMA as THE_COURSES
 
+yours, theirs = ([line.strip() for line in text.splitlines() if line.strip()[:2] not in ("", "--")] for text in (SCHEMA, THE_COURSES))
+print("\n".join(unified_diff(yours, theirs, "yours", "the course's", n=0, lineterm="")) or "They do not differ.")
 print(THE_COURSES)
 
 # %% [markdown]
@@ -559,8 +557,8 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 #
 # - A row's identity is its primary key. With it, an upsert makes a second run harmless.
 # - A document changes in one transaction, which also deletes its stale rows.
-# - **At work**, begin without a vector index: an exact scan misses nothing, and with a partition for each kind of text it reads only this partition. When
-#   searches become too slow, load the rows, build HNSW, and measure recall and pages with your own questions.
+# - **At work**, begin without a vector index: an exact scan misses nothing, and with a partition for each kind of text it reads only this
+#   partition. When searches become too slow, load the rows, build HNSW, and measure recall and pages with your own questions.
 #
 # ## Three questions
 #

@@ -74,7 +74,7 @@ assert having == [near[at - 1]], "the only chunk with both words"
 assert re.search(r"ipBlock:\s+cidr: .*\s+except:\s+# The guest network of the office\.", contents[near[at - 1]]), "except the part for guests"
 
 # %% [markdown]
-# The answer is no: this rule lets in the network of the office, except the part for guests. But dozens of chunks come before it, although it
+# The answer is no: to port 5432, the database's, this rule lets in the network of the office, except the part for guests. But dozens of chunks come before it, although it
 # is the only chunk with both words, *office* and *guest*. So a search should look at words, too.
 
 # %% [markdown]
@@ -94,6 +94,7 @@ assert re.search(r"ipBlock:\s+cidr: .*\s+except:\s+# The guest network of the of
 # %%
 import numpy as np
 import pandas as pd
+from IPython.display import display
 
 pd.set_option("display.max_colwidth", None)  # tables show whole texts
 texts = ["The pods of kubeflow-pipelines are waiting.", "KubeflowPipelines waits for GPUs.", "A pipeline that waits"]
@@ -109,8 +110,8 @@ assert list(words["found"]) == [True, False, False], "PostgreSQL's own words mis
 assert list(words["found here"]) == [True, True, False], "and search_words finds both"
 
 # %% [markdown]
-# PostgreSQL's own words miss the second text, and `search_words` finds both. Its result is stored in the table's column `search_text`, together
-# with the words of its name, kind, document and header.
+# PostgreSQL's own words miss the second text, and `search_words` finds both. The table's column `search_text` holds its result for
+# each chunk, together with the words of the chunk's name, kind, document and header.
 #
 # `plainto_tsquery` makes the `tsquery` of a question: it joins all words by `&`. We can also join them by `|`.
 #
@@ -133,7 +134,7 @@ assert found.iloc[:, 1].median() > 40, "and dozens have one of them"
 # ## Rare words say more
 #
 # The word *guests* is rare, so a chunk that has it is more likely the answer than one with *production*. A word that is in *n* chunks gets
-# the weight 1 + ln(2000 / n): for one word, the statement looks at no more than 2,000 chunks. A chunk's score is the sum of its words' weights.
+# the weight 1 + ln(2000 / n), because the statement looks at no more than 2,000 chunks for one word. A chunk's score is the sum of its words' weights.
 #
 # This weight is like an *inverse document frequency*, which has the number of all chunks in place of 2,000. BM25, the usual ranking by words,
 # also counts repeats and length.
@@ -278,9 +279,9 @@ from course_lib.evaluation.statistics import paired_interval
 ranked = {name: (by_meaning(each.question), by_words(each.question)) for name, each in questions.items()}
 
 
-def answer_places(fused):
+def answer_places(fused, rankings=ranked):
     # Return the place of each question's answer.
-    found = {name: place(questions[name], fused(*both)) for name, both in ranked.items()}
+    found = {name: place(questions[name], fused(*both)) for name, both in rankings.items()}
     return pd.Series(found, dtype=float)
 
 
@@ -308,7 +309,7 @@ assert gained["documents"].low < 0 < gained["documents"].high, "For documents th
 #
 # ## How much should words count?
 #
-# Perhaps words should count more for manifests, and less for documents. We let them count from 0 to 3 times as much as meaning.
+# Let words count from 0 to 3 times as much as meaning.
 #
 # > **Predict.** Which weight is best for manifests, and which for documents?
 
@@ -329,41 +330,24 @@ def mrr_with(weight=1.0, constant=60):
 
 # %%
 tried = {weight: reciprocals(weight) for weight in np.arange(0, 3.25, 0.25)}
-highest = pd.DataFrame({weight: each.groupby(corpus).mean() for weight, each in tried.items()}).T.idxmax()
-
-
-# %%
-def gains(name):
-    # Return for each weight the gain over weight 1, with its interval.
-    group = list(table.groupby(corpus).groups[name])
-    against = {weight: paired_interval(tried[1.0][group], each[group]) for weight, each in tried.items()}
-    return pd.DataFrame(against, index=["gain", "low", "high"]).T
-
-
-# %%
-import matplotlib.pyplot as plt
-
-over_one = {name: gains(name) for name in folders}
-figure, panels = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True)
-for axes, (name, each) in zip(panels, over_one.items(), strict=True):
-    axes.axhline(0, color="black", linewidth=1)
-    axes.fill_between(each.index, each.low, each.high, alpha=0.25, label="95 % interval")
-    each.gain.plot(ax=axes, ylabel="gain in MRR over weight 1", xlabel="how many times words count", title=f"{name}: highest at {highest[name]}", label="gain")
-    axes.scatter(highest[name], each.gain.max(), color="black", marker="D", zorder=3, label="highest")
-axes.legend(loc="lower right")
-told = "; ".join(f"{name}, highest at weight {highest[name]}: {each.loc[highest[name]].round(3).to_dict()}" for name, each in over_one.items())
-lab.alt(figure, f"Gain in MRR over weight 1, with a band for its 95 % interval, for weights from 0 to 3. {told}")
+over_one = {}  # the gain over weight 1, with its interval
+for name, group in table.groupby(corpus).groups.items():
+    intervals = {weight: paired_interval(tried[1.0][list(group)], each[list(group)]) for weight, each in tried.items()}
+    over_one[name] = pd.DataFrame(intervals, index=["gain", "low", "high"]).T
+display(lab.show.gains(over_one, "how many times words count", "gain in MRR over weight 1"))
 lab.interact(mrr_with, weight=(0.0, 3.0, 0.25), constant=(1, 120, 1))
 
 # %% tags=["claim"]
-assert highest.manifests > 1 > highest.documents, "For manifests the best weight is above 1, for documents below 1"
-assert all(each.low[highest[name]] <= 0 < each.high[highest[name]] for name, each in over_one.items()), "At the best weights, both bands contain 0"
+highest = {name: each.gain.idxmax() for name, each in over_one.items()}
+assert highest["manifests"] > 1 > highest["documents"], "For manifests the best weight is above 1, for documents below 1"
+assert all(each.low[highest[name]] <= 0 < each.high[highest[name]] for name, each in over_one.items()), "at the best weights, both bands contain 0"
+assert over_one["manifests"].high[0] < 0, "For manifests, no words at all (0) is worse"
 assert over_one["documents"].low[0.5] > -0.005, "For documents at 0.5, the band is just above 0"
 
 # %% [markdown]
-# For manifests the best weight is above 1, for documents below 1. Look at the bands. At the best
-# weights, both bands contain 0. For documents at 0.5, the band is just above 0. But of 24 such bands, about one misses 0 by chance. So choose a
-# weight with these questions, and test it with others. Until then, the course keeps 1.
+# For manifests the best weight is above 1, for documents below 1. Look at the bands. (At 1, a weight is compared with itself.) For manifests,
+# no words at all (0) is worse. But at the best weights, both bands contain 0. For documents at 0.5, the band is just above 0. But of 24 such bands, about one misses 0 by chance. So test
+# a weight with other questions. Until then, the course keeps 1.
 
 # %% [markdown]
 # ## Word piece by word piece
@@ -392,7 +376,7 @@ lab.hint("8.3")  # run again for the next hint
 # and this should not lower its score.
 
 # %% [markdown]
-# Now `reread` fuses the order by MaxSim with that of the search. It may count the order by MaxSim once, or twice. This takes time, so we ask
+# Now `reread` fuses the order by MaxSim, counted once or twice, with that of the search. This takes time, so we ask
 # only every fourth question.
 #
 # > **Predict.** How many times as long does a search take then?
@@ -409,31 +393,25 @@ def order_by_maxsim(question, results):
 
 
 def reread(results, by_likeness, times):
-    # Return the results in a better order, in which the order by MaxSim counts so many times.
-    return [results[at] for at, _ in fuse(range(len(results)), *[by_likeness] * times)]
+    # Return the chunks in a better order, in which the order by MaxSim counts so many times.
+    order = [at for at, _ in fuse(range(len(results)), *[by_likeness] * times)]
+    return [(results[at].document_name, results[at].chunk_index) for at in order]
 
 
 # %%
 from time import perf_counter
 
-
-def try_maxsim(each):
-    # Return 1 / place if the order by MaxSim counts 0, 1 and 2 times, and the seconds without and with it.
+maxsim = lab.use("maxsim")
+measured = []
+for each in list(questions.values())[::4]:  # takes a while
     vector, begun = lab.encode(each.question), perf_counter()
     results = search(conn, vector, Query(each.question, top_k=15, threshold=-1))
-    searched = perf_counter() - begun
+    searched = perf_counter()
     by_likeness = order_by_maxsim(each.question, results)
-    seconds = perf_counter() - begun
-    ways = [reread(results, by_likeness, times) for times in (0, 1, 2)]
-    found = [place(each, [(one.document_name, one.chunk_index) for one in way]) for way in ways]
-    return [*(1 / n if n else 0 for n in found), searched, seconds]
-
-
-# %%
-maxsim = lab.use("maxsim")
-some = list(questions.values())[::4]
-names = ["MRR, hybrid", "MaxSim once", "MaxSim twice", "seconds, hybrid", "with MaxSim"]
-measured = pd.DataFrame([try_maxsim(each) for each in some], columns=names)  # takes a while
+    seconds = searched - begun, perf_counter() - begun
+    found_at = [place(each, reread(results, by_likeness, times)) for times in (0, 1, 2)]
+    measured.append([*(1 / at if at else 0 for at in found_at), *seconds])
+measured = pd.DataFrame(measured, columns=["MRR, hybrid", "MaxSim once", "MaxSim twice", "seconds, hybrid", "with MaxSim"])
 gain = paired_interval(measured["MRR, hybrid"], measured["MaxSim twice"])
 print(f"{len(measured)} questions, gain of MaxSim twice in MRR {gain}")
 measured.mean().round(3).to_frame("mean").T
@@ -446,14 +424,13 @@ assert 8 < measured["with MaxSim"].mean() / measured["seconds, hybrid"].mean() <
 # %% [markdown]
 # Twice is best, and the whole interval of its gain over hybrid is above 0. A search takes many times as long. But `reread`, with its count of
 # two, was built with the help of these questions. On 64 questions of another author, MaxSim gained 0.006 in MRR, with an interval from −0.052
-# to 0.066, for 15 to 30 times the time. So in the course it is an option, `rerank="maxsim"`, and not the default.
+# to 0.066. So in the course it is an option, `rerank="maxsim"`, and not the default.
 
 # %% [markdown]
 # ## In the field
 #
 # LangChain (`langchain-postgres` 0.0.19) has hybrid search on pgvector, too, and asks for *all* words. LlamaIndex
-# (`llama-index-vector-stores-postgres` 0.9.0) asks for *any* word, and ranks by PostgreSQL's `ts_rank`. We run their searches for words on our
-# table.
+# (`llama-index-vector-stores-postgres` 0.9.0) asks for *any* word, and ranks by PostgreSQL's `ts_rank`.
 #
 # > **Predict.** You know how many questions have a chunk with all words. How much can LangChain's search for words help?
 
@@ -468,17 +445,16 @@ llama = theirs.format(words=f"replace({all_words}::text, '&', '|')::tsquery", ra
 
 
 # %%
-def library_places(statement, way):
-    said = {name: [tuple(row) for row in conn.execute(statement, (questions[name].question,))] for name in questions}
-    return pd.Series({name: place(questions[name], way(ranked[name][0][:50], said[name])) for name in questions}, dtype=float)
+def with_words(statement):
+    # Return for each question the first 50 by meaning, and what the statement finds by words.
+    return {name: (near[:50], conn.execute(statement, (questions[name].question,)).fetchall()) for name, (near, _) in ranked.items()}
 
 
-# %%
 field = pd.DataFrame({
     "meaning alone": table.meaning,
-    # LangChain can do this, too. Its default adds scaled scores.
-    "LangChain": library_places(langchain, lambda near, said: [chunk for chunk, _ in fuse(near, said)]),
-    "LlamaIndex": library_places(llama, lambda near, said: list(dict.fromkeys(near[:5] + said[:5]))),
+    # LangChain can fuse places, too. Its default adds scaled scores.
+    "LangChain": answer_places(ways["both"], with_words(langchain)),
+    "LlamaIndex": answer_places(lambda near, said: list(dict.fromkeys(near[:5] + said[:5])), with_words(llama)),
     "the course": table.both,
 })
 field = (1 / field.where(field <= 10)).fillna(0).groupby(corpus).mean()
@@ -499,11 +475,9 @@ assert field["the course"].manifests > field["meaning alone"].manifests + 0.05, 
 # %% [markdown]
 # ## Measure
 #
-# Last, the library's search answers the questions about each corpus.
+# Last, the library's search looks through one corpus at a time, and fuses the first 100 of each ranking. So its recall is not the one above.
 
 # %%
-from IPython.display import display
-
 from course_lib.teaching.lab.retrieval import measure
 
 
@@ -511,7 +485,6 @@ def library(name, mode):
     return measure(lambda text: search(conn, lab.encode(text), Query(text, repo=name, mode=mode)), questions_for(folders[name]))
 
 
-# The recall is not the one above: here each search sees one corpus only, and the library fuses the first 100 rows of each ranking.
 last = {name: {mode: library(name, mode) for mode in ("dense", "hybrid")} for name in folders}
 display(pd.DataFrame({name: {f"recall@5, {mode}": each.recall for mode, each in modes.items()} for name, modes in last.items()}).T.round(2))
 best = last["documents"]["hybrid"]
@@ -535,7 +508,7 @@ assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and
 # - Two scores have two scales, so fuse places.
 # - **At work**, use both rankings for texts with names: code, configuration, logs. Write 50 questions, and
 #   take another weight than 1 only if, on new questions, the interval of its gain is above 0. Rerank only if a search may take about twenty
-#   times as long. The usual reranker is a cross-encoder, which reads question and passage together. We have not measured one.
+#   times as long. The usual reranker is a cross-encoder, which reads question and passage together.
 #
 # ## Three questions
 #

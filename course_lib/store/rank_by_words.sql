@@ -10,8 +10,8 @@
 --   weighed (number, weight): for a word that is in n chunks, 1 + ln(2000 / n), in millionths, as an integer. A sum of
 --     integers is the same in whatever order they are added, a sum of fractions is not, and equal scores must be equal.
 --   found (part, address, score): for each chunk the sum of its words' weights. Words that are in 2,000 chunks or more
---     do not count here; they only change the order, below. `%(most)s` is how many chunks are asked for. We keep twice
---     as many, and all that tie with the last, because the common words can still change the order.
+--     do not count here; they only change the order, below. Twice `%(most)s` rows
+--     stay, with ties, because the common words can still change the order.
 WITH hit AS MATERIALIZED (
     SELECT word.number, one.part, one.address
     FROM word CROSS JOIN LATERAL (

@@ -27,6 +27,13 @@ FOUND = pd.DataFrame(
     columns=["similarity", "document", "heading", "lines", "text"],
 )
 
+GAINS = pd.DataFrame({"gain": [0.0, 0.1], "low": [-0.1, 0.0], "high": [0.1, 0.2]}, index=[0.0, 1.0])
+WAYS = pd.DataFrame({"pages": [22.0, 900.0], "recall": [1.0, 0.8]}, [("<f>", "on"), ("<f>", "off")])
+BUILT = pd.DataFrame(
+    [("HNSW", when, "hnsw.ef_search = 40", 0.8, 300) for when in ("before", "after")],
+    columns=["index", "built", "setting", "recall", "pages"],
+)
+
 
 def rows_of(explained: str) -> list[tuple[str]]:
     """Return what a cursor gives after EXPLAIN."""
@@ -55,6 +62,9 @@ ALL = {
     "turns": lambda: figures.turns({EVIL: [("<a>", EVIL), ("b", "commits $1$")]}),
     "ranking": lambda: figures.ranking([RESULT], "What <is> it?", mark="quotes"),
     "passages": lambda: figures.passages(FOUND, "What <is> it?"),
+    "gains": lambda: figures.gains({"<f>": GAINS, "b": GAINS}, "weight", "gain"),
+    "pages and recall": lambda: figures.pages_and_recall(WAYS, "Few rows"),
+    "recall by pages": lambda: figures.recall_by_pages(BUILT, 900, "HNSW"),
 }
 
 

@@ -8,6 +8,7 @@ from course_lib.teaching.lab.figures.base import Figure
 from course_lib.teaching.lab.figures.dags import attempts, dag
 from course_lib.teaching.lab.figures.definitions import torn
 from course_lib.teaching.lab.figures.manifests import outline, pieces, tree
+from course_lib.teaching.lab.figures.measured import gains, pages_and_recall, recall_by_pages
 from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
 from course_lib.teaching.lab.figures.search import passages, ranking
@@ -22,13 +23,16 @@ __all__ = [
     "attempts",
     "cuts",
     "dag",
+    "gains",
     "map_2d",
     "outline",
+    "pages_and_recall",
     "passages",
     "pieces",
     "pipeline",
     "plan",
     "ranking",
+    "recall_by_pages",
     "spans",
     "timeline",
     "torn",
