@@ -167,7 +167,7 @@ assert [len(each) for each in asdict(plans["pages"]).values()] == [3, 0, 1, 1], 
 # [foreign key](../labs/GLOSSARY.md#foreign-key) leads from the first to the second, so the database rejects a row of a list if its package is not
 # in the catalogue.
 #
-# Given are two functions: `stored` returns the list of a project, and `carry_out` applies a plan to it.
+# Two functions are given: `stored` returns the list of a project, and `carry_out` applies a plan to it.
 
 # %%
 from course_lib.teaching.lab.meeting import carry_out, stored
