@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 09 · The retrieval API
 #
-# So far, your search runs only in a notebook. You will make it an API that serves many clients at once, refuses bad
-# requests and says why, and knows when it cannot answer.
+# Ten lines make your search an API. But it ignores a misspelled field, a stranger can read your database's address, and all clients
+# wait for one. You will repair all three, and your API will say when it cannot answer.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -22,8 +22,8 @@ lab.show.pipeline("API")
 # %% [markdown]
 # ## An API in ten lines
 #
-# Other programs send their questions to an address, a [REST API](../labs/GLOSSARY.md#rest-api). FastAPI gives a function an address, so ten
-# lines are enough. `lab.serve` starts a web server, and returns an HTTP client.
+# Other programs send their questions to an address, a [REST API](../labs/GLOSSARY.md#rest-api). FastAPI gives a function an address.
+# `lab.serve` starts a web server, and returns an HTTP client.
 
 # %%
 import psycopg
@@ -387,12 +387,9 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
         print(refused.status_code, refused.json()["detail"])
 
 # %% [markdown]
-# Now every refusal names a field, and none repeats a value.
-
-# %% [markdown]
 # ## Is it ready?
 #
-# Last, your API must know when it cannot answer. A cluster asks the service two questions (`infra/k8s/base/retriever.yaml`):
+# Your API must know when it cannot answer. A cluster asks the service two questions (`infra/k8s/base/retriever.yaml`):
 #
 # ```yaml
 # livenessProbe:                     # three failures: restart
@@ -608,6 +605,7 @@ assert times["yours"].median() < times["ten lines"].median(), "Yours can answer 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# Run `schemathesis run URL/openapi.json` for the ten lines (`api.url`) and for your API (`yours.url`). Which one has a 500?
+# In `add_probes`, give the check of the database a pool of its own: `pool_of(url, most=1)`. Let four requests with `pg_sleep` hold the other pool.
+# What does `/ready` say now?
 #
 # Next is [lab 10](../labs/10_code_from_github.ipynb), where you are GitHub's client.

@@ -344,7 +344,9 @@ for client, part in requests.groupby("client"):
     answers, refused = (part.answer == "answered").cumsum(), part.answer == "refused"
     [line] = axes.step(part.seconds, answers, where="post", marker="", label=f"{client}: {refused.sum()} refused")
     axes.plot(part.seconds[refused], answers[refused], "x", color=line.get_color(), markersize=8)
-axes.set(title="25 answers from a server that gives 15 in 2 s (x: refused)", xlabel="seconds since the first request", ylabel="answers")
+early = counts["max"]["yours", "answered"] - counts["max"]["impatient", "answered"]
+refusals = counts["count"]["impatient", "refused"]
+axes.set(title=f"The impatient client ends {early:.1f} s earlier, after {refusals} refusals (x)", xlabel="seconds since the first request", ylabel="answers")
 axes.legend(loc="lower right")
 lab.alt(figure, f"The answers so far of two clients: {'; '.join(axes.get_legend_handles_labels()[1])}. The impatient client ends first.")
 
@@ -362,7 +364,7 @@ assert 0 < ended["yours", "answered"] - ended["impatient", "answered"] < 4, "The
 # %% [markdown]
 # ## Fresh: only what has changed
 #
-# Which files do we need again? We have the hash of each old file, and the new list has hashes, too. So you can compare before you download.
+# Which files does the new version change? The old files have hashes, and the new list has hashes, too. So you can compare before you download.
 #
 # ## Exercise 10.3: what to download, what to remove
 
@@ -444,19 +446,20 @@ print(passages[0].content)
 
 # %% tags=["claim"]
 assert cited == [(reports[ours.new].commit,)], "all pieces cite the new commit"
+assert github_api or [(one.document_name, "manifests/platform/base/forecast-api.yaml#L" in one.citation_url) for one in passages[1:]] == [("docs/deployment.yaml", True)] * 2, "they cite its target"
 assert github_api or "docs/on-call.md" in passages[0].citation_url, "The first passage is the new page about it"
 assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].content, "the model outgrew its memory"
 
 # %% [markdown]
-# It does: the model outgrew its memory. The first passage is the new page about it, and all pieces cite the new commit. (For a link, such as
-# `docs/deployment.yaml`, GitHub shows only the path of the target, not these lines.)
+# It does: the model outgrew its memory. The first passage is the new page about it, and all pieces cite the new commit. The other two passages
+# are from the link `docs/deployment.yaml`. GitHub shows only a path for a link, so they cite its target.
 #
 # Even the run that downloaded nothing asked: is this still the same commit? With the header `If-None-Match`, GitHub answers 304 if
 # nothing has changed. With a token, this answer does not count for the limit.
 #
 # ## In the field: git itself
 #
-# At work, `course ingest-repo OWNER/NAME` in a nightly job is enough. Give it a token that can only read. It refuses names that lead out of your folder, such as `../../.bashrc`.
+# At work, run `course ingest-repo OWNER/NAME` every night, with a token that can only read. It refuses names that lead out of your folder, such as `../../.bashrc`.
 #
 # For files, you can also use git: it needs no API, and checks every hash. Use the API for issues, for an answer such as 304, or where a service may
 # not keep a working copy.

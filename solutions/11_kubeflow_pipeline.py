@@ -61,9 +61,9 @@ assert {*names} - zero - one and zero & one, "some files are in no shard, and ot
 # step is a [container](../labs/GLOSSARY.md#container). Here, `run_locally` makes it a process.
 #
 # A cloud provider may take a cheap machine away at any moment. Then the step is tried again. We do this twice: to a naive step that appends
-# to a file, and to the pipeline, where `kill_first` kills the first process that stores a shard.
+# to a file, and to the pipeline. There, `KillFirst` ends the process of shard 0 as soon as its first documents are in the index.
 #
-# > **Predict.** What is in the file of the naive step? What happens to the other shard, and to the index?
+# > **Predict.** What is in the file of the naive step? Which chunks are in the index at the end?
 
 # %%
 import os
@@ -72,7 +72,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from course_lib.pipeline.local import run_locally
-from course_lib.teaching.lab.accidents import kill_first
+from course_lib.teaching.lab.accidents import KillFirst
 
 workshop = TemporaryDirectory()  # gone when the kernel ends
 work = Path(workshop.name)
@@ -93,26 +93,29 @@ naive_step("abcd")  # the second attempt
 in_file = Path(work, "naive.txt").read_text(encoding="utf-8").split()
 print("naive step:", *in_file)
 print("The pipeline takes one to two minutes.")
-taken_away = kill_first("embed-and-store")
-run = run_locally("docs_pipeline", {"source": str(copy)}, root=work, url=lab.database_url, on_event=taken_away)
+accident = KillFirst("embed-and-store", lab.database_url)
+small = {"source": str(copy), "chunk_size": 200}  # small chunks, so there is time to kill the step
+run = run_locally("docs_pipeline", small, root=work, url=lab.database_url, on_event=accident, caching=False)
+split = sum(int(one["chunks"]) for one in run.metadata("split-documents", "chunks"))
 with lab.connect() as conn:
     [rows] = conn.execute("SELECT count(*) FROM document_chunks").fetchone()
-print("error:", run.error or "none", "·", rows, "chunks in the index")
-lab.show.attempts(run, "One step is killed and tried again")
+print(split, "chunks were split,", accident.stored, "of them were stored at the kill")
+print("in the index at the end:", rows, "· if the step only appended:", split + accident.stored)
+lab.show.attempts(run, f"Shard 0 is killed with {accident.stored} chunks stored, then tried again")
 
 # %% tags=["claim"]
 tries = sorted(one.outcome for one in run.attempts if one.task.startswith("embed-and-store"))
-assert tries == ["failed", "succeeded", "succeeded"] and not run.error, "The step was tried again, and the other shard was not repeated"
-assert in_file == list("ababcd"), "has some chunks twice"
-assert rows == 121, "No chunk is lost, and none is there twice"
+assert tries == ["failed", "succeeded", "succeeded"] and not run.error, "The other shard was not repeated"
+assert in_file == list("ababcd"), "some chunks are there twice, without an error"
+assert 0 < accident.stored < split, "The killed process had stored some chunks"
+assert rows == split, "at the end each chunk is in the index once"
 
 # %% [markdown]
-# Look at the two rows of `embed-and-store`. The step was tried again, and the other shard was not repeated. No chunk is lost, and none is there
-# twice.
+# The killed process had stored some chunks. The second attempt found them and added the rest, so at the end each chunk is in the index once.
+# The other shard was not repeated. In the naive file, some chunks are there twice, without an error.
 #
 # Kubeflow only *starts* a step again. You have to write the step so that a second start does no harm. Such a step is
-# [idempotent](../labs/GLOSSARY.md#idempotent). The naive step is not: its file has some chunks twice, without an error.
-# `embed_and_store` writes each row by its key, and each document in one transaction.
+# [idempotent](../labs/GLOSSARY.md#idempotent). `embed_and_store` is, because it writes each row by its key, and each document whole or not at all.
 
 # %% [markdown]
 # ## From a function to a component
@@ -120,7 +123,7 @@ assert rows == 121, "No chunk is lost, and none is there twice"
 # A step is made from a [component](../labs/GLOSSARY.md#component): a function with a decorator. The decorator names an *image*, the
 # container's file system. Ours, `LOADER`, has Python, `course_lib` and kfp in it, so `install_kfp_package` is false.
 #
-# A step gets small values as parameters. Documents are too large for that, so they are in a file, an
+# A step gets small values as parameters. Documents are in a file, an
 # [artifact](../labs/GLOSSARY.md#artifact). It has a `path`, and a dictionary of facts, `metadata`.
 
 # %%
@@ -158,8 +161,10 @@ print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitline
 # No. As a component it fails, here and on a cluster, because kfp takes only the text of the function, without the notebook's imports. So a component imports
 # all that it needs.
 #
-# The file of `read_pages` has a line for each of the five documents, after the *origin*, which says where they belong. The component wrote 5, and you got 5.0. `kfp.local` makes a float of every number in metadata; on a cluster you get 5.
-# So use `int(…)`.
+# The file of `read_pages` begins with the *origin*, which says where the documents belong. Then it has a line for each of the five documents.
+#
+# The component wrote 5, but you got 5.0: `kfp.local` makes a float of every number in metadata. (On a cluster you get 5.) So write `int(…)`
+# where you read such a number.
 
 # %% [markdown]
 # ## Exercise 11.1: split one shard
@@ -368,7 +373,7 @@ assert task["cachingOptions"] == {}, "Empty braces mean that the cache is off"
 # What is missing is the order. In the figure, a solid arrow is a file, and a
 # dashed arrow is a small value, or only the order.
 #
-# kfp calls your pipeline function only once: when it compiles the pipeline. No component runs then. So the variables are placeholders for later
+# kfp calls your pipeline function only once: when it compiles the pipeline. So the variables are placeholders for later
 # values:
 #
 # ```python
@@ -425,7 +430,7 @@ assert set(outcomes["first"]) == {"succeeded"} and not any(run.error for run in 
 
 # %% [markdown]
 # Only reading and splitting come from the cache, because the fingerprint is the same. The other steps look at
-# something outside, or change it, so they ran again. (Containers have their own cache, so the third run repeats all.)
+# something outside, or change it, so they ran again.
 #
 # ## Measure
 #
@@ -457,7 +462,7 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 # course pipeline submit --host http://localhost:8080 --set shards=4
 # ```
 #
-# Airflow and Dagster retry steps, too. **On Monday**, ask of each step of a job: may it run twice? What does
+# **On Monday**, ask of each step of a job: may it run twice? What does
 # it read that the tool does not see? Which counts show that something is lost?
 
 # %% [markdown]

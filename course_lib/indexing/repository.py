@@ -126,11 +126,12 @@ def ingest_repository(
         options.say(f"left out: {file.name} {file.reason}")
     index = partial(index_documents, options=options, conn=conn, embedder=embedder)
     failed = {file.name for file in code.failed}
+    pages = {file.name: file.metadata["citation_url"] for file in documents}
     report = index(
         documents,
         scope,
         is_gone=lambda name: name not in failed,
-        finish=lambda chunk: cite(chunk, code.web, code.commit),
+        finish=lambda chunk: cite(chunk, code.web, code.commit, pages[chunk.source_path]),
     )
     refused = {file.name for file in report.skipped}
     current = [file for file in documents if file.name not in refused]

@@ -123,7 +123,10 @@ def split_to_files(
     split = split_documents(documents, origin.scope, options)
     chunks = split.chunks
     if origin.commit:
-        chunks = [cite(chunk, origin.web, origin.commit) for chunk in chunks]
+        pages = {row.name: row.citation_url or "" for row in split.rows}
+        chunks = [
+            cite(chunk, origin.web, origin.commit, pages[chunk.source_path]) for chunk in chunks
+        ]
     origin = replace(origin, kept=(*origin.kept, *split.refused))
     write_jsonl(rows_to, staged_lines(origin, split.rows))
     write_jsonl(chunks_to, (chunk.to_json() for chunk in chunks))

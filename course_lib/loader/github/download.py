@@ -7,11 +7,11 @@ against the hash that was listed for it; what could not be had is an error, neve
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from course_lib.loader.documents import read_documents
 from course_lib.loader.github.client import MAX_WAIT_SECONDS, GitHubClient, open_client
@@ -104,6 +104,8 @@ class Download:
         What could not be had; empty unless partial results were allowed.
     fetched
         How many files came over the network in this run.
+    targets
+        Path of a symbolic link → path of the file that it leads to.
     """
 
     repo: str
@@ -115,12 +117,17 @@ class Download:
     skipped: tuple[Skipped, ...] = ()
     failed: tuple[Skipped, ...] = ()
     fetched: int = 0
+    targets: Mapping[str, str] = field(default_factory=dict)
 
     def citation_url(
         self, path: str, line_start: int | None = None, line_end: int | None = None
     ) -> str:
-        """Return where a reader finds the lines of a file, in this very commit."""
-        return citation_url(self.web, self.commit, path, line_start, line_end)
+        """Return where a reader finds the lines of a file, in this very commit.
+
+        For a link, GitHub shows only where it leads to, so the file there is cited.
+        """
+        real = self.targets.get(path, path)
+        return citation_url(self.web, self.commit, real, line_start, line_end)
 
     def documents(self, on_skip: Callable[[Skipped], None] | None = None) -> list[Document]:
         """Return the files that are texts, named by their paths; `on_skip` gets the others.
@@ -199,13 +206,14 @@ def download_github_code(selection: Selection, options: DownloadOptions | None =
         skipped=listed(run.skipped),
         failed=listed(run.failed),
         fetched=run.fetched,
+        targets=run.targets,
     )
     if download.failed and not options.partial:
         raise _incomplete(download)
     return download
 
 
-def cite(chunk: Chunk, web: str, commit: str) -> Chunk:
+def cite(chunk: Chunk, web: str, commit: str, page: str) -> Chunk:
     """Return a record that says which commit it is from, and where its lines can be read.
 
     Parameters
@@ -214,8 +222,11 @@ def cite(chunk: Chunk, web: str, commit: str) -> Chunk:
         What a parser gave for a file of the repository.
     web, commit
         As in `Download`.
+    page
+        The `citation_url` of its document: for a link, it is that of the target.
     """
-    url = citation_url(web, commit, chunk.source_path, chunk.line_start, chunk.line_end)
+    path = unquote(page.removeprefix(citation_url(web, commit, "")))
+    url = citation_url(web, commit, path, chunk.line_start, chunk.line_end)
     meta = chunk.custom_meta | {"commitSha": commit, "citationUrl": url}
     return chunk.model_copy(update={"custom_meta": meta})
 

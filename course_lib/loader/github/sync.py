@@ -60,6 +60,8 @@ class CodeRun:
         Which files of it.
     fetched
         How many files came over the network.
+    targets
+        Path of a link → path of the file that it leads to.
     skipped, failed
         Path → why it is left out, or could not be had.
     """
@@ -71,6 +73,7 @@ class CodeRun:
     extensions: tuple[str, ...]
     paths: tuple[str, ...]
     fetched: int = 0
+    targets: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
@@ -90,6 +93,7 @@ class CodeRun:
         entries = {entry.path: entry for entry in sorted(listed, key=lambda one: one.path)}
         wanted = self._choose(entries, reader)
         before = self.destination.note.files
+        self.targets = {path: one.path for path, one in wanted.items() if one.path != path}
         # Killed from here on, the next run still knows which files are ours.
         files = {path: entry.sha for path, entry in wanted.items()}
         self.destination.save(before | files)

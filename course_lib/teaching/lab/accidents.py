@@ -1,49 +1,83 @@
 """The accident of lab 11: a process is killed while it works.
 
-`run_locally` says what becomes of each step. What is made here listens, and kills the first process
-of one step, as it happens when a cloud provider takes a machine away.
+`run_locally` says what becomes of each step. What is made here listens, and kills the process of
+one shard when it has stored something, as when a cloud provider takes a machine away.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread
 
 import psutil
+import psycopg
+
+from course_lib.pipeline.corpus import Shard
+from course_lib.store import connect
 
 EXECUTOR = "kfp.dsl.executor_main"
 TIMEOUT_SECONDS = 120
+STORED = "SELECT document_name, count(*) FROM document_chunks WHERE repo_slug = %s GROUP BY 1"
 
 
-def kill_first(step: str) -> Callable[[str, str, float], None]:
-    """Return a listener for `run_locally` that kills the first process of a step.
+class KillFirst:
+    """A listener for `run_locally` that kills the first of two shards once, in its work.
 
     Parameters
     ----------
     step
         The name of the step, such as ``"embed-and-store"``.
+    url
+        The database that it fills. The process is killed as soon as a document of its shard is
+        committed there.
+    repo
+        What the pipeline stores the documents as.
+
+    Attributes
+    ----------
+    stored
+        How many chunks of its shard were committed then.
 
     Examples
     --------
-    >>> run = run_locally("docs_pipeline", root=work, on_event=kill_first("embed-and-store"))
+    >>> accident = KillFirst("embed-and-store", lab.database_url)
+    >>> run = run_locally("docs_pipeline", root=work, on_event=accident)
     """
-    killers = [Thread(target=_kill_one, args=(step.replace("-", "_"),), daemon=True)]
 
-    def on_event(what: str, task: str, seconds: float) -> None:
-        if (what, task.partition("[")[0]) == ("started", step) and killers:
-            killers.pop().start()
+    def __init__(self, step: str, url: str, repo: str = "documents") -> None:
+        self.stored = 0
+        self._step, self._url, self._repo = step, url, repo
+        self._killers = [Thread(target=self._kill, daemon=True)]
 
-    return on_event
+    def __call__(self, what: str, task: str, seconds: float) -> None:
+        """Start to watch when the step begins for the first time."""
+        if (what, task.partition("[")[0]) == ("started", self._step) and self._killers:
+            self._killers.pop().start()
 
+    def _kill(self) -> None:
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        with connect(self._url, autocommit=True) as conn:
+            while time.monotonic() < deadline:
+                if stored := self._count(conn):
+                    deadline = min(deadline, time.monotonic() + 2)  # else it has ended already
+                    if self._kill_process():
+                        self.stored = stored
+                        return
+                time.sleep(0.02)
 
-def _kill_one(function: str) -> None:
-    deadline = time.monotonic() + TIMEOUT_SECONDS
-    while time.monotonic() < deadline:
+    def _count(self, conn: psycopg.Connection) -> int:
+        with suppress(psycopg.errors.UndefinedTable):  # the step has not created it yet
+            counts = conn.execute(STORED, [self._repo]).fetchall()
+            return sum(count for name, count in counts if Shard.parse("0/2").holds(name))
+        return 0
+
+    def _kill_process(self) -> bool:
         for process in psutil.Process().children(recursive=True):
             with suppress(psutil.Error):  # it has ended meanwhile
-                if {EXECUTOR, function} <= {*process.cmdline()}:
+                words = process.cmdline()
+                is_first = any("-iteration-0/" in word for word in words)
+                if is_first and {EXECUTOR, self._step.replace("-", "_")} <= {*words}:
                     process.kill()
-                    return
-        time.sleep(0.05)
+                    return True
+        return False

@@ -121,6 +121,8 @@ def test_links_are_read_as_the_files_they_lead_to(repository: Repository, checko
         ["v2/a.yaml", "docs/a.yaml", "docs/b.yaml"], b"kind: A\n"
     )
     assert not any(path.is_symlink() for path in checkout.dest.rglob("*"))
+    cited = {found.citation_url(path, 1) for path in found.files}
+    assert cited == {f"{found.web}/blob/{found.commit}/v2/a.yaml#L1"}
     assert {file.name: file.reason for file in found.skipped} == {
         "docs/out.yaml": "is a link that leads out of the repository",
         "docs/gone.yaml": "is a link to docs/missing.yaml, which is not in the repository",
