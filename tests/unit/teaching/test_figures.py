@@ -60,6 +60,7 @@ ALL = {
     "timeline": lambda: figures.timeline([Seen(0.0, 0.1, EVIL, 200)], [(0.1, EVIL)], EVIL),
     "turns": lambda: figures.turns({EVIL: [("<a>", EVIL), ("b", "commits $1$")]}),
     "ranking": lambda: figures.ranking([RESULT], "What <is> it?", mark="quotes"),
+    "shares": lambda: figures.shares(pd.DataFrame({"<a>": {"<f>": 8.0}}), "pieces, %", "Costs"),
     "passages": lambda: figures.passages(FOUND, "What <is> it?"),
 }
 

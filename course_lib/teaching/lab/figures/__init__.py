@@ -12,6 +12,7 @@ from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
 from course_lib.teaching.lab.figures.search import passages, ranking
 from course_lib.teaching.lab.figures.serving import timeline
+from course_lib.teaching.lab.figures.strips import shares
 from course_lib.teaching.lab.figures.text import cuts, spans
 from course_lib.teaching.lab.figures.turns import turns
 from course_lib.teaching.lab.figures.vectors import arrows, map_2d
@@ -29,6 +30,7 @@ __all__ = [
     "pipeline",
     "plan",
     "ranking",
+    "shares",
     "spans",
     "timeline",
     "torn",
