@@ -388,7 +388,7 @@ assert [len(header) + end - 20 for _, end in tried] == [189, 154], "it has 189 c
 from course_lib.evaluation.statistics import paired_interval
 from course_lib.loader.resource_chunks import chunk_resources
 from course_lib.loader.word_pieces import fits_model
-from course_lib.teaching.lab.manifests import count_owned, passages_of, search_in
+from course_lib.teaching.lab.retrieval import count_owned, passages_of, search_in
 
 
 # Each split gives pairs: what a reader gets, and what is embedded.
