@@ -282,7 +282,7 @@ lab.hint("1.3")  # run again for the next hint
 # %% [markdown]
 # Now look at your chunks. Violet text is in more than one of them.
 #
-# > **Predict.** A longer overlap is safer. What is its price? Then try a size of 100 and an overlap of 96.
+# > **Predict.** A longer overlap is safer. What is its price? Then try size 100 and overlap 96.
 
 # %%
 split_text = lab.use("split_text")
@@ -401,7 +401,7 @@ if "LangChain" in found:
 #   probably is.
 #
 # *Fixed* is the mean of three sizes, 380, 400 and 512 characters, because what fixed cuts find depends on luck.
-# You need not read the next cells.
+# You need not read the cells below.
 #
 # > **Predict.** What helps more, good cuts or overlap?
 
