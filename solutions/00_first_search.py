@@ -271,8 +271,8 @@ print("anything encoded:", again.chunks_per_second > 0)
 answered_at = []
 for asked in lab.questions():
     five = search(conn, lab.encode(asked.question), Query(top_k=5))
-    right = [place for place, one in enumerate(five, 1) if asked.is_answered_by(one.document_name, one.content)]
-    answered_at.append(str(right[0]) if right else "none")
+    right = [asked.is_answered_by(one.document_name, one.content) for one in five]
+    answered_at.append(str(1 + right.index(True)) if any(right) else "none")
 
 counts = pd.Series(answered_at).value_counts().reindex([*"12345", "none"], fill_value=0)
 told = f"{counts['none']} of {counts.sum()} questions have no answer among the first five chunks"

@@ -410,7 +410,8 @@ from course_lib.evaluation.statistics import paired_interval
 from course_lib.teaching.lab.retrieval import passages_of, search_in
 
 ends = r"(?<=[.!?:])\s+|\s*\n\s*"
-sentences = [(name, one) for name, text in documents.items() for one in set(re.split(ends, text)) if 0 < len(one) <= 128]
+parts = {(name, one) for name, text in documents.items() for one in re.split(ends, text)}
+sentences = [(name, one) for name, one in parts if 0 < len(one) <= 128]
 
 
 def every(text, size, overlap):
@@ -419,7 +420,10 @@ def every(text, size, overlap):
 
 
 def cut_all(split, size, overlap):
-    return passages_of(lambda name, text: [(one.text, one.text) for one in split(text, size, overlap)], documents)
+    def pairs(name, text):
+        return [(one.text, one.text) for one in split(text, size, overlap)]
+
+    return passages_of(pairs, documents)
 
 
 # %%
