@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 01 · Where to cut
 #
-# The model of this course reads about 200 words, but a document has thousands. So the document must be cut, and a cut in the wrong place tears
-# an answer in two. You will write two splitters: first the usual one, then one that can promise more.
+# A page answers a question, but no piece of it does: a cut goes through the answer. A page must be cut, because the model of this course reads
+# only about 200 words. You will write two splitters: first the usual one, then one that can promise more.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -21,8 +21,11 @@ lab.show.pipeline("chunks")
 # %% [markdown]
 # ## A cut in the wrong place
 #
-# The pieces that a document is cut into are its [chunks](../labs/GLOSSARY.md#chunk). The shortest splitter is one line of code: it
-# cuts a page every 300 characters.
+# In a *canary release*, a new model gets a small share of the real traffic. Somebody asks how much. The page says it in one sentence: 1 or 5 per
+# cent.
+#
+# The pieces of a document are its [chunks](../labs/GLOSSARY.md#chunk). The shortest splitter is one line of code: it cuts a page every 300
+# characters.
 #
 # > **Predict.** How many of its cuts go through a word: few, half, or most?
 
@@ -30,20 +33,26 @@ lab.show.pipeline("chunks")
 page = lab.document("ci-cd-for-ml.md")
 fixed = [page[at : at + 300] for at in range(0, len(page), 300)]
 
+
+def answering(chunks):
+    return sum("Canary release" in chunk and "1 or 5 per cent" in chunk for chunk in chunks)
+
+
 # %%
 here = page.index("real traffic") // 300
-print(fixed[here][-42:], "✂", fixed[here + 1][:42])
-print(sum("real traffic" in chunk for chunk in fixed), "chunks hold 'real traffic'")
+print(fixed[here][-60:], "✂", fixed[here + 1][:42])
+print(answering(fixed), "chunks hold the answer")
 lab.show.cuts(page, fixed, first=300 * (here - 1), most=1_000)  # from shortly before this cut
 
 # %% tags=["claim"]
 inside = [left[-1].isalpha() and right[0].isalpha() for left, right in zip(fixed, fixed[1:], strict=False)]
 assert (sum(inside), len(inside)) == (12, 26), "12 of the 26 cuts go through a word"
-assert "real traffic" in page and not any("real traffic" in chunk for chunk in fixed), "a search for it finds nothing"
+assert "Canary release" in fixed[here] and "1 or 5 per cent" in fixed[here + 1], "One chunk says what a canary release is, the next says the number"
+assert not answering(fixed), "no chunk answers the question"
 
 # %% [markdown]
-# About half: 12 of the 26 cuts go through a word. One of these words is in *real traffic*, so a search for it finds
-# nothing.
+# About half: 12 of the 26 cuts go through a word, and one of them through the answer. One chunk says what a canary release is, the next says the
+# number. So no chunk answers the question.
 
 # %% [markdown]
 # ## The recursive splitter, by hand
@@ -60,7 +69,7 @@ assert "real traffic" in page and not any("real traffic" in chunk for chunk in f
 # ├── "One.\n\n"                     fits
 # └── "Two three four. Five."        has 21 characters: split it at ". "
 #     ├── "Two three four. "         fits
-#     └── "Five."                    fits, but does not join: 16 + 5 characters
+#     └── "Five."                    no room: 16 + 5 characters
 # ```
 #
 # Each separator stays with the piece that it ends, so all chunks joined are the text again.
@@ -135,20 +144,18 @@ cut["longest"] = {name: max(map(len, parts)) for name, parts in chunks.items()}
 cut["nothing lost"] = {name: "".join(parts) == documents[name] for name, parts in chunks.items()}
 display(cut)
 at_300 = split_recursively(page, 300)
-print(sum("real traffic" in chunk for chunk in at_300), "chunk of 300 holds 'real traffic'")
+print(answering(at_300), "chunk of 300 holds the answer")
 lab.show.cuts(page, at_300, first=page.index("real traffic") - 500, most=1_000)
 
 # %% tags=["claim"]
 assert not any(left[-1].isalpha() and right[0].isalpha() for left, right in zip(at_300, at_300[1:], strict=False)), "no cut goes through a word"
-assert sum("real traffic" in chunk for chunk in at_300) == 1, "and real traffic is whole"
+assert answering(at_300) == 1, "one chunk holds the whole answer"
 assert cut["nothing lost"].all() and cut["longest"].max() <= 512, "Nothing is lost, and every chunk fits"
 
 # %% [markdown]
-# Nothing is lost, and every chunk fits. At 300 characters, no cut goes through a word, and *real traffic* is whole.
+# Nothing is lost, and every chunk fits. At 300 characters, no cut goes through a word, and one chunk holds the whole answer.
 #
 # ## What it cannot promise
-#
-# A search needs two more things, and this version cannot promise them.
 #
 # **Overlap.** Sometimes a phrase is cut in two. So neighbours share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap): what one
 # chunk cuts off, the next has whole. A splitter that works on pieces can only repeat whole pieces.
@@ -170,12 +177,12 @@ def can_repeat(chunk, overlap=64):
 
 # The last chunk of a page has no neighbour.
 repeated = pd.Series([can_repeat(chunk) for parts in chunks.values() for chunk in parts[:-1]])
-told = f"Of {len(repeated)} chunks, {sum(repeated <= 1)} repeat at most one character. The most is {repeated.max()}."
-print(told)
-axes = repeated.plot.hist(bins=range(0, 69, 4), xlabel="characters that the next chunk can repeat", ylabel="chunks", figsize=(6, 2.5))
+title = f"{sum(repeated <= 1)} of {len(repeated)} chunks can repeat nothing, or only a line end"
+axes = repeated.plot.hist(bins=range(0, 69, 4), figsize=(6, 2.5), title=title)
 axes.axvline(64, color="black", linestyle="--", label="asked for: 64")
-axes.legend()
-lab.alt(axes, f"Histogram. {told}")
+axes.set(xlabel="characters that the next chunk can repeat", ylabel="chunks")
+axes.legend(loc="upper center")
+lab.alt(axes, f"Histogram: {title}. The most is {repeated.max()}.")
 
 # %% tags=["claim"]
 assert (repeated <= 1).mean() > 0.4, "Nearly half of them repeat nothing or one line end"
@@ -237,7 +244,7 @@ lab.hint("1.2")  # run again for the next hint
 # `next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)` returns `end - chunk_overlap`, or with
 # [`snap_to_words`](../labs/GLOSSARY.md#snap-to-words) the first word that begins in the overlap.
 #
-# Take `"ab cdefghij"`, chunks of 8 and an overlap of 3. The strongest separator is the space.
+# Take `"ab cdefghij"`, chunks of 8 and an overlap of 3.
 #
 # > **Predict.** Without a floor, where does the second chunk begin?
 
@@ -275,7 +282,7 @@ lab.hint("1.3")  # run again for the next hint
 # %% [markdown]
 # Now look at your chunks. Violet text is in more than one of them.
 #
-# > **Predict.** A longer overlap is safer. What is its price? Then try a size of 100 and an overlap of 96.
+# > **Predict.** A longer overlap is safer. What is its price? Then try size 100 and overlap 96.
 
 # %%
 split_text = lab.use("split_text")
@@ -295,15 +302,14 @@ dense, plain = split_text(page, 100, 96), split_text(page, 100, 0)
 assert (len(dense), len(plain)) == (2398, 122), "The price is more chunks"
 
 # %% [markdown]
-# The price is more chunks. With a size of 100 and an overlap of 96 there are 2,398; without overlap, 122. All of them are encoded and
-# stored.
+# The price is more chunks. With a size of 100 and an overlap of 96 there are 2,398; without overlap, 122.
 #
 # At every cut, neighbours share as much as we asked for. But a chunk can begin inside a word, unless it snaps to words.
 
 # %% [markdown]
 # ## Break it
 #
-# A splitter that loses a sentence raises no error. So we write down what must be true of *every* text, and let the computer search for one
+# A splitter that loses a sentence raises no error. So write down what must be true of *every* text, and let the computer search for one
 # for which it is false: a [property-based test](../labs/GLOSSARY.md#property-based-test).
 #
 # > **Predict.** A colleague strips the white space at both ends of each chunk, and keeps the offsets. For how many of 5,000 random texts does
@@ -337,16 +343,16 @@ for _ in range(5_000):
         if not lossless(text, split(text, size, overlap)):
             failures[name].append(text)
 for name, texts in failures.items():
-    print(f"{name}: {len(texts)} of 5,000 texts are not whole; the shortest is {min(texts, key=len, default=None)!r}")
+    shortest = min(texts, key=len, default=None)
+    print(f"{name}: {len(texts)} of 5,000 texts are not whole; the shortest is {shortest!r}")
 
 # %% [markdown]
-# Your splitter loses nothing. With stripped chunks, nine of ten texts do not match: a citation would show other characters than the chunk.
+# Your splitter loses nothing. With stripped chunks, nine of ten texts do not match: a citation would show other characters.
 #
 # ## In the field
 #
 # The best-known recursive splitter is LangChain's
-# [`RecursiveCharacterTextSplitter`](https://docs.langchain.com/oss/python/integrations/splitters). It works on pieces, as your first
-# does.
+# [`RecursiveCharacterTextSplitter`](https://docs.langchain.com/oss/python/integrations/splitters).
 #
 # > **Predict.** We ask it for an overlap of 64. How many pairs of neighbouring chunks overlap: few, half, or most?
 
@@ -365,19 +371,24 @@ else:
 
 # %%
 field = pd.DataFrame({"chunks": {name: len(spans) for name, spans in found.items()}})
-field["overlaps"] = {name: sum(a.end > b.start for a, b in zip(spans, spans[1:], strict=False)) for name, spans in found.items()}
-field["lost characters"] = {name: len(page) - len({at for s in spans for at in range(s.start, s.end)}) for name, spans in found.items()}
+for name, spans in found.items():
+    covered = {at for span in spans for at in range(span.start, span.end)}
+    field.loc[name, "overlaps"] = sum(a.end > b.start for a, b in zip(spans, spans[1:], strict=False))
+    field.loc[name, "lost characters"] = len(page) - len(covered)
+field = field.astype(int)
 field
 
 # %% tags=["claim"]
 assert field.loc["split_text", "lost characters"] == 0
 if "LangChain" in found:
+    kept = {at for span in found["LangChain"] for at in range(span.start, span.end)}
+    assert "".join(page[at] for at in range(len(page)) if at not in kept).isspace(), "The lost characters are white space"
     assert field.loc["LangChain", "lost characters"] > 0, "it removes white space at both ends of each chunk"
     assert field.loc["LangChain", "overlaps"] < field.loc["LangChain", "chunks"] / 2, "Few overlap, because it can repeat only whole pieces"
 
 # %% [markdown]
-# Few overlap, because it can repeat only whole pieces. Some characters are lost, because it removes white space at both ends of each chunk.
-# With `add_start_index` it has offsets. Take it if you need no exact overlap.
+# Few overlap, because it can repeat only whole pieces. The lost characters are white space: it removes white space at both ends of each chunk
+# (`strip_whitespace=False` keeps it). With `add_start_index` it has offsets. Take it if you need no exact overlap.
 
 # %% [markdown]
 # ## Measure: torn sentences, and what a search finds
@@ -389,50 +400,57 @@ if "LangChain" in found:
 # - *gain*: what this adds to the recall of the first row, and the [interval](../labs/GLOSSARY.md#confidence-interval) in which the true gain
 #   probably is.
 #
-# *Fixed* is measured with three sizes, 380, 400 and 512 characters, and its rows show the mean, because what fixed cuts find depends on luck.
-# (Your chunks have about 380 on average.) You need not read the next three cells.
+# *Fixed* is the mean of three sizes, 380, 400 and 512 characters, because what fixed cuts find depends on luck.
+# You need not read the cells below.
 #
 # > **Predict.** What helps more, good cuts or overlap?
 
 # %%
-from types import SimpleNamespace
-
 from course_lib.evaluation.statistics import paired_interval
+from course_lib.teaching.lab.retrieval import passages_of, search_in
 
 ends = r"(?<=[.!?:])\s+|\s*\n\s*"
-sentences = {(name, one) for name, text in documents.items() for one in re.split(ends, text) if 0 < len(one) <= 128}
+parts = {(name, one) for name, text in documents.items() for one in re.split(ends, text)}
+sentences = [(name, one) for name, one in parts if 0 < len(one) <= 128]
 
 
 def every(text, size, overlap):
-    return [Span(at, at + size, text[at : at + size]) for at in range(0, len(text) - overlap, size - overlap)]
+    starts = range(0, len(text) - overlap, size - overlap)
+    return [Span(at, at + size, text[at : at + size]) for at in starts]
 
 
-def passages_of(split, size, overlap):
-    return [SimpleNamespace(document_name=name, content=one.text) for name in documents for one in split(documents[name], size, overlap)]
+def cut_all(split, size, overlap):
+    def pairs(name, text):
+        return [(one.text, one.text) for one in split(text, size, overlap)]
+
+    return passages_of(pairs, documents)
 
 
 # %%
 def torn(passages):
-    return sum(not any(one in p.content for p in passages if p.document_name == name) for name, one in sentences)
+    def whole(name, one):
+        return any(one in p.content for p in passages if p.document_name == name)
+
+    return sum(not whole(*each) for each in sentences)
 
 
-def answered(passages):
-    vectors = lab.encode([one.content for one in passages])  # numbers for what each is about: lab 05
-    result = lab.measure_retrieval(lambda asked: [passages[at] for at in (-vectors @ lab.encode(asked)).argsort(kind="stable")])
-    return [float(one not in result.missed) for one in lab.questions()]
+def answered(passages):  # by meaning: lab 05
+    missed = lab.measure_retrieval(search_in(passages, lab.encode)).missed
+    return [float(one not in missed) for one in lab.questions()]
 
 
 # %%
 hits, table = pd.DataFrame(), pd.DataFrame()
 for name, split, sizes in (("fixed", every, (380, 400, 512)), ("on offsets", split_text, (512,))):
     for overlap in (0, 64):
-        way, found = f"{name}, overlap {overlap}", [passages_of(split, size, overlap) for size in sizes]
+        way, found = f"{name}, overlap {overlap}", [cut_all(split, size, overlap) for size in sizes]
         hits[way] = pd.DataFrame([answered(one) for one in found]).mean()
         table.loc[way, "torn sentences"] = sum(map(torn, found)) / len(found)
 table["recall@5"] = hits.mean()
 gains = {way: paired_interval(hits["fixed, overlap 0"], hits[way]) for way in list(hits)[1:]}
 table["gain"] = pd.Series({way: str(gain) for way, gain in gains.items()})
-print("with good cuts, overlap 64 gains on overlap 0:", paired_interval(hits["on offsets, overlap 0"], hits["on offsets, overlap 64"]))
+good = [hits[f"on offsets, overlap {overlap}"] for overlap in (0, 64)]
+print("with good cuts, overlap 64 gains on overlap 0:", paired_interval(*good))
 table.round({"torn sentences": 0, "recall@5": 2}).fillna("")
 
 # %% tags=["claim"]
@@ -443,9 +461,9 @@ assert gains["fixed, overlap 64"].low < 0 < gains["fixed, overlap 64"].high, "Fo
 assert gains["on offsets, overlap 0"].low > 0 and gains["on offsets, overlap 64"].low > 0, "with good cuts, the whole interval is above 0"
 both = paired_interval(hits["on offsets, overlap 0"], hits["on offsets, overlap 64"])
 assert both.low < 0 < both.high, "These questions do not decide whether overlap helps"
-luck = [sum(hit) / len(hit) for hit in (answered(passages_of(every, size, 0)) for size in (380, 400, 512))]
+luck = [sum(hit) / len(hit) for hit in (answered(cut_all(every, size, 0)) for size in (380, 400, 512))]
 assert max(luck) - min(luck) > 0.03, "what fixed cuts find depends on luck"
-assert max(lab.embedder.count_tokens(one.content) for one in passages_of(split_text, 512, 64)) <= 256, "which the model reads to the end"
+assert max(lab.embedder.count_tokens(one.content) for one in cut_all(split_text, 512, 64)) <= 256, "which the model reads to the end"
 
 # %% [markdown]
 # Overlap repairs most of the torn sentences, and good cuts repair all of them. The search finds more, too: with good cuts, the whole interval is
@@ -458,7 +476,7 @@ assert max(lab.embedder.count_tokens(one.content) for one in passages_of(split_t
 # %% [markdown]
 # ## Recap
 #
-# - A recursive splitter splits what is too long at weaker separators. It promises neither overlap nor offsets.
+# - A recursive splitter splits what is too long at weaker separators. It cannot promise an overlap, and it has no offsets.
 # - On offsets, both are exact. A floor lets each chunk start later than the one before.
 # - **At work**, cut prose like this; manifests and code have better boundaries. Begin with chunks of 512 characters, which the model reads to the
 #   end, and an overlap of 64 or less. To see whether this is wrong for your documents, count torn sentences, and measure recall with your own
@@ -472,7 +490,8 @@ assert max(lab.embedder.count_tokens(one.content) for one in passages_of(split_t
 #
 # <details><summary>Answers</summary>
 #
-# 1. The last chunk that cuts it off ends before its last character. The next chunk starts 64 characters earlier, so at its first character or before.
+# 1. Take the last chunk that cuts it off. It ends before the phrase's last character, so the next one starts at the phrase's first character or
+#    before, and does not cut it off.
 # 2. Blank lines and full stops are in no chunk, and a reader cannot read on without a gap.
 # 3. It adds up the lengths of the first two. With overlap this is wrong, and `find` may return another place.
 #

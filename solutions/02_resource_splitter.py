@@ -66,20 +66,21 @@ told = [q for q in lab.questions() if any(p in c for p in q.answer_contains for 
 assert (len(told), len(lab.questions())) == (17, 58), "the answers to 17 of our 58 questions are in comments"
 
 # %% [markdown]
-# Of containers, the piece names only `log-shipper`. But the limit belongs to `predictor`, whose name is far above, in another piece.
+# Of containers, the piece names only `log-shipper`. But the limit belongs to `predictor`, whose name is in another piece.
 #
-# In YAML, indentation shows what belongs to what: **the owner of a line is above it and further left**.
+# In YAML, **the owner of a line is above it and further left**.
 #
 # ![Six lines of YAML and the tree that their indentation makes.](../labs/figures/indentation_tree.svg)
 #
-# A parser knows these owners, so why not use one? First, a parser needs valid files. Of the 31 files here, PyYAML refuses four: three
+# Why not ask a parser? First, it needs valid files. Of the 31 files here, PyYAML refuses four: three
 # [Helm templates](../labs/GLOSSARY.md#helm-template), and one with a single bad document. Second, PyYAML drops the comments, and there
 # people write *why*: the answers to 17 of our 58 questions are in comments.
 
 # %% [markdown]
-# ## Where a document ends
+# ## The first owner: the document
 #
-# A file holds any number of [YAML documents](../labs/GLOSSARY.md#yaml-document), with `---` between them. This one holds three that are not empty:
+# A file holds any number of [YAML documents](../labs/GLOSSARY.md#yaml-document), with `---` between them. No line has its owner
+# in another document, so no piece may cross this border. This file holds three documents that are not empty:
 #
 # ```
 # ---
@@ -93,17 +94,12 @@ assert (len(told), len(lab.questions())) == (17, 58), "the answers to 17 of our 
 # --- {kind: Secret}
 # ```
 #
-# `split("---")` also cuts in the note. `split("\n---\n")` overlooks the first line, and separators with more on their line. So
-# you need a regular expression.
-
-# %% [markdown]
+# `split("---")` also cuts in the note. But `re.finditer(r"^---(?=\s|\Z)", text, re.MULTILINE)` finds the right ones: dashes at the beginning of
+# a line (`^`) before white space or the end of the text, which `(?=…)` leaves out of the match.
+#
 # ## Exercise 2.1: the documents
 #
-# Write `split_stream`. Three parts of `re` help you:
-#
-# - With the flag `re.MULTILINE`, `^` matches at the beginning of every line.
-# - `(?=…)` tests what follows, but is not part of the match.
-# - `\Z` is the end of the text.
+# Write `split_stream`, which decides what a document is: where it begins, where it ends, and which ones count.
 
 # %% exercise="2.1"
 from course_lib.loader.kubernetes import split_stream
@@ -122,8 +118,8 @@ lab.hint("2.1")  # run again for the next hint
 # %% [markdown]
 # ## Which resource is it?
 #
-# Each document describes a [resource](../labs/GLOSSARY.md#resource). A piece has to say which one, so you need its kind, name,
-# and [namespace](../labs/GLOSSARY.md#namespace). Can you take the first `name:`? Not here:
+# A document describes a [resource](../labs/GLOSSARY.md#resource). A piece has to say which one, so you need its kind, name,
+# and [namespace](../labs/GLOSSARY.md#namespace). The first `name:` is not always right:
 #
 # ```
 # kind: Role
@@ -134,7 +130,7 @@ lab.hint("2.1")  # run again for the next hint
 # apiVersion: v1
 # ```
 #
-# The first `name:` belongs to `labels`. So a key counts only with its *path*.
+# It belongs to `labels`. So a key counts only with its *path*.
 #
 # ## Exercise 2.2: the identity
 #
@@ -184,20 +180,18 @@ for name in ("odd/broken.yaml", "chart/templates/status-page.yaml"):
 
 # %% [markdown]
 # It finds all four, and those of the template, because it needs no valid file. But another style breaks your function: where YAML is written in
-# braces or in a [block scalar](../labs/GLOSSARY.md#block-scalar), it differs from the parser. So `course split` reads the lines up to the end
-# of `metadata`. If one of them is more than a key with a simple value, it asks a parser.
+# braces or in a [block scalar](../labs/GLOSSARY.md#block-scalar), it differs from the parser. There, `course split` asks a parser.
 
 # %% [markdown]
 # ## Where to cut a resource
 #
-# You can now name a resource. But it can be too long for one [chunk](../labs/GLOSSARY.md#chunk). The model reads 256
-# [word pieces](../labs/GLOSSARY.md#word-piece) and drops the rest without a warning.
-#
-# As in lab 01, you cut at the strongest boundary. In YAML, **a boundary is stronger if its line begins further left**, because a larger block
+# A resource can be too long for one [chunk](../labs/GLOSSARY.md#chunk). The model reads 256
+# [word pieces](../labs/GLOSSARY.md#word-piece) and drops the rest without a warning. So cut, as in lab 01, at the strongest boundary. In YAML, **a boundary is stronger if its line begins further left**, because a larger block
 # ends there.
 #
-# `lines_of` gives the *depth* of each line: twice its column, plus one for an item, because an item may begin
-# in the same column as its owner. The end has depth −1.
+# `lines_of` gives each line a number for this, its *depth*: the smaller it is, the stronger is the boundary before the line. It is twice the
+# column. An item of a list has one more, because it may begin in the same column as its owner. The end of the text has depth −1, so it is the
+# strongest boundary.
 
 # %%
 from course_lib.loader.yaml_lines import lines_of
@@ -225,7 +219,7 @@ lab.show.outline(small, lines)
 # %% [markdown]
 # Before line 7. Otherwise the piece has a limit and then the name of the wrong container.
 #
-# The arrow marks a `first`, the first line of a block. No piece should begin there, because the block would lose its key.
+# The arrow ↳ marks the first line inside a block, in the code a `first`. No piece should begin there, because the block would lose its key.
 
 # %% [markdown]
 # ## Exercise 2.3: the next cut
@@ -282,8 +276,7 @@ assert "Pod" not in small, "no piece names the Pod"
 #
 # The header names the resource, its file, and the path that the lines of the piece share.
 #
-# The header counts towards the limit. But its length depends on the path, which you know only when you know where the piece ends. So
-# you try, measure, and try again.
+# The header counts towards the limit. But its length depends on where the piece ends. So you try, measure, and try again.
 #
 # For example, the limit is 160 characters, and a piece begins with line 2. If it ends before line 9, it has 189 characters with its
 # header. So the next try ends before line 7.
@@ -333,27 +326,40 @@ cut_document = lab.use("cut_document")
 cut = {name: list(pieces_of(name, content)) for name, content in documents.items()}
 display(lab.show.tree(file, cut[file], mark="memory: 3Gi"))
 [answer] = [piece for piece in cut[file] if "memory: 3Gi" in piece.text]
-owner = next(line for line in lines_of(text, 0, len(text)) if line.path.startswith("spec.template.spec.containers[0]"))
+container = "spec.template.spec.containers[0]"
+owner = next(line for line in lines_of(text, 0, len(text)) if line.path.startswith(container))
 print(answer.header + text[owner.start : text.index("\n", owner.start)])
 
-found_by = {"every 1,000 characters": [every(content, 1_000) for content in documents.values()], "yours": cut.values()}
-count = {way: pd.Series([lab.embedder.count_tokens(one.text) for own in files for one in own]) for way, files in found_by.items()}
-axes = pd.DataFrame(count).plot.hist(bins=range(0, 381, 20), alpha=0.6, xlabel="word pieces", ylabel="pieces", figsize=(6, 3))
+# %% [markdown]
+# The limit is now in a piece whose header says where it is: in the first of the containers. The last line printed begins this container, so it is
+# `predictor`.
+#
+# > **Predict.** How many pieces are too long for the model: of those with 1,000 characters, and of yours?
+
+# %%
+pieces = {
+    "every 1,000": [one for content in documents.values() for one in every(content, 1_000)],
+    "yours": [one for own in cut.values() for one in own],
+}
+count = {way: pd.Series([lab.embedder.count_tokens(one.text) for one in own]) for way, own in pieces.items()}
+title = "too long: " + ", ".join(f"{(n > 256).sum()} of {len(n)} ({way})" for way, n in count.items())
+axes = pd.DataFrame(count).plot.hist(bins=range(0, 381, 20), alpha=0.6, figsize=(6, 3), title=title)
 axes.axvline(256, color="black", linestyle="--", label="the model's limit, 256")
-axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
-unread = [f"{(found > 256).sum()} of {len(found)} ({way})" for way, found in count.items()]
-lab.alt(axes, f"Histogram of the pieces' lengths in word pieces. Longer than 256, the dashed line: {', '.join(unread)}.")
+axes.set(xlabel="word pieces", ylabel="pieces")
+axes.set_xlim(0, 450)
+axes.legend(loc="upper left", bbox_to_anchor=(0.6, 1))
+lab.alt(axes, f"Histogram of the pieces' lengths in word pieces; {title}. The limit is 256, the dashed line.")
 
 # %% tags=["claim"]
 [piece] = [piece for piece in cut[file] if "memory: 3Gi" in piece.text]
 assert piece.path.startswith("spec.template.spec.containers[0]"), "in the first of the containers"
-assert text[owner.start :].startswith("        - name: predictor\n"), "The last line printed is the first line of this container, so it is `predictor`"
+assert text[owner.start :].startswith("        - name: predictor\n"), "The last line printed begins this container"
 assert containers[0]["name"] == "predictor" and containers[0]["resources"]["limits"]["memory"] == "3Gi", "so it is `predictor`"
 for name, content in documents.items():
     assert "".join(content[p.start : p.end] for p in cut[name]) == "".join(span.text for span in split_stream(content))
 of_each = {way: ((found > 256).sum(), len(found)) for way, found in count.items()}
-assert of_each["every 1,000 characters"] == (11, 91), "Of the fixed pieces, 11 of 91 are right of the dashed line"
-assert of_each["yours"][0] == 0, "Of yours there is none, so the model reads all of your pieces to the end"
+assert of_each["every 1,000"] == (11, 91), "Of the fixed pieces, 11 of 91 are right of the dashed line"
+assert of_each["yours"][0] == 0, "Of yours there is none, so the model reads them all to the end"
 from course_lib.loader.resource_chunks import make_header
 from course_lib.loader.yaml_lines import next_cut as known_cut
 
@@ -363,16 +369,13 @@ header = make_header(web.identity, "w.yaml", "spec.containers", 80)
 assert [len(header) + end - 20 for _, end in tried] == [189, 154], "it has 189 characters with its header"
 
 # %% [markdown]
-# The limit is now in a piece whose header says where it is: in the first of the containers. The last line printed is the first line of this
-# container, so it is `predictor`.
-#
-# Of the fixed pieces, 11 of 91 are right of the dashed line. Of yours there is none, so the model reads all of your pieces to the end.
+# Of the fixed pieces, 11 of 91 are right of the dashed line. Of yours there is none, so the model reads them all to the end.
 
 # %% [markdown]
 # ## Measure: found, and with its owner?
 #
 # [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions with an answering piece among the first five
-# results. But the misleading piece counts there, too. So the table has three more columns:
+# results. But the misleading piece counts there, too. So there are three more columns:
 #
 # - *gained*: what it adds to the recall of your cuts without headers, and the [interval](../labs/GLOSSARY.md#confidence-interval) in which the
 #   true gain probably is.
@@ -382,22 +385,13 @@ assert [len(header) + end - 20 for _, end in tried] == [189, 154], "it has 189 c
 # > **Predict.** What helps more, your cuts or your headers?
 
 # %%
-from types import SimpleNamespace
-
 from course_lib.evaluation.statistics import paired_interval
 from course_lib.loader.resource_chunks import chunk_resources
 from course_lib.loader.word_pieces import fits_model
+from course_lib.teaching.lab.retrieval import count_owned, passages_of, search_in
 
 
-# %%
-def passages(split):  # what is searched: a split gives pairs of content and embedded text
-    return [
-        SimpleNamespace(document_name=name, content=content, text=embedded)
-        for name, text in documents.items()
-        for content, embedded in split(name, text)
-    ]
-
-
+# Each split gives pairs: what a reader gets, and what is embedded.
 def by_course(name, text):
     found = chunk_resources(text, 700, source_path=name, fits=fits_model)
     return [(text[one.start : one.end], one.text) for one in found]
@@ -420,67 +414,54 @@ splits |= {
 
 
 # %%
-def search_in(passages):
-    vectors = lab.encode([passage.text for passage in passages])
-    return lambda question: [passages[i] for i in (-vectors @ lab.encode(question)).argsort(kind="stable")]
-
-
-def owned(passages):
-    return sum(
-        any(q.names_owner(p.text) and q.is_answered_by(p.document_name, p.content) for p in passages)
-        for q in lab.questions()
-    )
-
-
-# %%
 table, hits = pd.DataFrame(), {}
 for name, split in splits.items():
-    search = search_in(searched := passages(split))
+    passages = passages_of(split, documents)
+    search = search_in(passages, lab.encode)
     measured = lab.measure_retrieval(search)
     hits[name] = [one not in measured.missed for one in lab.questions()]
     results = search("Which container of forecast-api has a memory limit of 3Gi?")
     place = 1 + ["memory: 3Gi" in result.content for result in results].index(True)
-    table.loc[name, ["pieces", "recall@5", "owned", "place"]] = len(searched), measured.recall, owned(searched), place
+    owned = count_owned(passages, lab.questions())
+    table.loc[name, ["pieces", "recall@5", "owned", "place"]] = len(passages), measured.recall, owned, place
 
 gained = {name: paired_interval(hits["yours, no header"], hit) for name, hit in hits.items()}
-table.insert(2, "gained", pd.Series({name: str(one) for name, one in gained.items()} | {"yours, no header": "(compared with this)"}))
+table.insert(2, "gained", pd.Series(gained).map(str))
+table.loc["yours, no header", "gained"] = "(compared with this)"
 print("recall@5, yours over every 1,000:", paired_interval(hits["every 1,000"], hits["yours"]))
 table.astype({"pieces": int, "owned": int, "place": int}).round(2)
 
 # %% tags=["claim"]
 bare, uncut, yours = (table.loc[name] for name in ("yours, no header", "every 1,000", "yours"))
 over = paired_interval(hits["every 1,000"], hits["yours"])
-assert round(over.low, 3) <= 0 < over.mean, "its interval contains 0, too"
+assert round(over.low, 3) <= 0 < over.mean, "so does that of *yours over every 1,000*"
 assert gained["yours"].low > 0 and gained["course split"].low > 0, "with them, the whole interval is above 0"
 others = [one for name, one in gained.items() if name in ("every 1,000", "LangChain, 700")]
-assert all(one.low < 0 < one.high for one in others) and bare["recall@5"] < uncut["recall@5"], (
-    "For your cuts alone, these questions do not decide: every 1,000 found more, but the interval contains 0"
-)
+assert all(one.low < 0 < one.high for one in others), "Other cuts alone decide nothing"
 assert table.loc["course split"].pieces < 0.55 * yours.pieces, "course split has about half as many pieces"
 assert bare.pieces > 2 * uncut.pieces and bare.owned < uncut.owned, "the smaller a piece is, the less it says about its resource"
 assert yours.owned > uncut.owned and yours.place == 2, "With your headers, the piece with the limit is second"
 assert bare.place > 20, "Without headers, the piece is far down the list"
-first = next(one for one in search_in(passages(splits["yours"]))("Which container of forecast-api has a memory limit of 3Gi?"))
-assert "initContainers" in first.text and "Deployment forecast-api" in first.text and "limits:" in first.content, "The first is that of the same Deployment's *init* container"
 if "LangChain, 700" in splits:
+    assert table.loc["LangChain, 700"].owned == 43, "only 43 of 58 questions are *owned*"
     assert uncut.owned > table.loc["LangChain, 700"].owned > bare.owned, "the smaller a piece is, the less it says about its resource"
 
 # %% [markdown]
-# Your headers help more: with them, the whole interval is above 0. For your cuts alone, these questions do not decide: *every 1,000* found
-# more, but the interval contains 0. Nor do they for *yours over every 1,000*: its interval contains 0, too.
+# Your headers do: with them, the whole interval is above 0. Other cuts alone decide nothing: the intervals of *every 1,000* and *LangChain*
+# contain 0, and so does that of *yours over every 1,000*.
 #
-# The column *owned* shows why headers help: the smaller a piece is, the less it says about its resource.
+# The column *owned* shows what is missing without headers: the smaller a piece is, the less it says about its resource. LangChain's pieces
+# lose their owners, too: only 43 of 58 questions are *owned*.
 #
 # `course split` has about half as many pieces, because it joins small neighbours and leaves out most of a custom resource's schema.
 #
-# With your headers, the piece with the limit is second. (The first is that of the same Deployment's *init*
-# container.) Without headers, the piece is far down the list.
+# With your headers, the piece with the limit is second. Without headers, the piece is far down the list.
 #
 # ## In the field
 #
 # [kustomize](https://kubectl.docs.kubernetes.io/references/kustomize/) merges manifests into what the cluster gets.
 #
-# > **Predict.** A comment in our files says why production still has version 4.1.3. Is it in kustomize's output?
+# > **Predict.** A comment says why production still has version 4.1.3. Is it in kustomize's output?
 
 # %%
 import re
@@ -490,7 +471,8 @@ from subprocess import run
 if which("kubectl"):
     overlay = lab.data_dir / "platform/overlays/prod"
     built = run(["kubectl", "kustomize", overlay], capture_output=True, encoding="utf-8").stdout
-    print("4.1.3:", "4.1.3" in built, " the reason:", "its week in staging" in built, " comments:", len(re.findall("^ *#", built, re.M)))
+    print("4.1.3:", "4.1.3" in built, " the reason:", "its week in staging" in built)
+    print("comments:", len(re.findall("^ *#", built, re.M)))
 else:
     print("not installed: see https://kubernetes.io/docs/tasks/tools, then run this cell again")
 
@@ -506,8 +488,8 @@ if which("kubectl"):
 #
 # - The owner of a line is above it and further left. A name counts only with its path.
 # - Cut where the indentation is smallest, but never after the end of the block in which the piece begins.
-# - **At work**, take this splitter for manifests that people write. Begin with 700 characters, if your model reads them all. `course split FILE.yaml` cuts a file of yours:
-#   read each piece alone. Whose is it?
+# - **At work**, take this splitter for manifests that people write. Begin with 700 characters, if your model reads them all.
+#   `course split FILE.yaml` cuts a file of yours: read each piece alone. Whose is it?
 #
 # ## Three questions
 #
@@ -518,7 +500,7 @@ if which("kubectl"):
 # <details><summary>Answers</summary>
 #
 # 1. In column 0. A block scalar's lines are indented, so this happens only in a broken file.
-# 2. The model drops the end of a long piece. You notice it only if you count word pieces.
+# 2. If `fits` does not see it either, the model drops the end of a long piece. You notice it only if you count word pieces.
 # 3. Those of all later containers: `containers[0]` in their headers is now `containers[1]`.
 #
 # </details>

@@ -156,7 +156,7 @@ def split_definitions(text: str, starts: str) -> list[tuple[str, Span]]:
 
     1. Each line that `starts` matches begins a definition. Use `re.MULTILINE`.
     2. The comments and decorators directly above belong to the definition. Each such line begins
-       with one of `ABOVE`. Decide where to stop.
+       with one of `ABOVE`. Stop at the first line that does not.
     3. A piece ends where the next one begins, and the last one where the text ends.
     4. The piece before the first definition has the name "". Without any, it is the whole text.
     5. Leave out an empty piece.

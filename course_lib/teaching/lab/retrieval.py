@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 
@@ -23,6 +23,10 @@ from course_lib.progress import progress_bar
 from course_lib.records import Chunk, Document
 from course_lib.settings import project_root
 from course_lib.store import write_chunks
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 ANSWER = "answer"
 """What every passage that holds the answer is called where passages are ranked."""
@@ -163,3 +167,58 @@ def index_pages(
     ]
     texts = [piece.embedded_text for piece in pieces]
     write_chunks(conn, pieces, embedder.encode(texts, progress=True))
+
+
+class Passage(NamedTuple):
+    """A piece of a file: what a reader gets of it, and what is embedded."""
+
+    document_name: str
+    content: str
+    text: str
+
+
+Split = Callable[[str, str], Iterable[tuple[str, str]]]
+"""Takes a file's name and text; returns what a reader gets and what is embedded, in pairs."""
+
+
+def passages_of(split: Split, files: Mapping[str, str]) -> list[Passage]:
+    """Return the pieces of all files.
+
+    Examples
+    --------
+    >>> passages_of(lambda name, text: [(text, f"# {name}: {text}")], {"a.yaml": "a: 1"})
+    [Passage(document_name='a.yaml', content='a: 1', text='# a.yaml: a: 1')]
+    """
+    return [Passage(name, *pair) for name, text in files.items() for pair in split(name, text)]
+
+
+def search_in(
+    passages: Sequence[Passage], encode: Callable[[Sequence[str]], npt.NDArray[np.float32]]
+) -> Callable[[str], list[Passage]]:
+    """Return a search that puts all passages in order, the most similar first.
+
+    Parameters
+    ----------
+    passages
+        What is searched.
+    encode
+        Texts → unit vectors, such as ``lab.encode``.
+    """
+    vectors = encode([passage.text for passage in passages])
+
+    def search(question: str) -> list[Passage]:
+        scores = vectors @ encode([question])[0]
+        return [passages[at] for at in (-scores).argsort(kind="stable")]
+
+    return search
+
+
+def count_owned(passages: Sequence[Passage], questions: Iterable[Question]) -> int:
+    """Return how many questions have a passage with the answer and its resource's kind and name."""
+    return sum(
+        any(
+            asked.names_owner(one.text) and asked.is_answered_by(one.document_name, one.content)
+            for one in passages
+        )
+        for asked in questions
+    )

@@ -83,10 +83,19 @@ class Scorecard:
     def table(self) -> list[tuple[str, ...]]:
         """The columns' names, and a line for each corpus that is shown; nothing without one."""
         metrics = list(COURSES["docs"])
-        whose = (self.yours, COURSES)
-        names = [f"{metric}, {who}" for metric in metrics for who in ("yours", "the course's")]
+        whose = {"yours": self.yours, "the course's": COURSES}
+        if not self.yours:  # no column without numbers
+            del whose["yours"]
+        names = [f"{metric}, {who}" for metric in metrics for who in whose]
         rows = [
-            (kind, *(_shown(one.get(kind, {}).get(metric)) for metric in metrics for one in whose))
+            (
+                kind,
+                *(
+                    _shown(one.get(kind, {}).get(metric))
+                    for metric in metrics
+                    for one in whose.values()
+                ),
+            )
             for kind in COURSES
         ]
         changed = [row for row in rows if self.whole or (self.yours and row[1::2] != row[2::2])]

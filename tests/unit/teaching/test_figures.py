@@ -19,7 +19,11 @@ EVIL = "<script>alert('x')</script> & \"quotes\" "
 VECTORS = np.random.default_rng(7).normal(size=(6, 12)).astype(np.float32)
 NAMES = ["a", "b", "c", "d", "e", "<f>"]
 RESULT = SimpleNamespace(
-    document_name="<a>.md", chunk_index=3, content=EVIL * 20, similarity_score=0.61
+    document_name="<a>.md",
+    name=EVIL,
+    metadata={"lineStart": 3, "lineEnd": 4},
+    content=EVIL * 20,
+    similarity_score=0.61,
 )
 
 FOUND = pd.DataFrame(
@@ -53,7 +57,9 @@ ALL = {
     "cuts of spans": lambda: figures.cuts(EVIL, split_text(EVIL, 20, 0)),
     "spans": lambda: figures.spans(EVIL, split_text(EVIL, 20, 5)),
     "pipeline": lambda: figures.pipeline(here="chunks"),
-    "map": lambda: figures.map_2d(VECTORS, ["x", "<f>"] * 3, VECTORS[0], title="Documents"),
+    "map": lambda: figures.map_2d(
+        VECTORS, ["x", "<f>"] * 3, VECTORS[0], "Documents", ["", "1"] * 3
+    ),
     "plan": lambda: figures.plan(EXPLAINED),
     "pieces": lambda: figures.pieces(EVIL, split_text(EVIL, 20, 0), ["<a>"] * 2, mark="quotes"),
     "tree": lambda: figures.tree("<f>", chunk_resources(f"kind: {EVIL}")),
@@ -61,6 +67,7 @@ ALL = {
     "timeline": lambda: figures.timeline([Seen(0.0, 0.1, EVIL, 200)], [(0.1, EVIL)], EVIL),
     "turns": lambda: figures.turns({EVIL: [("<a>", EVIL), ("b", "commits $1$")]}),
     "ranking": lambda: figures.ranking([RESULT], "What <is> it?", mark="quotes"),
+    "shares": lambda: figures.shares(pd.DataFrame({"<a>": {"<f>": 8.0}}), "pieces, %", "Costs"),
     "passages": lambda: figures.passages(FOUND, "What <is> it?"),
     "gains": lambda: figures.gains({"<f>": GAINS, "b": GAINS}, "weight", "gain"),
     "pages and recall": lambda: figures.pages_and_recall(WAYS, "Few rows"),

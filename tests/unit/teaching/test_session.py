@@ -152,7 +152,7 @@ def test_the_scorecard_has_a_line_for_each_corpus_and_the_learners_number_beside
     card = Lab("00").score(recall_at_5=0.9, mrr=0.8, note="<b>hybrid</b>")
     assert str(card).startswith("Lab 00: recall@5 0.90, MRR 0.80 (<b>hybrid</b>)\n")
     assert [row[0] for row in card.table[1:]] == ["docs", "manifests", "code"]
-    assert "–" in card.table[1] and card.footnote.endswith("your own copy of a lab.")
+    assert len(card.table[0]) == 3 and card.footnote.endswith("your own copy of a lab.")
     bundle = card._repr_mimebundle_()
     assert bundle["application/vnd.course.scorecard+json"] == {
         "lab": "00", "recall_at_5": 0.9, "mrr": 0.8, "note": "<b>hybrid</b>"

@@ -13,6 +13,7 @@ from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
 from course_lib.teaching.lab.figures.search import passages, ranking
 from course_lib.teaching.lab.figures.serving import timeline
+from course_lib.teaching.lab.figures.strips import shares
 from course_lib.teaching.lab.figures.text import cuts, spans
 from course_lib.teaching.lab.figures.turns import turns
 from course_lib.teaching.lab.figures.vectors import arrows, map_2d
@@ -33,6 +34,7 @@ __all__ = [
     "plan",
     "ranking",
     "recall_by_pages",
+    "shares",
     "spans",
     "timeline",
     "torn",

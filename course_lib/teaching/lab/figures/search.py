@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def ranking(
     results: Sequence[SearchResult], question: str = "", *, most: int = 160, mark: str = ""
 ) -> Figure:
-    """Show search results as a table: rank, score as a bar, source, and an excerpt.
+    """Show search results as a table: rank, score as a bar, source with lines, and an excerpt.
 
     Parameters
     ----------
@@ -33,8 +33,9 @@ def ranking(
     """
     rows = []
     for rank, result in enumerate(results, start=1):
-        score = f"{_bar(result.similarity_score)}{result.similarity_score:.3f}"
-        source = f"<b>{escape(result.document_name)}</b><br>piece {result.chunk_index}"
+        score = f"{_bar(result.similarity_score)}{result.similarity_score:.2f}"
+        lines = [result.metadata.get(name, "") for name in ("lineStart", "lineEnd")]
+        source = _source(result.document_name, result.name, "{}–{}".format(*lines))
         rows.append((str(rank), score, source, _snippet(result, question, most, mark)))
     return _results(rows, question, [result.document_name for result in results])
 
@@ -51,8 +52,7 @@ def passages(found: pd.DataFrame, question: str = "") -> Figure:
     """
     rows = []
     for rank, one in enumerate(found.to_dict("records"), start=1):
-        where = "<br>".join(escape(text) for text in (one["heading"], f"lines {one['lines']}"))
-        source = f"<b>{escape(one['document'])}</b><br>{where}"
+        source = _source(one["document"], one["heading"], one["lines"])
         score = f"{_bar(one['similarity'])}{one['similarity']:.2f}"
         rows.append((str(rank), score, source, escape(one["text"])))
     return _results(rows, question, list(found["document"]))
@@ -68,6 +68,10 @@ def _results(
         asked + shown,
         f"{len(rows)} results{f' for {question!r}' if question else ''}{first}.",
     )
+
+
+def _source(document: str, heading: str, lines: str) -> str:
+    return f"<b>{escape(document)}</b><br>{escape(heading)}<br>lines {escape(lines)}"
 
 
 def _bar(similarity: float) -> str:

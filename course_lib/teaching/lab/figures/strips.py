@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from course_lib.teaching.lab.figures.base import chart
+from course_lib.teaching.lab.figures.base import Figure, about, chart, picture
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Chart
 
@@ -49,3 +50,35 @@ def strips(rows: Sequence[str], pieces: Iterable[Strip], title: str = "") -> tup
     ]
     figure.legend(handles=handles, ncols=3, frameon=False, loc="outside lower center")
     return figure, axes
+
+
+SHARES = (("#0072b2", ""), ("#e69f00", "//"), ("#d55e00", ".."))
+
+
+def shares(table: pd.DataFrame, across: str, title: str = "") -> Figure:
+    """Draw a table of per cents: a strip for each row, and in it a part for each column.
+
+    Parameters
+    ----------
+    table
+        At most three columns.
+    across, title
+        Below the chart and above it.
+    """
+    looks = [Look(*look, name) for look, name in zip(SHARES, table.columns, strict=False)]
+    parts: list[Strip] = []
+    for row, values in enumerate(table.to_numpy().tolist()):
+        for at, look in enumerate(looks):
+            parts.append(Strip(row, sum(values[:at]), values[at], look))
+    figure, axes = strips([str(name) for name in table.index], parts, title)
+    for row, start, length, _ in parts:
+        if length:
+            middle = axes.text(start + length / 2, row, f"{length:.0f}", ha="center", va="center")
+            middle.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1})
+    axes.set_xlim(0, 100)
+    axes.set_xlabel(across)
+    told = [
+        f"{name}: " + ", ".join(f"{value:.0f} {part}" for part, value in row.items())
+        for name, row in table.iterrows()
+    ]
+    return picture(figure, f"Strips{about(title)}, {across}. {'; '.join(told)}.")

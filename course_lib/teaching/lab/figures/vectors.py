@@ -71,7 +71,7 @@ def map_2d(
     title
         Above the chart.
     labels
-        A name beside each point; none without them.
+        A name for each point, or "": a point with a name has a circle.
     """
     import numpy as np
 
@@ -88,9 +88,11 @@ def map_2d(
         xs, ys = points[[group == name for group in groups]].T
         marker = MARKERS[index % len(MARKERS)]
         axes.scatter(xs, ys, color=colour(index), marker=marker, s=42, label=name, alpha=0.85)
-    for index, (point, label) in enumerate(zip(points, labels, strict=False)):
-        offset = (6, -10 if index % 2 else 4)  # by turns, so that two neighbours stay readable
-        axes.annotate(_short(label), point, xytext=offset, textcoords="offset points", fontsize=10)
+    named = [(point, label) for point, label in zip(points, labels, strict=False) if label]
+    for (x, y), label in named:
+        axes.scatter(x, y, s=130, facecolors="none", edgecolors="black", linewidths=1.6)
+        beside = axes.annotate(label, (x, y), xytext=(8, -4), textcoords="offset points")
+        beside.set(fontsize=12, fontweight="bold")
     x, y = star
     axes.scatter(x, y, color="black", marker="*", s=220, label="the question", zorder=3)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
@@ -126,7 +128,3 @@ def plane(
     total = float((strengths**2).sum())
     share = float((strengths[:2] ** 2).sum()) / total if total else 1.0
     return (matrix - mean) @ basis.T, (query - mean) @ basis.T, share
-
-
-def _short(label: str, most: int = 32) -> str:
-    return label if len(label) <= most else f"{label[: most - 1]}…"
