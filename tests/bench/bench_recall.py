@@ -20,9 +20,9 @@ import numpy as np
 from course_lib.records import Chunk
 from course_lib.retriever import Query, search
 from course_lib.settings import state_dir
+from tests.bench import made_corpus
+from tests.bench.made_corpus import Question, Vectors
 from tests.bench.measure import Row
-from tests.bench.scale import corpus as made_corpus
-from tests.bench.scale.corpus import Question, Vectors
 from tests.bench.search_peers import TOP_K, Store, compare, filled, searching
 
 MOST_ROWS = 100_000

@@ -8,8 +8,8 @@ time is the median of its turns.
 
 from __future__ import annotations
 
+from tests.bench.made_corpus import first_rows, questions
 from tests.bench.measure import Row
-from tests.bench.scale.corpus import first_rows, questions
 from tests.bench.search_peers import EF_SEARCH, OWN_GRAPH, TOP_K, compare, filled, searching
 
 ROWS, QUESTIONS = 100_000, 100

@@ -8,8 +8,8 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from course_lib.store import connect, create_schema, fresh_database, write_chunks
+from tests.bench.made_corpus import first_rows
 from tests.bench.measure import Row, Timed, take_turns, wall
-from tests.bench.scale.corpus import first_rows
 
 ROWS = 50_000
 

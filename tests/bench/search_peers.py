@@ -25,9 +25,9 @@ from course_lib.store import (
     write_chunks,
 )
 from course_lib.store.vector_indexes import HNSW, HnswBuild
+from tests.bench.made_corpus import Question, Vectors
 from tests.bench.measure import Row
 from tests.bench.peers import VECTOR_STORES, Peer
-from tests.bench.scale.corpus import Question, Vectors
 
 _FILL: dict[str, LiteralString] = {
     "langchain": """

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.records import Chunk
-from tests.bench.scale.words import Numbers, common_word, seeded, texts_of
+from tests.bench.made_words import Numbers, common_word, seeded, texts_of
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -28,21 +28,16 @@ MEAN_SHARE = 0.65
 DUPLICATES = 0.06
 """Share of the documents that repeat an earlier one of their block, as branches do."""
 
-PARTITION_SHARES = {
-    "documentation": 0.80, "code_manifests": 0.10, "issues": 0.05, "code_pipelines": 0.03,
-    "code_notebooks": 0.02,
-}  # fmt: skip
 KIND_SHARES = {"PodDefault": 0.01, "Deployment": 0.10, "doc-section": 0.89}
 TENANTS, REPOS, BRANCHES = 8, 120, ("main", "v1.9-branch", "v1.10-branch")
 
 
 @dataclass(frozen=True)
 class Block:
-    """`BLOCK` rows: their chunks, vectors and partitions, in the order of their numbers."""
+    """`BLOCK` rows: their chunks and vectors, in the order of their numbers."""
 
     chunks: list[Chunk]
     vectors: Vectors
-    partitions: list[str]
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,6 @@ class Layout:
     """Each row's place in its document."""
     source: Numbers
     """The row that each row repeats: itself where it repeats none."""
-    partitions: list[str]
     kinds: list[str]
 
 
@@ -94,7 +88,7 @@ def block(number: int, rows: int = BLOCK) -> Block:
         document = int(how.documents[row])
         where = (number, document, int(how.place[row]), int(repos[document]))
         chunks.append(_chunk(*where, str(branches[document]), how.kinds[row], texts[row]))
-    return Block(chunks, vectors(number, rows), how.partitions[:rows])
+    return Block(chunks, vectors(number, rows))
 
 
 def first_rows(count: int) -> Block:
@@ -103,7 +97,6 @@ def first_rows(count: int) -> Block:
     return Block(
         [chunk for one in blocks for chunk in one.chunks],
         np.concatenate([one.vectors for one in blocks]),
-        [partition for one in blocks for partition in one.partitions],
     )
 
 
@@ -127,13 +120,10 @@ def layout(number: int) -> Layout:
     repeats = np.flatnonzero(random.random(len(sizes)) < DUPLICATES)
     twin_of[repeats] = (random.random(len(repeats)) * repeats).astype(np.int64)
     source = starts[twin_of[documents]] + place % sizes[twin_of[documents]]
-    partitions = random.choice(
-        list(PARTITION_SHARES), size=len(sizes), p=list(PARTITION_SHARES.values())
-    )
     kinds = random.choice(list(KIND_SHARES), size=BLOCK, p=list(KIND_SHARES.values()))
     return Layout(
         _clusters_of(random, number, len(sizes)), documents, place, source,
-        [str(partitions[at]) for at in documents], [str(kind) for kind in kinds],
+        [str(kind) for kind in kinds],
     )  # fmt: skip
 
 
