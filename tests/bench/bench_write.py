@@ -8,7 +8,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from course_lib.store import connect, create_schema, fresh_database, write_chunks
-from tests.bench.made_corpus import first_rows
+from tests.bench.made_corpus import made_rows
 from tests.bench.measure import Row, Timed, take_turns, wall
 
 ROWS = 50_000
@@ -16,7 +16,7 @@ ROWS = 50_000
 
 def measure(rows: int = ROWS) -> list[Row]:
     """Write the same rows into an empty table, in turn."""
-    made = first_rows(rows)
+    made = made_rows(rows)
     records = [
         (
             "documentation", chunk.tenant_id, chunk.repo_slug, chunk.custom_meta["branch"],
