@@ -513,8 +513,10 @@ class SourceDocument:
     visibility: Visibility = "private"
 
 
-def explain(error: ValidationError) -> str:
+def explain(error: ValueError) -> str:
     """Return what is wrong with a record, in one line: the first three fields and why.
+
+    Of what is no JSON at all, it is what the error says.
 
     Examples
     --------
@@ -524,7 +526,10 @@ def explain(error: ValidationError) -> str:
     ...     print(explain(error)[:45])
     tenantId: Field required; repoSlug: Field req
     """
-    return "; ".join(
-        f"{'.'.join(map(str, item['loc'])) or 'record'}: {item['msg']}"
+    if not isinstance(error, ValidationError):
+        return str(error)
+    fields = [
+        (".".join(map(str, item["loc"])) or "record", item["msg"].removeprefix("Value error, "))
         for item in error.errors()[:3]
-    )
+    ]
+    return "; ".join(f"{field}: {message}" for field, message in fields)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from course_lib.errors import InputError
 from course_lib.evaluation.runs import Answer, Run
@@ -54,6 +54,5 @@ def read_run(path: Path) -> Run:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", hint=MAKE_ONE) from None
     except ValueError as error:
-        reason = explain(error) if isinstance(error, ValidationError) else error
-        raise InputError(f"{path.name} holds no run: {reason}", hint=MAKE_ONE) from None
+        raise InputError(f"{path.name} holds no run: {explain(error)}", hint=MAKE_ONE) from None
     return Run(kept.name, kept.answers)

@@ -6,19 +6,19 @@ and field, before anything is measured with it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 from unicodedata import normalize
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, TypeAdapter
+from pydantic_core import from_json, to_json
 from typing_extensions import TypedDict
 
 from course_lib.errors import InputError
 from course_lib.loader.jsonl import read_lines
-from course_lib.records import check_source_path
+from course_lib.records import check_source_path, explain
 
 HINT = (
     'A question is a line of JSON: {"question": "…", "kind": "docs", "gold_paths": ["FILE.md"]}; '
@@ -32,7 +32,6 @@ LONGEST = 300
 def _readable(text: str) -> str:
     if not text.strip():
         raise ValueError("it is empty")
-    text.encode("utf-8")  # half of a surrogate pair is an error
     return text
 
 
@@ -144,14 +143,6 @@ class Question:
 
 
 _QUESTION = TypeAdapter(Question)
-_TOLD = {
-    "dataclass_type": "a JSON object is expected",
-    "missing": "it is missing",
-    "string_type": "text is expected",
-    "too_short": "at least one path is needed",
-    "tuple_type": "a list is expected",
-}
-"""What we say of a field, by pydantic's name of the error; of others, what pydantic says."""
 
 
 def read_questions(
@@ -192,26 +183,31 @@ def read_questions(
     'docs'
     """
     only = kinds[0] if len(kinds) == 1 else None
-    known = {"kind": only} if only else {}
     questions: dict[str, Question] = {}
     lines_of: dict[str, int] = {}
     without_kind: list[int] = []
     known_fields, strange = {field.name for field in fields(Question)}, set[str]()
     for number, _, raw in read_lines(path):
         try:
-            record = json.loads(raw.decode("utf-8"))
+            record = from_json(raw)
+        except ValueError as error:
+            raise InputError(
+                f"{path.name}, line {number} is not JSON: {error}", hint=HINT
+            ) from None
+        try:
             if isinstance(record, dict):
                 strange |= record.keys() - known_fields
-            if isinstance(record, dict) and "kind" not in record:
-                without_kind.append(number)
-                if only is None:
-                    wanted = " or ".join(f'"kind": "{kind}"' for kind in kinds)
-                    raise ValueError(f"kind: it is missing; write {wanted}")
-            question = as_question(record, id=f"q{number:02d}", **known)
+                if "kind" not in record:
+                    without_kind.append(number)
+                    if only is None:
+                        wanted = " or ".join(f'"kind": "{kind}"' for kind in kinds)
+                        raise ValueError(f"kind: it is missing; write {wanted}")
+                record = {"id": f"q{number:02d}", "kind": only, **record}
+            question = _QUESTION.validate_json(to_json(record))  # its errors speak of JSON
             if question.id in questions:
                 raise ValueError(f"id: {question.id!r} is that of line {lines_of[question.id]} too")
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path.name}, line {number}{_wrong(error)}", hint=HINT) from None
+        except ValueError as error:
+            raise InputError(f"{path.name}, line {number}: {explain(error)}", hint=HINT) from None
         questions[question.id] = question
         lines_of[question.id] = number
     if not questions:
@@ -224,45 +220,6 @@ def read_questions(
             f"{without_kind[0]}; taken to be about {only}"
         )
     return list(questions.values())
-
-
-def _wrong(error: Exception) -> str:
-    """Return what is wrong with a line, as the end of a sentence about it."""
-    if isinstance(error, json.JSONDecodeError):
-        return f" is not JSON: {error.msg} in column {error.colno}"
-    if isinstance(error, UnicodeDecodeError):
-        return f" is not UTF-8: {error}"
-    return " is nested too deep to be read" if isinstance(error, RecursionError) else f", {error}"
-
-
-def as_question(record: object, **otherwise: str) -> Question:
-    """Return the question that a JSON object holds.
-
-    Parameters
-    ----------
-    record
-        What a line of a file of questions says.
-    otherwise
-        The fields that hold where the object does not say.
-
-    Raises
-    ------
-    ValueError
-        If it holds none; the message begins with the field's name.
-
-    Examples
-    --------
-    >>> as_question({"question": "Who?", "gold_paths": ["a.md"]}, id="q01", kind="docs").gold_paths
-    ('a.md',)
-    """
-    given = otherwise | record if isinstance(record, dict) else record
-    try:
-        return _QUESTION.validate_python(given)
-    except ValidationError as error:
-        wrong = error.errors()[0]
-        field = ".".join(map(str, wrong["loc"])) or "question"
-        message = _TOLD.get(wrong["type"], wrong["msg"].removeprefix("Value error, "))
-        raise ValueError(f"{field}: {message}") from None
 
 
 def _plain(text: str) -> str:

@@ -73,11 +73,6 @@ class Run:
         """The kinds of the questions, in the order in which they first come."""
         return list(dict.fromkeys(answer.question.kind for answer in self.answers))
 
-    @property
-    def latency_ms(self) -> float:
-        """Milliseconds of a search, at the median."""
-        return statistics.median(answer.seconds for answer in self.answers) * 1000
-
     def about(self, kind: str) -> Run:
         """Return the run of the questions of one kind."""
         return Run(self.name, tuple(one for one in self.answers if one.question.kind == kind))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from course_lib.errors import InputError
 from course_lib.loader.contract import read_chunks
@@ -153,9 +153,9 @@ def read_staged(path: str | os.PathLike[str], kind: type[Row]) -> tuple[Origin, 
             if document.name in documents:
                 raise ValueError(f"{document.name} is there already")
         except ValueError as error:
-            reason = explain(error) if isinstance(error, ValidationError) else error
             what = "a document" if origin else "where documents come from"
-            raise InputError(f"{path}, line {number} is not {what}: {reason}", hint=hint) from error
+            said = f"{path}, line {number} is not {what}: {explain(error)}"
+            raise InputError(said, hint=hint) from error
         documents[document.name] = document
     if origin is None:
         raise InputError(f"{path} is empty", hint=hint)

@@ -15,7 +15,6 @@ import contextlib
 import errno
 import json
 import os
-import re
 import secrets
 import shutil
 import signal
@@ -233,9 +232,7 @@ def _start(state: Path, sockets: Path | None) -> Server:
             _wait_for(server, account)
             return server
     raise ServerError(
-        f"Port {ports[-1]} on 127.0.0.1 (COURSE_DB_PORT) is taken by another program",
-        hint="Stop that program, set COURSE_DB_PORT to another port, or unset it: then a free one "
-        "is chosen.",
+        f"Another program took port {ports[-1]} on 127.0.0.1, which was free", hint="Try again."
     )
 
 
@@ -378,21 +375,7 @@ def _until(holds: Callable[[], bool], seconds: float) -> bool:
 
 
 def _ports(before: Server | None) -> list[int]:
-    """Return the ports to try: the pinned one alone, or the last one (URLs stay valid), then new.
-
-    Raises
-    ------
-    ServerError
-        COURSE_DB_PORT is not a port.
-    """
-    given = os.environ.get("COURSE_DB_PORT", "").strip()
-    if given:
-        if not re.fullmatch("[0-9]{1,5}", given) or not 0 < int(given) < 65536:
-            raise ServerError(
-                f"COURSE_DB_PORT is {given!r}, which is not a port",
-                hint="Use a number from 1024 to 65535, or unset it.",
-            )
-        return [int(given)]
+    """Return the ports to try: the last one, with which URLs stay valid, and then a free one."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         free = int(probe.getsockname()[1])

@@ -20,9 +20,9 @@ import numpy as np
 from course_lib.records import Chunk
 from course_lib.retriever import Query, search
 from course_lib.settings import state_dir
+from tests.bench.made_corpus import DIMENSION, Question, Vectors, made_rows
+from tests.bench.made_corpus import questions as made_questions
 from tests.bench.measure import Row
-from tests.bench.scale import corpus as made_corpus
-from tests.bench.scale.corpus import Question, Vectors
 from tests.bench.search_peers import TOP_K, Store, compare, filled, searching
 
 MOST_ROWS = 100_000
@@ -77,8 +77,9 @@ def like_real() -> tuple[Vectors, Vectors, bool]:
     if vectors is not None and is_real:
         rows, asked = real_questions(vectors)
     else:
-        rows = np.concatenate([made_corpus.vectors(number) for number in range(10)])
-        asked = np.stack([one.vector for one in made_corpus.questions(QUESTIONS)])
+        corpus = made_rows(MOST_ROWS)
+        rows, made = corpus.vectors, made_questions(corpus, QUESTIONS)
+        asked = np.stack([one.vector for one in made])
     return np.random.default_rng(1).permutation(rows), asked, is_real
 
 
@@ -89,7 +90,7 @@ def real_vectors() -> Vectors | None:
         return None
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as kept:
         raw = b"".join(row[0] for row in kept.execute("SELECT vector FROM vectors ORDER BY key"))
-    vectors = np.frombuffer(raw, dtype=np.float32).reshape(-1, made_corpus.DIMENSION)
+    vectors = np.frombuffer(raw, dtype=np.float32).reshape(-1, DIMENSION)
     _, first = np.unique(vectors, axis=0, return_index=True)
     return np.asarray(vectors[np.sort(first)])  # by key, a hash: in no order
 

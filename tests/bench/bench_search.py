@@ -8,8 +8,8 @@ time is the median of its turns.
 
 from __future__ import annotations
 
+from tests.bench.made_corpus import made_rows, questions
 from tests.bench.measure import Row
-from tests.bench.scale.corpus import first_rows, questions
 from tests.bench.search_peers import EF_SEARCH, OWN_GRAPH, TOP_K, compare, filled, searching
 
 ROWS, QUESTIONS = 100_000, 100
@@ -18,7 +18,8 @@ PEER_GOAL = 1.0
 
 def measure(rows: int = ROWS, count: int = QUESTIONS) -> list[Row]:
     """Ask everybody the same questions, by meaning alone and with words."""
-    corpus, asked = first_rows(rows), questions(count)
+    corpus = made_rows(rows)
+    asked = questions(corpus, count)
     timed: list[Row] = []
     with filled(corpus.chunks, corpus.vectors, OWN_GRAPH) as (conn, stores):
         for store in stores:

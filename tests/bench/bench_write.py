@@ -8,15 +8,15 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from course_lib.store import connect, create_schema, fresh_database, write_chunks
+from tests.bench.made_corpus import made_rows
 from tests.bench.measure import Row, Timed, take_turns, wall
-from tests.bench.scale.corpus import first_rows
 
 ROWS = 50_000
 
 
 def measure(rows: int = ROWS) -> list[Row]:
     """Write the same rows into an empty table, in turn."""
-    made = first_rows(rows)
+    made = made_rows(rows)
     records = [
         (
             "documentation", chunk.tenant_id, chunk.repo_slug, chunk.custom_meta["branch"],

@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
-from typing import LiteralString, Self
+from typing import LiteralString
 
 import numpy as np
 import psycopg
@@ -25,9 +24,9 @@ from course_lib.store import (
     write_chunks,
 )
 from course_lib.store.vector_indexes import HNSW, HnswBuild
+from tests.bench.made_corpus import Question, Vectors
 from tests.bench.measure import Row
 from tests.bench.peers import VECTOR_STORES, Peer
-from tests.bench.scale.corpus import Question, Vectors
 
 _FILL: dict[str, LiteralString] = {
     "langchain": """
@@ -63,8 +62,8 @@ Contestant = Callable[[int], tuple[float, int]]
 class Store:
     """A peer's vector store over the rows of `document_chunks`."""
 
-    def __init__(self, peer: str, url: str, dimension: int) -> None:
-        self._peer, self._process = peer, Peer("search.py", VECTOR_STORES)
+    def __init__(self, process: Peer, peer: str, url: str, dimension: int) -> None:
+        self._process, self._peer = process, peer
         opened = self._process.ask(url=url, dimension=dimension, peer=peer)
         self.name: str = opened["name"]
 
@@ -115,17 +114,6 @@ class Store:
         assert found is not None
         return int(found[0])
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._process.__exit__(kind, error, trace)
-
 
 @contextmanager
 def filled(
@@ -144,7 +132,8 @@ def filled(
         conn.execute("VACUUM ANALYZE document_chunks")
         stores = []
         for name in _FILL:
-            stores.append(stack.enter_context(Store(name, database.url, vectors.shape[1])))
+            process = stack.enter_context(Peer("search.py", VECTOR_STORES))
+            stores.append(Store(process, name, database.url, vectors.shape[1]))
             with connect(database.url, autocommit=True) as own:
                 stores[-1].fill(own)
         yield conn, stores

@@ -6,7 +6,7 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
@@ -33,15 +33,19 @@ class Reply:
     end: End = "whole"
 
 
+Answer = Reply | Callable[[Any], Reply]
+"""What is answered, or what makes it of a request's body."""
+
+
 @dataclass
 class Models:
     """A running server, and each request that it got: path, headers in lower case, body.
 
-    A path has one reply or several; of several, each comes once and the last one stays.
+    A path has one answer or several; of several, each comes once and the last one stays.
     """
 
     url: str
-    replies: dict[str, list[Reply]]
+    replies: dict[str, list[Answer]]
     asked: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
     stopped: threading.Event = field(default_factory=threading.Event)
 
@@ -66,7 +70,7 @@ class Models:
 
 
 @contextlib.contextmanager
-def models(replies: dict[str, Reply | list[Reply]]) -> Iterator[Models]:
+def models(replies: dict[str, Reply | list[Answer]]) -> Iterator[Models]:
     """Run a server with these replies by path."""
     server = _Server(("127.0.0.1", 0), _Handler)
     listed = {path: [one] if isinstance(one, Reply) else [*one] for path, one in replies.items()}
@@ -182,10 +186,12 @@ class _Handler(BaseHTTPRequestHandler):
         running = self.server.models
         length = int(self.headers.get("content-length", 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        running.asked.append((self.path, headers, json.loads(self.rfile.read(length) or b"null")))
+        body = json.loads(self.rfile.read(length) or b"null")
+        running.asked.append((self.path, headers, body))
         replies = running.replies.get(self.path, [Reply([b"{}"], 404)])
+        reply = replies.pop(0) if len(replies) > 1 else replies[0]
         with contextlib.suppress(OSError):  # a client that gave up
-            self._send(replies.pop(0) if len(replies) > 1 else replies[0], running)
+            self._send(reply(body) if callable(reply) else reply, running)
 
     do_GET = do_POST
 

@@ -58,7 +58,7 @@ def own_place(folder: Path | None = None) -> Iterator[Path]:
     """
     with own_folder() if folder is None else contextlib.nullcontext(folder) as place:
         state = place / "state"
-        unset = {"DATABASE_URL": None, "COURSE_DB_PORT": None, "RAG_COLLECTION": None}
+        unset = {"DATABASE_URL": None, "RAG_COLLECTION": None}
         with environment(unset | {"COURSE_STATE": str(state), "RAG_THREADS": "1"}):
             try:
                 yield state

@@ -11,7 +11,6 @@ import pytest
 
 from course_lib.evaluation import read_questions
 from tests.bench import __main__ as bench
-from tests.bench.scale import shards
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,14 +52,6 @@ def test_a_bench_that_is_ended_from_outside_shows_what_it_measured() -> None:
 def test_each_module_is_a_part_of_the_bench() -> None:
     modules = {file.stem.removeprefix("bench_") for file in ROOT.glob("tests/bench/bench_*.py")}
     assert modules == set(bench.PARTS)
-
-
-def test_the_bench_of_shards_says_that_it_needs_docker(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PATH", "")
-    assert shards.main(["--no-results"]) == 1
-    assert "docker is not on PATH\nInstall Docker's engine" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["kubeflow.jsonl", "kubeflow-fresh.jsonl"])

@@ -57,7 +57,6 @@ def grading_cluster(fence: Fence, sockets: Path | None = None) -> Iterator[str]:
         size = ["--perms", "0711", "--size", str(ROOM), "--tmpfs", str(state)]
         command = [fence.program, "--dev-bind", "/", "/", *size, "--", *command]
     environment = {**os.environ, "PYTHONPATH": str(fence.root), "COURSE_ROOT": str(fence.root)}
-    environment.pop("COURSE_DB_PORT", None)  # that is the course's own
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=environment,

@@ -18,11 +18,6 @@ from tests.faults.small_disks import Disk
 
 
 @pytest.fixture
-def no_pinned_port(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COURSE_DB_PORT", raising=False)
-
-
-@pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder that every account can enter."""
     folder = Path(tempfile.mkdtemp(prefix="course-test-"))

@@ -24,7 +24,7 @@ from tests.e2e.server.acts import (
     run_start,
 )
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_pinned_port")]
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from tests.e2e.server.acts import (
 )
 from tests.faults.small_disks import Disk
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_pinned_port")]
+pytestmark = pytest.mark.long
 
 WRITER = """
 import sys, psycopg
@@ -165,22 +165,6 @@ def test_a_start_that_is_interrupted_is_completed_by_the_next(state: Path) -> No
     server = ensure_server(state)
     assert answers(server)
     assert not list(server.pgdata.parent.glob("pgdata-new-*"))
-
-
-def test_a_pinned_port_that_is_taken_or_none_is_named(
-    state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for given in ("port", "0", "65536", "-1", "²", "٥٤٣٢", "9" * 5_000):
-        monkeypatch.setenv("COURSE_DB_PORT", given)
-        with pytest.raises(ServerError, match="which is not a port"):
-            ensure_server(state)
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        monkeypatch.setenv("COURSE_DB_PORT", str(port))
-        with pytest.raises(ServerError, match=f"Port {port} .* is taken") as caught:
-            ensure_server(state)
-    assert "COURSE_DB_PORT" in caught.value.hint
-    assert ensure_server(state).port == port
 
 
 def test_data_that_are_not_this_server_s_are_named_and_left_alone(

@@ -2,9 +2,7 @@
 
 import base64
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +12,10 @@ import pytest
 from course_lib.embedder import EmbeddingClient, VectorCache
 from course_lib.errors import ModelError
 from course_lib.settings import settings
-from tests.blackbox.language_models import nobody
+from tests.blackbox.language_models import Models, Reply, models, nobody, refusal
 
 KEY = "sk-very-secret-key"
-Answer = tuple[int, dict[str, Any], dict[str, str]]
+EMBEDDINGS = "/v1/embeddings"
 
 
 def vector_of(text: str, dimension: int) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -26,74 +24,42 @@ def vector_of(text: str, dimension: int) -> np.ndarray[Any, np.dtype[np.float32]
     return np.random.default_rng(seed).normal(size=dimension).astype(np.float32)
 
 
-class Server(ThreadingHTTPServer):
-    """What it was asked, and what it answers before it gives vectors."""
+class Vectors:
+    """What the server gives when nothing else was put before it."""
 
-    daemon_threads = True
+    own_dimension = 1024
+    change: Callable[[list[dict[str, Any]]], object] = staticmethod(lambda rows: None)
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.asked: list[dict[str, Any]] = []
-        self.keys: set[str | None] = set()
-        self.first: list[Answer] = []
-        self.own_dimension = 1024
-        self.change: Callable[[list[dict[str, Any]]], object] = lambda rows: None
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Server
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.keys.add(self.headers["authorization"])
-        self.server.asked.append(asked)
-        status, body, headers = (
-            self.server.first.pop(0) if self.server.first else (200, self.vectors(asked), {})
-        )
-        raw = json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in {"content-type": "application/json", **headers}.items():
-            self.send_header(name, value)
-        self.send_header("content-length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
-
-    def vectors(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, asked: dict[str, Any]) -> Reply:
         rows: list[dict[str, Any]] = []
         for index, text in enumerate(asked["input"]):
             assert text, "the real server refuses an empty text"
-            found = vector_of(text, asked.get("dimensions", self.server.own_dimension))
+            found = vector_of(text, asked.get("dimensions", self.own_dimension))
             packed = base64.b64encode(found.astype("<f4").tobytes()).decode()
             is_packed = asked.get("encoding_format") == "base64"
             embedding = packed if is_packed else found.tolist()
             rows.append({"object": "embedding", "index": index, "embedding": embedding})
         rows.reverse()  # the protocol promises an index, not an order
-        self.server.change(rows)
+        self.change(rows)
         usage = {"prompt_tokens": 1, "total_tokens": 1}
-        return {"object": "list", "data": rows, "model": asked["model"], "usage": usage}
-
-    def log_message(self, *arguments: object) -> None:
-        pass
+        whole = {"object": "list", "data": rows, "model": asked["model"], "usage": usage}
+        return Reply([json.dumps(whole).encode()])
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+def vectors() -> Vectors:
+    return Vectors()
+
+
+@pytest.fixture
+def server(vectors: Vectors) -> Iterator[Models]:
+    with models({EMBEDDINGS: [vectors]}) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
 def client(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[EmbeddingClient]:
     """A client as the settings make one."""
     for name, value in {
@@ -101,7 +67,7 @@ def client(
         "RAG_EMBED_BACKEND": "openai",
         "RAG_VECTOR_DIM": "1024",
         "OPENAI_API_KEY": KEY,
-        "OPENAI_BASE_URL": server.url,
+        "OPENAI_BASE_URL": f"{server.url}/v1",
     }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("RAG_EMBED_MODEL", raising=False)
@@ -110,9 +76,8 @@ def client(
     settings.cache_clear()
 
 
-def busy(status: int = 429, code: str = "rate_limit_exceeded") -> Answer:
-    body = {"error": {"message": f"Incorrect: {KEY}", "type": "x", "code": code}}
-    return status, body, {"retry-after-ms": "1"}
+def busy(status: int = 429, code: str = "rate_limit_exceeded") -> Reply:
+    return refusal(status, code, f"Incorrect: {KEY}")
 
 
 def failed(client: EmbeddingClient) -> ModelError:
@@ -124,49 +89,50 @@ def failed(client: EmbeddingClient) -> ModelError:
 
 
 def test_a_server_that_refuses_dimensions_is_asked_without_them_and_the_length_is_checked(
-    client: EmbeddingClient, server: Server
+    client: EmbeddingClient, server: Models, vectors: Vectors
 ) -> None:
-    refused = {"message": "Unsupported parameter: dimensions", "code": "unsupported_parameter"}
-    server.first.append((422, {"error": refused}, {}))
+    refused = refusal(422, "unsupported_parameter", "Unsupported parameter: dimensions")
+    server.replies[EMBEDDINGS].insert(0, refused)
     client.encode(["one"])
     client.encode(["two"])
-    assert [asked.get("dimensions") for asked in server.asked] == [1024, None, None]
-    server.own_dimension = 768
+    assert [asked.get("dimensions") for asked in server.bodies(EMBEDDINGS)] == [1024, None, None]
+    vectors.own_dimension = 768
     error = failed(client)
     assert "the shape (1, 768), and unit vectors of (1, 1024)" in error.args[0]
     assert "RAG_VECTOR_DIM" in error.hint
 
 
 def test_vectors_have_the_dimension_asked_for_unit_length_and_the_texts_order(
-    client: EmbeddingClient, server: Server
+    client: EmbeddingClient, server: Models
 ) -> None:
     texts = [f"{number:02} {'word ' * (number % 7)}" for number in range(70)]
-    vectors = client.encode([*texts, ""], batch_size=1000)[:-1]
+    found = client.encode([*texts, ""], batch_size=1000)[:-1]
     assert (client.model_name, client.dimension) == ("text-embedding-3-large", 1024)
     expected = np.stack([vector_of(text, 1024) for text in texts])
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    np.testing.assert_allclose(vectors, expected, atol=1e-6)
-    assert [len(asked["input"]) for asked in server.asked] == [32, 32, 7]
-    assert {(asked["model"], asked["dimensions"]) for asked in server.asked} == {
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    bodies = server.bodies(EMBEDDINGS)
+    assert [len(asked["input"]) for asked in bodies] == [32, 32, 7]
+    assert {(asked["model"], asked["dimensions"]) for asked in bodies} == {
         ("text-embedding-3-large", 1024)
     }
-    assert server.keys == {f"Bearer {KEY}"}
+    assert {headers["authorization"] for _, headers, _ in server.asked} == {f"Bearer {KEY}"}
     # What was encoded is not sent again.
-    np.testing.assert_array_equal(client.encode(texts[:2]), vectors[:2])
+    np.testing.assert_array_equal(client.encode(texts[:2]), found[:2])
     assert len(server.asked) == 3
 
 
-def test_a_busy_server_is_asked_again(client: EmbeddingClient, server: Server) -> None:
-    server.first = [busy(), busy(503, "overloaded"), busy()]
+def test_a_busy_server_is_asked_again(client: EmbeddingClient, server: Models) -> None:
+    server.replies[EMBEDDINGS][:0] = [busy(), busy(503, "overloaded"), busy()]
     assert client.encode(["text"]).shape == (1, 1024)
     assert len(server.asked) == 4
 
 
 def test_each_refusal_says_what_to_do_and_never_the_key(
-    client: EmbeddingClient, server: Server
+    client: EmbeddingClient, server: Models
 ) -> None:
     for status in (429, 401, 403, 404, 400):
-        server.first = [busy(status, "some_code")] * 10
+        server.replies[EMBEDDINGS] = [busy(status, "some_code")]
         error = failed(client)
         assert f"Error code: {status} - Incorrect: [key]" in str(error.args[0])
         assert "OPENAI_API_KEY" in error.hint
@@ -182,7 +148,7 @@ def test_a_server_that_is_not_there_is_named(
 
 
 def test_what_is_no_vector_of_that_length_is_refused(
-    client: EmbeddingClient, server: Server
+    client: EmbeddingClient, vectors: Vectors
 ) -> None:
     changes: list[tuple[Callable[[list[dict[str, Any]]], object], str]] = [
         (lambda rows: rows.pop(), "No embedding data"),
@@ -192,12 +158,12 @@ def test_what_is_no_vector_of_that_length_is_refused(
         (lambda rows: rows[0].update(embedding=["x"] * 1024), "could not convert"),
     ]
     for change, what in changes:
-        server.change = change
+        vectors.change = change
         assert what in str(failed(client))
 
 
 def test_without_a_key_nothing_is_sent(
-    client: EmbeddingClient, server: Server, monkeypatch: pytest.MonkeyPatch
+    client: EmbeddingClient, server: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "")
     settings.cache_clear()

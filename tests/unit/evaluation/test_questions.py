@@ -34,7 +34,7 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path: Path) -> Non
 
 
 def test_a_line_that_is_nested_without_end_is_an_explained_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 1 is nested too deep"):
+    with pytest.raises(InputError, match="line 1 is not JSON: recursion limit"):
         read_questions(written(tmp_path, "[" * 100_000))
 
 

@@ -22,9 +22,7 @@ def server_folder() -> Iterator[Path]:
     """A state folder that any account can enter, with a running server of the tests' own."""
     folder = Path(tempfile.mkdtemp(prefix="course-test-"))
     folder.chmod(0o755)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("COURSE_DB_PORT", raising=False)
-        ensure_server(folder / "state")
+    ensure_server(folder / "state")
     yield folder / "state"
     remove_server(folder / "state")
     shutil.rmtree(folder)
@@ -35,7 +33,7 @@ def embedded(server_folder: Path) -> Iterator[Path]:
     """That server, as the one which `connect()` takes, here and in processes started here."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COURSE_STATE", str(server_folder))
-        for name in ("DATABASE_URL", "COURSE_DB_PORT", "PGPASSWORD"):
+        for name in ("DATABASE_URL", "PGPASSWORD"):
             patch.delenv(name, raising=False)
         settings.cache_clear()
         yield server_folder

@@ -30,11 +30,6 @@ from tests.e2e.server.acts import postmaster_pid
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="permissions and scripts")
 
 
-@pytest.fixture(autouse=True)
-def no_pinned_port(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COURSE_DB_PORT", raising=False)
-
-
 def one_value(url: str, query: str) -> object:
     with psycopg.connect(url) as conn:
         row = conn.execute(query).fetchone()
