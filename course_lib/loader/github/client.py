@@ -25,7 +25,7 @@ from tenacity import (
 )
 
 from course_lib import __version__
-from course_lib.addresses import shown
+from course_lib.addresses import printable, shown
 from course_lib.errors import InputError
 from course_lib.loader.github.answers import JSON, Answer, read_answer
 from course_lib.loader.github.errors import AnswerError, UnreachableError, error_of
@@ -339,5 +339,4 @@ def _wait_of(outcome: Future | None) -> Wait:
     assert outcome is not None
     attempt, error = outcome.attempt_number - 1, outcome.exception()
     told = None if error else outcome.result().wait(attempt)
-    reason = "".join(c for c in str(error) if c.isprintable())
-    return told or Wait(2.0**attempt, reason, is_limit=False)
+    return told or Wait(2.0**attempt, printable(error), is_limit=False)
