@@ -11,13 +11,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from course_lib.errors import InputError
 from course_lib.records import KEBAB, KEBAB_LENGTH, explain
+
+SomeSettings = TypeVar("SomeSettings", bound=BaseSettings)
 
 CHUNK_SIZE = 512
 """Most characters in a chunk, unless RAG_CHUNK_SIZE or an argument says otherwise."""
@@ -279,8 +281,19 @@ def settings() -> Settings:
     InputError
         If a variable in the environment or `.env` has a value that cannot be used.
     """
+    return read_settings(Settings)
+
+
+def read_settings(kind: type[SomeSettings]) -> SomeSettings:
+    """Return settings of a kind as the environment and `.env` have them now.
+
+    Raises
+    ------
+    InputError
+        If a variable has a value that cannot be used, or `.env` cannot be read.
+    """
     try:
-        return Settings()
+        return kind()
     except UnicodeDecodeError as error:
         raise InputError(
             f"{project_root() / '.env'} is not UTF-8: {error}", hint="Save it as UTF-8."

@@ -21,7 +21,7 @@ from pydantic_settings import BaseSettings
 
 from course_lib.cli.data import Json
 from course_lib.cli.printing import show, show_json, show_styled, styled
-from course_lib.settings import Settings, project_root, settings
+from course_lib.settings import Settings, project_root, read_settings, settings
 
 EXAMPLE = ".env.example"
 _FIRST_LINES = f"""\
@@ -100,7 +100,7 @@ def setting_rows() -> list[Row]:
 
     rows = [
         _row(given, name, item)
-        for given in (settings(), GitHubSettings())
+        for given in (settings(), read_settings(GitHubSettings))
         for name, item in type(given).model_fields.items()
     ]
     return [*rows, *_place_rows()]

@@ -19,6 +19,7 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing.update import UpdateReport, update_source
 from course_lib.loader.splitting import IngestOptions, document_row, left_out
+from course_lib.loader.staged import Origin
 from course_lib.records import LOCAL, Chunk, Document, Report, Scope, Skipped
 
 
@@ -91,7 +92,7 @@ def ingest(
         options,
         conn=conn,
         embedder=embedder,
-        is_gone=_gone_from(Path(path), skipped),
+        is_gone=Origin(scope, complete=not Path(path).is_file(), kept=tuple(skipped)).has_lost,
     )
     seconds = round(time.perf_counter() - begin, 3)
     return replace(report, skipped=(*skipped, *report.skipped), seconds=seconds)
@@ -160,17 +161,6 @@ def read_source(
             "or look at what was left out above.",
         )
     return documents, skipped
-
-
-def _gone_from(path: Path, skipped: list[Skipped]) -> Callable[[str], bool]:
-    """Return what says whether a document that was not read is gone from the source.
-
-    It is not where its file, or a folder above it, is there but cannot be read now.
-    """
-    folders = tuple(file.name for file in skipped if file.name.endswith("/"))
-    unread = {file.name for file in skipped}
-    is_one_file = path.is_file()
-    return lambda name: not (is_one_file or name in unread or name.startswith(folders))
 
 
 def make_report(

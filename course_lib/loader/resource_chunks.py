@@ -146,14 +146,14 @@ def chunk_resources(
     max_chars: int = 2000,
     *,
     source_path: str = "",
-    full_schemas: bool = False,
     fits: Callable[[str], bool] | None = None,
 ) -> list[ResourcePiece]:
     r"""Cut the resources of a YAML stream into pieces under headers.
 
-    A resource that fits is one piece (but see `full_schemas`). A larger one is cut at line
-    boundaries along its indentation: a list item, or a key with its block, stays in one piece where
-    it fits one. A line that is too long for a piece is cut as a text is.
+    A resource that fits is one piece. A larger one is cut at line boundaries along its indentation:
+    a list item, or a key with its block, stays in one piece where it fits one. A line that is too
+    long for a piece is cut as a text is. Of the schemas of a custom resource definition only the
+    descriptions at their top are kept: the rest is as long as a book and reads the same in each.
 
     Parameters
     ----------
@@ -163,18 +163,14 @@ def chunk_resources(
         Most characters in a piece, its header included; at least 100.
     source_path
         What the header calls the file.
-    full_schemas
-        Whether the schemas of custom resource definitions are kept whole. By default only the
-        descriptions at their top are: the rest of a schema is as long as a book and reads the
-        same in each of them.
     fits
         A further limit on a piece's text, such as a number of word pieces.
 
     Returns
     -------
     list of ResourcePiece
-        In order. Without `full_schemas` most lines of schemas are missing; otherwise every
-        character of every resource is in exactly one piece, but for pieces that are blank.
+        In order. Every character of a resource is in exactly one piece, but for schemas and pieces
+        that are blank.
 
     Raises
     ------
@@ -194,7 +190,7 @@ def chunk_resources(
     pieces: list[ResourcePiece] = []
     for resource in split_resources(text):
         cutter = _Cutter(text, resource, source_path, max_chars, fits or _fits_anyhow)
-        pieces += cutter.pieces(full_schemas)
+        pieces += cutter.pieces()
     return [piece for piece in pieces if text[piece.start : piece.end].strip()]
 
 
@@ -212,17 +208,17 @@ class _Cutter:
     most: int
     fits: Callable[[str], bool]
 
-    def pieces(self, full_schemas: bool) -> Iterator[ResourcePiece]:
+    def pieces(self) -> Iterator[ResourcePiece]:
         """Yield the whole resource where it fits, or else its pieces."""
         whole = self._piece(self.resource.start, self.resource.end, "")
         has_schemas = self.resource.identity.kind == "CustomResourceDefinition"
-        if self._fits(whole) and (full_schemas or not has_schemas):
+        if self._fits(whole) and not has_schemas:
             yield whole
             return
         lines = lines_of(self.text, self.resource.body, self.resource.end)
         lines[0] = lines[0]._replace(start=self.resource.start)
         # Lines that follow one another: a schema that is left out is between two runs.
-        runs = without_schemas(lines) if has_schemas and not full_schemas else [lines]
+        runs = without_schemas(lines) if has_schemas else [lines]
         for run in runs:
             for piece in self._joined(run):
                 yield from [piece] if self._fits(piece) else self._cut_text(piece)

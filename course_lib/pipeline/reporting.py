@@ -6,7 +6,6 @@ It is written whether the run succeeded or not, and says what it could not find 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import psycopg
 
@@ -14,20 +13,8 @@ from course_lib.store import as_tenant
 from course_lib.store.schema import stored_dimension
 
 
-class Holding(NamedTuple):
-    """What the index holds of one source."""
-
-    partition: str
-    repository: str
-    version: str
-    documents: int
-    chunks: int
-    commits: str
-    changed: str
-
-
-def holdings(conn: psycopg.Connection, tenant: str, repos: Sequence[str]) -> list[Holding]:
-    """Return what the index holds of some repositories, by partition.
+def holdings(conn: psycopg.Connection, tenant: str, repos: Sequence[str]) -> list[str]:
+    """Return what the index holds of some repositories, a line for each source.
 
     Parameters
     ----------
@@ -54,10 +41,14 @@ def holdings(conn: psycopg.Connection, tenant: str, repos: Sequence[str]) -> lis
             """,
             {"tenant": tenant, "repos": list(repos)},
         ).fetchall()
-    return [Holding(*row) for row in rows]
+    return [
+        f"{repo} {branch}, {partition}: documents {documents}, chunks {chunks}, "
+        f"changed {changed} {commits}".rstrip()
+        for partition, repo, branch, documents, chunks, commits, changed in rows
+    ]
 
 
-def report_text(state: str, message: str, found: Sequence[Holding], problem: str = "") -> str:
+def report_text(state: str, message: str, found: Sequence[str], problem: str = "") -> str:
     """Return the report.
 
     Parameters
@@ -65,7 +56,7 @@ def report_text(state: str, message: str, found: Sequence[Holding], problem: str
     state, message
         How the run ended: Kubeflow's word for it, and why it failed.
     found
-        What the index holds now.
+        What the index holds now, a line for each source.
     problem
         Why that is not known; empty where it is.
 
@@ -84,9 +75,4 @@ def report_text(state: str, message: str, found: Sequence[Holding], problem: str
         lines.append(f"What the index holds is not known: {problem}")
     elif not found:
         lines.append("The index holds nothing of it.")
-    lines += [
-        f"{one.repository} {one.version}, {one.partition}: documents {one.documents}, "
-        f"chunks {one.chunks}, changed {one.changed} {one.commits}".rstrip()
-        for one in found
-    ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *found]) + "\n"

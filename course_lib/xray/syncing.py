@@ -198,7 +198,15 @@ def sync_packages(
             [*mine, plan.remove],
         )
         orphans = delete_orphans(conn, language, plan.remove)
-        _remember(conn, mine, checksum if packages else None)
+        conn.execute(
+            "DELETE FROM xray_checksums WHERE (tenant_id, project, language) = (%s, %s, %s)", mine
+        )
+        if packages:
+            conn.execute(
+                "INSERT INTO xray_checksums (tenant_id, project, language, checksum) "
+                "VALUES (%s, %s, %s, %s)",
+                [*mine, checksum],
+            )
     return LanguageReport(
         language,
         skipped=len(plan.skip),
@@ -233,19 +241,3 @@ def stored_checksums(
             [tenant, project],
         ).fetchall()
     return dict(rows)
-
-
-def _remember(
-    conn: psycopg.Connection[Any], mine: tuple[str, str, str], checksum: str | None
-) -> None:
-    if checksum is None:
-        conn.execute(
-            "DELETE FROM xray_checksums WHERE (tenant_id, project, language) = (%s, %s, %s)", mine
-        )
-        return
-    conn.execute(
-        "INSERT INTO xray_checksums (tenant_id, project, language, checksum) "
-        "VALUES (%s, %s, %s, %s) ON CONFLICT (tenant_id, project, language) "
-        "DO UPDATE SET checksum = excluded.checksum, updated_at = now()",
-        [*mine, checksum],
-    )

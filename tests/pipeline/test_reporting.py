@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course_lib.pipeline.reporting import Holding, report_text
+from course_lib.pipeline.reporting import report_text
 
 
 def test_the_report_tells_how_a_run_ended_and_what_the_index_holds() -> None:
@@ -11,8 +11,6 @@ def test_the_report_tells_how_a_run_ended_and_what_the_index_holds() -> None:
     assert "Run the same pipeline again" in failed and "holds nothing" in failed
     unknown = report_text("FAILED", "", [], "the database cannot be reached")
     assert "not known: the database cannot be reached" in unknown and "holds no" not in unknown
-    found = Holding("documentation", "mill", "main", 1, 2, "abc", "today")
-    assert report_text("SUCCEEDED", "", [found]) == (
-        "The index is up to date.\n"
-        "mill main, documentation: documents 1, chunks 2, changed today abc\n"
+    assert report_text("SUCCEEDED", "", ["mill main, documentation: documents 1"]) == (
+        "The index is up to date.\nmill main, documentation: documents 1\n"
     )

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from course_lib.addresses import shown
+from course_lib.addresses import printable, shown
 from course_lib.loader.github.errors import AnswerError, TooLongError
 from course_lib.loader.github.waiting import Wait, wait_after
 
@@ -53,7 +53,7 @@ class Answer:
             message = self.value.get("message")
         except (ValueError, AttributeError, AnswerError):
             return ""
-        return "".join(c for c in str(message or "") if c.isprintable())[:300]
+        return printable(message or "")
 
     def wait(self, attempt: int = 0) -> Wait | None:
         """Return how long to wait before another attempt; None if there is no need of one."""

@@ -16,7 +16,7 @@ from typing import IO
 import httpx
 
 from course_lib.loader.github.errors import AnswerError, GitHubError, RateLimitError
-from course_lib.loader.github.files import FileReader
+from course_lib.loader.github.files import MOST_FILE_BYTES, FileReader
 from course_lib.loader.github.tree import SUBMODULE, TreeEntry, blob_sha
 
 FEWEST_FOR_ARCHIVE = 10
@@ -110,7 +110,8 @@ def _members(
             path = member.name.partition("/")[2]
             entry = entries.get(path)
             is_file = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
-            if is_file and entry and entry.sha in left and member.size == entry.size:
+            is_fit = is_file and member.size <= MOST_FILE_BYTES
+            if is_fit and entry and entry.sha in left and member.size == entry.size:
                 content = archive.extractfile(member)
                 assert content is not None
                 yield path, content.read()

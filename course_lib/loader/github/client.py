@@ -7,7 +7,6 @@ redirect leads. Nothing that a server sends is read further than a limit.
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -25,13 +24,13 @@ from tenacity import (
 )
 
 from course_lib import __version__
-from course_lib.addresses import shown
+from course_lib.addresses import printable, shown
 from course_lib.errors import InputError
 from course_lib.loader.github.answers import JSON, Answer, read_answer
 from course_lib.loader.github.errors import AnswerError, UnreachableError, error_of
 from course_lib.loader.github.names import check_address, next_hop, next_page, origin
 from course_lib.loader.github.waiting import Countdown, Gate, Wait, wait_after
-from course_lib.settings import project_root
+from course_lib.settings import project_root, read_settings
 
 PUBLIC_API, PUBLIC_RAW = "https://api.github.com", "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = 20.0
@@ -50,9 +49,6 @@ MOST_BYTES = 40_000_000
 MOST_REDIRECTS = 5
 MOST_PAGES = 5_000
 """Of one list."""
-
-MOST_REQUESTS = 250_000
-"""Of one client."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
@@ -128,7 +124,6 @@ class GitHubClient:
         self.base = check_address(base, token)
         self.raw = raw and check_address(raw)
         self._origin = origin(self.base)
-        self._asked = itertools.count()  # which several threads may count with
         self._authorization = {"Authorization": f"Bearer {token}"} if token else {}
         shows = Countdown()
         # One for the API and one for other hosts, which do not share its limits.
@@ -225,11 +220,6 @@ class GitHubClient:
 
         def ask() -> Answer:
             gate.enter()
-            if next(self._asked) >= MOST_REQUESTS:
-                raise AnswerError(
-                    f"more than {MOST_REQUESTS:,} requests are needed",
-                    hint="Ask for less: fewer files, or issues with --since.",
-                )
             answer = self._follow(url, {"Accept": accept}, most_bytes, unpack)
             if answer.status == 200 and accept == JSON and not unpack:
                 try:
@@ -305,12 +295,7 @@ def open_client(token: str | None = None, max_wait: float = MAX_WAIT_SECONDS) ->
     Raw files are not counted against the 60 requests an hour that one without a token has. With a
     token the API is asked for files, because the token is nothing for another host.
     """
-    try:
-        found = GitHubSettings()
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{project_root() / '.env'} is not UTF-8: {error}", hint="Save it as UTF-8."
-        ) from error
+    found = read_settings(GitHubSettings)
     secret = (found.token.get_secret_value() if token is None else token).strip()
     raw = "" if secret else found.raw_host
     return GitHubClient(found.api_url, secret, raw=raw, max_wait=max_wait)
@@ -339,5 +324,4 @@ def _wait_of(outcome: Future | None) -> Wait:
     assert outcome is not None
     attempt, error = outcome.attempt_number - 1, outcome.exception()
     told = None if error else outcome.result().wait(attempt)
-    reason = "".join(c for c in str(error) if c.isprintable())
-    return told or Wait(2.0**attempt, reason, is_limit=False)
+    return told or Wait(2.0**attempt, printable(error), is_limit=False)

@@ -158,7 +158,7 @@ class FileReader:
         GitHubError
             As `GitHubClient.get`.
         """
-        if is_too_large(entry):
+        if (entry.size or 0) > MOST_FILE_BYTES:
             size = (entry.size or 0) / 1e6
             raise UnavailableError(f"has {size:.0f} MB; GitHub gives 100 MB at most")
         # The raw host costs none of the requests that are counted, but has no text of links. What
@@ -194,11 +194,6 @@ class FileReader:
 def _most_bytes(entry: TreeEntry) -> int:
     """Return how long an answer with a file may be; packed, a small one is a little longer."""
     return (MOST_FILE_BYTES if entry.size is None else entry.size) + 1_000
-
-
-def is_too_large(entry: TreeEntry) -> bool:
-    """Return whether GitHub gives no such file."""
-    return (entry.size or 0) > MOST_FILE_BYTES
 
 
 def fetch_all(

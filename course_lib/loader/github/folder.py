@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from course_lib.errors import InputError
+from course_lib.files import told_if_not_written
 from course_lib.loader.github.names import OWN_FILES, is_inside, why_refused
 from course_lib.settings import make_folder
 
@@ -115,13 +116,8 @@ class Destination:
             If it cannot be written.
         """
         self.note = Note(repo=self.note.repo, files=files)
-        try:
+        with told_if_not_written(self.folder, "Check the permissions and the free space."):
             self.write(NOTE, self.note.model_dump_json(indent=1).encode())
-        except OSError as error:
-            raise InputError(
-                f"{self.folder} cannot be written: {error.strerror or error}",
-                hint="Check the permissions and the free space.",
-            ) from error
 
     def _read_note(self) -> None:
         try:

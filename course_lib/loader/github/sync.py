@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from tqdm import tqdm
-
 from course_lib.loader.github.archive import needs_archive, read_archive
 from course_lib.loader.github.client import GitHubClient
 from course_lib.loader.github.errors import NotFoundError
@@ -20,7 +18,6 @@ from course_lib.loader.github.files import (
     Revision,
     UnavailableError,
     fetch_all,
-    is_too_large,
     resolve_ref,
     tree_reader,
 )
@@ -39,6 +36,7 @@ from course_lib.loader.github.tree import (
     list_tree,
     plan_update,
 )
+from course_lib.progress import progress_bar
 from course_lib.records import Skipped
 
 EMPTY = blob_sha(b"")
@@ -101,7 +99,13 @@ class CodeRun:
         for path in plan_update(files, before)[1]:
             self.destination.remove(path)
         self._fetch(wanted, entries, reader, progress)
-        self.destination.save({path: sha for path, sha in files.items() if path not in self.failed})
+        for path in self.failed:
+            files.pop(path, None)
+        self.destination.save(files)
+        for path in files:
+            text = self.destination.read(path) or b""
+            if text.startswith(LFS_MARK) and len(text) < 1024:
+                self.skipped[path] = "is a pointer to Git LFS, where the file itself is"
         return revision
 
     def _choose(self, entries: Mapping[str, TreeEntry], reader: FileReader) -> dict[str, TreeEntry]:
@@ -164,41 +168,29 @@ class CodeRun:
         progress: bool,
     ) -> None:
         """Bring the contents that are not there: in an archive, or else one by one."""
-        kept: dict[str, str] = {}  # hashed now: a file may have been changed since our note
-        for path, entry in wanted.items():
-            if (content := self.destination.read(path)) is not None:
-                kept[path] = blob_sha(content)
-                if kept[path] == entry.sha:
-                    self._skip_pointers([path], content)
+        read = self.destination.read
+        # Hashed now: a file may have been changed since our note.
+        kept = {path: blob_sha(text) for path in wanted if (text := read(path)) is not None}
         missing, _ = plan_update({path: entry.sha for path, entry in wanted.items()}, kept)
         self._write(missing.pop(EMPTY, []), b"")
+        with progress_bar(len(missing), "download", "file", shown=progress) as advance:
 
-        def arrive(entry: TreeEntry, content: bytes) -> None:
-            self.fetched += 1
-            self._write(missing.pop(entry.sha), content)
-            bar.update()
+            def arrive(entry: TreeEntry, content: bytes) -> None:
+                self.fetched += 1
+                self._write(missing.pop(entry.sha), content)
+                advance(1)
 
-        given = {sha for sha, paths in missing.items() if not is_too_large(wanted[paths[0]])}
-        # None shows a bar on a terminal alone.
-        is_hidden = None if progress and missing else True
-        with tqdm(total=len(missing), desc="download", unit="file", disable=is_hidden) as bar:
-            if needs_archive(given, entries.values()):
-                read_archive(reader, entries, given, arrive)
+            if needs_archive(missing, entries.values()):
+                read_archive(reader, entries, missing, arrive)
             left = [wanted[paths[0]] for paths in missing.values()]
             for entry, found in fetch_all(reader.read, left):
                 if isinstance(found, bytes):
                     arrive(entry, found)
                 else:
                     self.failed |= dict.fromkeys(missing[entry.sha], str(found.args[0]))
-                    bar.update()
-
-    def _skip_pointers(self, paths: list[str], content: bytes) -> None:
-        if content.startswith(LFS_MARK) and len(content) < 1024:
-            reason = "is a pointer to Git LFS, where the file itself is"
-            self.skipped |= dict.fromkeys(paths, reason)
+                    advance(1)
 
     def _write(self, paths: list[str], content: bytes) -> None:
-        self._skip_pointers(paths, content)
         for path in paths:
             try:
                 self.destination.write(path, content)

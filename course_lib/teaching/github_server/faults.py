@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -79,16 +78,6 @@ def hang_up() -> Fault:
     return lambda answer: Response(status_code=0)
 
 
-def delay(seconds: float) -> Fault:
-    """Answer well, but late."""
-
-    def wait(answer: Response) -> Response:
-        time.sleep(seconds)
-        return answer
-
-    return wait
-
-
 def broken_json() -> Fault:
     """Answer with the first half of the JSON as if it were all."""
     return lambda answer: changed(answer, bytes(answer.body[: len(answer.body) // 2]))
@@ -99,8 +88,9 @@ def redirect(to: str, code: int = 302) -> Fault:
     return lambda answer: Response(b"", code, {"Location": to})
 
 
-def changed_content(suffix: bytes = b"\n# changed since it was listed\n") -> Fault:
+def changed_content() -> Fault:
     """Give a file another content than the one that was listed."""
+    suffix = b"\n# changed since it was listed\n"
 
     def change(answer: Response) -> Response:
         if answer.headers["content-type"] != "application/json":

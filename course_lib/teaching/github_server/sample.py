@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from course_lib.errors import InputError
@@ -18,8 +17,8 @@ from course_lib.teaching.github_server.git import Entry, Repository, link, read_
 from course_lib.teaching.github_server.issues import read_issues
 
 
-def sample_repository(data: Path | None = None) -> Repository:
-    """Return ``heron/platform``, made of a data folder; the course's own if None.
+def sample_repository() -> Repository:
+    """Return ``heron/platform``, made of the course's data.
 
     It has the branches ``main`` and ``v1.0-branch`` and the tags ``v1.0.0`` and ``v1.1.0``.
 
@@ -33,7 +32,7 @@ def sample_repository(data: Path | None = None) -> Repository:
     >>> sorted(sample_repository().refs)
     ['heads/main', 'heads/v1.0-branch', 'tags/v1.0.0', 'tags/v1.1.0']
     """
-    data = data or project_root() / "data"
+    data = project_root() / "data"
     history = json.loads((data / "github" / "history.json").read_text(encoding="utf-8"))
     files: dict[str, Entry] = {}
     for at, folder in history["folders"].items():

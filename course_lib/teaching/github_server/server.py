@@ -72,8 +72,6 @@ class GitHubServer:
     ----------
     repositories
         What it serves.
-    port
-        Of the API; 0 takes a free one.
     certificate
         A PEM file with a certificate and its key: the server then speaks TLS.
     primary, sizes
@@ -82,11 +80,6 @@ class GitHubServer:
         The tokens that it knows; None takes any.
     clock_offset
         How many seconds its clock is ahead.
-
-    Raises
-    ------
-    InputError
-        If the port is taken.
 
     Examples
     --------
@@ -100,7 +93,6 @@ class GitHubServer:
     """
 
     repositories: Iterable[Repository]
-    port: int = 0
     certificate: Path | None = None
     primary: PrimaryLimit = field(default_factory=PrimaryLimit)
     sizes: Sizes = field(default_factory=Sizes)
@@ -119,7 +111,7 @@ class GitHubServer:
         )
         self._server = BackgroundServer(
             self._choose_host,
-            ports=(self.port, 0, 0),
+            ports=(0,) * len(HOSTS),
             ssl_certfile=self.certificate,
             timeout_keep_alive=60,
             lifespan="off",
@@ -163,12 +155,9 @@ class GitHubServer:
         """Begin the primary limit again: so many requests from now on in `window` seconds."""
         self.primary = PrimaryLimit(limit, window, status)
 
-    def refuse(
-        self, times: int = 1, *, after: int = 0, status: int = 403, retry_after: int | None = 1
-    ) -> None:
+    def refuse(self, times: int = 1, *, status: int = 403, retry_after: int | None = 1) -> None:
         """Meet so many requests with the secondary limit, which says how long, or does not."""
-        fault = faults.refused(status, SECONDARY, retry_after)
-        self.fail("", fault, times=times, after=after)
+        self.fail("", faults.refused(status, SECONDARY, retry_after), times=times)
 
     def fail(self, pattern: str, fault: faults.Fault, *, times: float = 1, after: int = 0) -> None:
         """Let something go wrong with requests whose path (host in front) a pattern finds.
@@ -266,14 +255,12 @@ def environment(server: GitHubServer) -> dict[str, str]:
     return {"GITHUB_API_URL": server.url, "GITHUB_RAW_URL": server.raw_url}
 
 
-def local_github(*, limit: int = 5_000, port: int = 0) -> GitHubServer:
+def local_github(*, limit: int = 5_000) -> GitHubServer:
     """Start a server with the course's sample repository; `stop` ends it, or the process's end.
 
     Parameters
     ----------
     limit
         Requests an hour. GitHub gives 60 to one who has no token.
-    port
-        Where it listens; 0 takes a free port.
     """
-    return GitHubServer([sample_repository()], port=port, primary=PrimaryLimit(limit))
+    return GitHubServer([sample_repository()], primary=PrimaryLimit(limit))

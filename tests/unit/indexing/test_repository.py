@@ -97,38 +97,24 @@ def test_what_did_not_change_is_not_written_again_and_cites_the_newer_commit(
     assert all(f"/blob/{new}/" in str(url) for url in urls)
 
 
-def test_a_listing_that_fails_is_no_run_of_zero_files(
+@pytest.mark.parametrize(
+    ("pattern", "fault"),
+    [("git/trees", faults.broken_json()), ("issues", faults.status(500))],
+)
+def test_a_list_that_cannot_be_had_leaves_the_whole_index_as_it_was(
     conn: psycopg.Connection,
     client: Any,
     github: GitHubServer,
     repository: Repository,
     dest: Path,
     stored: Any,
+    pattern: str,
+    fault: faults.Fault,
 ) -> None:
     run(conn, client, dest)
     before = stored(conn)
     repository.commit({"apps/a.yaml": b"kind: Other\n"})
-    github.fail("git/trees", faults.broken_json(), times=99)
-    with pytest.raises(GitHubError):
-        run(conn, client, dest)
-    assert stored(conn) == before
-
-
-# --- issues ---
-
-
-def test_issues_that_cannot_be_had_leave_the_whole_index_as_it_was(
-    conn: psycopg.Connection,
-    client: Any,
-    github: GitHubServer,
-    repository: Repository,
-    dest: Path,
-    stored: Any,
-) -> None:
-    run(conn, client, dest)
-    before = stored(conn)
-    repository.commit({"apps/a.yaml": b"kind: Other\n"})
-    github.fail("issues", faults.status(500), times=9)
+    github.fail(pattern, fault, times=99)
     with pytest.raises(GitHubError):
         run(conn, client, dest, issues=True)
     assert stored(conn) == before

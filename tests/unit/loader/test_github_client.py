@@ -175,17 +175,6 @@ def test_pages_without_end_end(
     assert len(github.seen) == 20
 
 
-def test_requests_without_end_end(
-    client: GitHubClient, github: GitHubServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client_module, "MOST_REQUESTS", 7)
-    for _ in range(7):
-        client.json(COMMIT)
-    with pytest.raises(AnswerError, match="more than 7 requests are needed"):
-        client.json(COMMIT)
-    assert len(github.seen) == 7
-
-
 def test_a_next_page_on_another_host_does_not_get_the_token(
     client: GitHubClient, github: GitHubServer
 ) -> None:

@@ -92,16 +92,17 @@ def test_items_of_a_list_have_paths_of_their_own() -> None:
     st.integers(100, 400),
 )  # fmt: skip
 def test_pieces_are_slices_that_fit_and_lose_nothing(text: str, size: int) -> None:
-    pieces = chunk_resources(text, size, source_path="some/folder/file.yaml", full_schemas=True)
+    covered = 0
+    for piece in chunk_resources(text, size):  # the policy leaves out, but moves nothing
+        assert covered <= piece.start < piece.end and len(piece.text) <= size
+        covered = piece.end
+    text = text.replace("CustomResourceDefinition", "Custom")  # of which nothing is left out
+    pieces = chunk_resources(text, size, source_path="some/folder/file.yaml")
     for piece in pieces:
         assert piece.text == piece.header + text[piece.start : piece.end]
         assert len(piece.text) <= size
         assert text[piece.start : piece.end].strip()
     kept = "".join(text[piece.start : piece.end] for piece in pieces)
-    covered = 0
-    for piece in chunk_resources(text, size):  # the policy leaves out, but moves nothing
-        assert covered <= piece.start < piece.end and len(piece.text) <= size
-        covered = piece.end
     spans = "".join(text[span.start : span.end] for span in split_resources(text))
     # A piece of white space alone is not a piece, so a line end between two may be in none.
     assert "".join(kept.split()) == "".join(spans.split())
