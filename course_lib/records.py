@@ -516,7 +516,7 @@ class SourceDocument:
 def explain(error: ValueError) -> str:
     """Return what is wrong with a record, in one line: the first three fields and why.
 
-    Of what is no JSON at all, it is what the error says.
+    If the text is not JSON, this is what the error says.
 
     Examples
     --------
