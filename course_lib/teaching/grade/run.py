@@ -138,7 +138,7 @@ def _graded(
     clear = [one for one in todo if one.path is not None]
     for one in todo:
         if one.path is None:
-            yield ungraded(master, one.learner, one.slug, one.problem)
+            yield ungraded(master, one.learner, one.problem)
     if not clear:
         return
     if not hasattr(os, "fork"):
@@ -199,7 +199,7 @@ def _without_faults(grader: Grader, submission: Submission) -> Grade:
             ) from error
         reason = f"the grader failed on it: {type(error).__name__}: {error}"[:500]
         grader.restart()
-        return ungraded(grader.master, submission.learner, submission.slug, reason)
+        return ungraded(grader.master, submission.learner, reason)
 
 
 def _proven(grader: Grader, library: str, options: Options) -> tuple[str, ...]:
