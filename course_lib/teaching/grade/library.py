@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from course_lib.settings import project_root
-from course_lib.teaching.checks import load
+from course_lib.teaching import checks
 from course_lib.teaching.taught import by_module, find_answer, pack_answers, sql_of
 
 LEFT_OUT = ("classroom", "grade")
@@ -37,7 +37,7 @@ def library_for(lab: str, folder: Path) -> Path:
     inside = target / "teaching" / "grade" / "inside"
     shutil.copytree(source / "teaching" / "grade" / "inside", inside)
     (inside.parent / "__init__.py").touch()
-    exercises = load(lab).values() if lab else ()
+    exercises = checks.load(lab).values() if lab else ()
     for module, answers in by_module(one.library for one in exercises).items():
         path = target.parent / f"{module.replace('.', '/')}.py"
         text = path.read_text(encoding="utf-8")
