@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.teaching.grade.audits import Audits
-from course_lib.teaching.grade.copies import copies_of_the_course
 from course_lib.teaching.grade.database import Databases
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.inside.channel import Closed, Garbled
@@ -26,6 +25,7 @@ from course_lib.teaching.grade.marking import (
 )
 from course_lib.teaching.grade.master import Master
 from course_lib.teaching.grade.merge import Merged, merge, solved
+from course_lib.teaching.grade.plagiarism import copies_of_the_course
 from course_lib.teaching.grade.plan import Step, as_notebook, make_plan
 from course_lib.teaching.grade.rules import suspicions
 from course_lib.teaching.grade.running import SAYS, Conversation

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from course_lib.teaching.grade.copies import Copy
 from course_lib.teaching.grade.fence import Fence
 from course_lib.teaching.grade.marking import Grade
+from course_lib.teaching.grade.plagiarism import Copy
 from course_lib.teaching.notebooks.project import write_atomically
 
 _AS_JSON = TypeAdapter(Grade)

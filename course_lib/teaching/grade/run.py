@@ -25,13 +25,13 @@ from course_lib.files import told_if_not_written
 from course_lib.progress import progress_bar
 from course_lib.settings import project_root, state_dir
 from course_lib.teaching.grade.audits import Audits
-from course_lib.teaching.grade.copies import find_copies
 from course_lib.teaching.grade.errors import CONTINUE, GradeError
 from course_lib.teaching.grade.fence import Fence, Limits
 from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
 from course_lib.teaching.grade.marking import Grade, ungraded
 from course_lib.teaching.grade.master import Master
+from course_lib.teaching.grade.plagiarism import find_copies
 from course_lib.teaching.grade.report import Report, read_grades, write_grade
 from course_lib.teaching.grade.sandbox import Setup
 from course_lib.teaching.grade.submissions import Submission
