@@ -79,7 +79,7 @@ def within(seconds: float, work: Callable[[], T], *, memory: int = MEMORY_LIMIT)
         return work()
     process = psutil.Process()
     most_memory, deadline = process.memory_info().rss + memory, time.monotonic() + seconds
-    own, at_work, ended, verdict = sys._getframe(), False, threading.Event(), ""
+    at_work, ended, verdict = False, threading.Event(), ""
 
     def look() -> None:
         nonlocal verdict
@@ -94,9 +94,9 @@ def within(seconds: float, work: Callable[[], T], *, memory: int = MEMORY_LIMIT)
     def on_signal(signum: int, frame: FrameType | None) -> None:
         if not verdict and callable(before):  # somebody else's, such as a timer of pytest's
             before(signum, frame)
-        # An exception in this frame, or in the handler, would leave the thread at work.
-        is_ours = frame is own or (frame is not None and frame.f_code is on_signal.__code__)
-        if verdict and at_work and not is_ours:
+        # An exception in `within`, or in the handler, would leave the thread at work.
+        ours = (within.__code__, on_signal.__code__)
+        if verdict and at_work and frame is not None and frame.f_code not in ours:
             raise OutOfTime(verdict)
 
     before = signal.signal(SIGNAL, on_signal)
@@ -109,6 +109,7 @@ def within(seconds: float, work: Callable[[], T], *, memory: int = MEMORY_LIMIT)
         at_work = False
         ended.set()
         thread.join()
+        del thread  # or its weak references are cleared during some later work, which is stopped
         time.sleep(0)  # a call to the system: what was sent arrives here, under this handler
         signal.signal(SIGNAL, before)
 
