@@ -11,7 +11,7 @@ import ast
 import base64
 import re
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,25 @@ exec(compile(_text, "<{name}>", "exec"))"""
 def function_of(given: Any) -> Any:
     """Return the function that kfp made a pipeline or a component of; anything else as it is."""
     return getattr(given, "pipeline_func", getattr(given, "python_func", given))
+
+
+def by_module(libraries: Iterable[str | None]) -> dict[str, list[str]]:
+    """Return the names of answers by the modules that hold them.
+
+    Parameters
+    ----------
+    libraries
+        As `Exercise.library` has them: ``module:name``, or None for an answer of no module.
+
+    Examples
+    --------
+    >>> by_module(["course_lib.loader.code:split_code", None])
+    {'course_lib.loader.code': ['split_code']}
+    """
+    found: dict[str, list[str]] = {}
+    for module, _, name in (one.partition(":") for one in libraries if one):
+        found.setdefault(module, []).append(name)
+    return found
 
 
 def find_answer(source: str, name: str) -> ast.stmt | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import nbformat
 
-from course_lib.teaching.grade.submissions import Submission, shown, slug, submission_in
+from course_lib.teaching.grade.submissions import Submission, shown, submission_in
 
 DOUBLE = '''def double(x):
     """Return twice x."""
@@ -101,7 +101,7 @@ def hand_in(folder: Path, name: str, notebook: Any) -> Path:
 def handed_in(folder: Path, *, preferred: str = "") -> list[Submission]:
     """Return what is in a folder, one notebook or one folder a learner."""
     return [
-        Submission(shown(path.stem), slug(path.stem), path)
+        Submission(shown(path.stem), path)
         if path.suffix == ".ipynb"
         else submission_in(path, path.name, preferred=preferred)
         for path in sorted(folder.iterdir())

@@ -75,4 +75,4 @@ def graded(
         Mark(name, given[name], most, "undecided" if given[name] is None else "passed")
         for name, most in zip(names, (3.0, 5.0, 2.0, 4.0), strict=True)
     )
-    return Grade(learner, learner, "graded", marks, flags, answers={"essay": essay})
+    return Grade(learner, "graded", marks, flags, answers={"essay": essay})

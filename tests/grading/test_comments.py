@@ -64,7 +64,7 @@ def test_what_a_comment_shows_of_an_error_is_no_markup_and_has_a_limit(
     marks = tuple(Mark(c.grade_id, 0.0, c.points, "failed", said) for c in master.checks)
     answers = {"double": f"a\n{line}\n{line}"}
     notes = ("</code><script>` a note",)
-    grade = Grade("ada", "ada", "graded", marks, notes=notes, answers=answers)
+    grade = Grade("ada", "graded", marks, notes=notes, answers=answers)
     text = comments(master, grade)["double"]
     page = markdown2html(text)
     assert "<script" not in page and "<img" not in page and "<b>" not in page
@@ -81,7 +81,7 @@ def test_a_comment_shows_hints_once_and_no_control_characters() -> None:
         Mark(c.grade_id, 0.0, c.points, "failed", said if c.exercise == "1.2" else "")
         for c in master.checks
     )
-    text = comments(master, Grade("ada", "ada", "graded", marks))["exercise-1-2"]
+    text = comments(master, Grade("ada", "graded", marks))["exercise-1-2"]
     assert "1. Hint: " in text and "hint 1 of 3:" not in text and "and so on" not in text
     assert "\ufffd[2J" in text and "\x1b" not in text and "`str.rfind" in text
 

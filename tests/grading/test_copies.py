@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from course_lib.teaching.grade import lab_masters, read_master
-from course_lib.teaching.grade.copies import (
+from course_lib.teaching.grade.plagiarism import (
     COURSE,
     HELD_BACK,
     copies_of_the_course,

@@ -21,4 +21,4 @@ def test_examples_are_right(name: str) -> None:
 
 
 def test_there_are_examples_of_copies() -> None:
-    assert doctest.testmod(importlib.import_module(f"{grade.__name__}.copies")).attempted > 3
+    assert doctest.testmod(importlib.import_module(f"{grade.__name__}.plagiarism")).attempted > 3

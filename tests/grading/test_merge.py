@@ -9,7 +9,7 @@ from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.master import Master, read_master
 from course_lib.teaching.grade.merge import Merged, merge
 from course_lib.teaching.grade.plan import make_plan
-from course_lib.teaching.grade.submissions import read_cells, slug
+from course_lib.teaching.grade.submissions import read_cells
 from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import (
     RIGHT,
@@ -342,14 +342,6 @@ def test_a_learners_folder_holds_one_notebook_and_nothing_in_it_is_followed(tmp_
     assert found["two"].path is None and "2 notebooks" in found["two"].problem
     for name in ("none", "link", "pipe"):
         assert found[name].path is None and "no notebook" in found[name].problem
-
-
-def test_a_name_for_files_is_harmless_and_unique() -> None:
-    names = ("../../etc/passwd", "..", "a/b", "a\\b", "con:", "Ada", "ada lovelace", "é", "x" * 300)
-    for name in names:
-        made = slug(name)
-        assert not set(made) & set('/\\:*?"<>| ') and ".." not in made and 0 < len(made) < 80
-        assert made != slug(name + "x")
 
 
 def test_a_master_with_a_fault_is_refused(tmp_path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.teaching.grade.copies import find_copies
+from course_lib.teaching.grade.plagiarism import find_copies
 from course_lib.teaching.grade.rules import suspicions
 
 SOLUTION = {"a": "def split(text):\n    return text.split()"}

@@ -15,10 +15,10 @@ from typing import Any
 from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateFeedback
 from nbgrader.preprocessors import NbGraderPreprocessor
-from nbgrader.utils import capture_log, rmtree
+from nbgrader.utils import rmtree
 
 from course_lib.files import told_if_not_written
-from course_lib.teaching.classroom.folder import Classroom
+from course_lib.teaching.classroom.folder import Classroom, convert
 from course_lib.teaching.classroom.record import assign_penalty, why_kept_back
 from course_lib.teaching.classroom.taken import read_taken
 from course_lib.teaching.grade import GradeError
@@ -100,11 +100,7 @@ def make_feedback(room: Classroom, assignment: str) -> Feedback:
     converter = _Decided(coursedir=directory, config=room.config, force=True)
     converter.without = frozenset(kept_back)
     converter.log.setLevel("ERROR")  # without an application, traitlets says nothing
-    done = capture_log(converter)
-    if not done["success"]:
-        lines = [line for line in done.get("log", "").splitlines() if "Error: " in line]
-        told = lines[-1].strip() if lines else "it does not say why"
-        raise GradeError(f"nbgrader makes no feedback on {assignment}: {told}")
+    convert(converter, f"nbgrader makes no feedback on {assignment}")
     places = {login: room.place("feedback", login, assignment) for login in sorted(reasons)}
     pages = {login: place / f"{assignment}.html" for login, place in places.items()}
     pages = {login: page for login, page in pages.items() if page.is_file()}

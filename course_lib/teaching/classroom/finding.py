@@ -32,9 +32,6 @@ DEEPEST = 4
 MOST_BYTES = 8_000_000_000
 """Of one collection, unpacked."""
 
-MOST_BYTES = 8_000_000_000
-"""Of one collection, unpacked."""
-
 BROKEN = (
     zipfile.BadZipFile, OSError, ValueError, LookupError, RuntimeError, EOFError, zlib.error,
     lzma.LZMAError,

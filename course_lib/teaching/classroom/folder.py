@@ -110,6 +110,25 @@ def keep_copy(room: Classroom) -> None:
         copy.unlink()
 
 
+def convert(converter: Any, told: str) -> None:
+    """Run one of nbgrader's converters; raise a `GradeError` with the last error of its log.
+
+    Parameters
+    ----------
+    converter
+        What is run: it logs what is wrong.
+    told
+        How the error's message begins.
+    """
+    from nbgrader.utils import capture_log
+
+    done = capture_log(converter)
+    if not done["success"]:
+        lines = [line for line in done.get("log", "").splitlines() if "Error: " in line]
+        why = lines[-1].strip() if lines else "it does not say why"
+        raise GradeError(f"{told}: {why}", hint=MEND if "sqlite3." in why else "")
+
+
 @contextmanager
 def told_if_unusable(database: str) -> Iterator[None]:
     """Raise a `GradeError` where a gradebook that is open cannot be read or written."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
+from course_lib.teaching.grade.statements import plain
 from course_lib.teaching.grade.submissions import SentCell, read_cells
 
 SETUP = "setup"
@@ -26,8 +27,8 @@ class Given:
 
     def is_untouched(self, notebook: Path) -> bool:
         """Tell whether all code and all answers in a notebook are as they were given."""
-        given = [_written(one) for one in self._cells if _counts(one)]
-        cells = [_written(one) for one in _cells(notebook) if _counts(one)]
+        given = [plain(one.source) for one in self._cells if _counts(one)]
+        cells = [plain(one.source) for one in _cells(notebook) if _counts(one)]
         return bool(given) and cells == given
 
     def is_of_it(self, notebook: Path) -> bool:
@@ -57,7 +58,3 @@ def _cells(path: Path) -> list[SentCell]:
 
 def _counts(cell: SentCell) -> bool:
     return bool(cell.grade_id or (cell.kind == "code" and cell.source.strip()))
-
-
-def _written(cell: SentCell) -> str:
-    return "\n".join(line.rstrip() for line in cell.source.strip().splitlines())

@@ -11,7 +11,13 @@ from pathlib import Path
 
 from course_lib.files import told_if_not_written
 from course_lib.settings import with_variables
-from course_lib.teaching.classroom.folder import CONFIG, MEND, Classroom, find_class, refuse_path
+from course_lib.teaching.classroom.folder import (
+    CONFIG,
+    Classroom,
+    convert,
+    find_class,
+    refuse_path,
+)
 from course_lib.teaching.classroom.hidden import source_of
 from course_lib.teaching.grade import GradeError, Master, read_master
 from course_lib.teaching.notebooks.project import write_atomically
@@ -128,7 +134,6 @@ def make_assignment(room: Classroom, master: Master) -> None:
     with told_if_not_written(place):
         write_atomically(place / f"{master.name}.ipynb", f"{text}\n")
     from nbgrader.converters import GenerateAssignment
-    from nbgrader.utils import capture_log
 
     from course_lib.teaching.notebooks.clearing import PREPROCESSORS
 
@@ -138,12 +143,7 @@ def make_assignment(room: Classroom, master: Master) -> None:
     log = logging.getLogger(__name__)  # without an application, traitlets says nothing
     log.setLevel(logging.ERROR)
     converter = GenerateAssignment(coursedir=directory, config=config, force=True, log=log)
-    done = capture_log(converter)
-    if not done["success"]:
-        lines = [line for line in done.get("log", "").splitlines() if "Error: " in line]
-        told = lines[-1].strip() if lines else "it does not say why"
-        hint = MEND if "sqlite3." in told else ""
-        raise GradeError(f"nbgrader does not take {master.name}: {told}", hint=hint)
+    convert(converter, f"nbgrader does not take {master.name}")
 
 
 def _is_copied(room: Classroom, master: Master) -> bool:

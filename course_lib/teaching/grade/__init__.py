@@ -3,7 +3,7 @@
 The way of a submission: `submissions` reads it, `merge` puts its answers into the master's
 notebook, `plan` decides which cells run, `grader` has them run by a `sandbox` within the `fence`
 (`running` speaks with it, `inside` is what runs there), `marking` counts, `audits` compare values,
-and `rules` and `copies` read the source. `run` does it for a class.
+and `rules` and `plagiarism` read the source. `run` does it for a class.
 """
 
 from course_lib.teaching.grade.errors import GradeError

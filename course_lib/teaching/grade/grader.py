@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import platform
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.teaching.grade.audits import Audits
-from course_lib.teaching.grade.copies import copies_of_the_course
 from course_lib.teaching.grade.database import Databases
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.inside.channel import Closed, Garbled
@@ -26,6 +25,7 @@ from course_lib.teaching.grade.marking import (
 )
 from course_lib.teaching.grade.master import Master
 from course_lib.teaching.grade.merge import Merged, merge, solved
+from course_lib.teaching.grade.plagiarism import copies_of_the_course
 from course_lib.teaching.grade.plan import Step, as_notebook, make_plan
 from course_lib.teaching.grade.rules import suspicions
 from course_lib.teaching.grade.running import SAYS, Conversation
@@ -90,45 +90,40 @@ class Grader:
     def grade(self, submission: Submission) -> Grade:
         """Grade a submission, whatever it holds."""
         begun = time.monotonic()
-        learner, slug = submission.learner, submission.slug
+        learner = submission.learner
         assert submission.path is not None
         try:
             merged = merge(self.master, read_cells(submission.path))
         except ValueError as error:
-            return ungraded(self.master, learner, slug, str(error))
+            return ungraded(self.master, learner, str(error))
         except OSError as error:
-            return ungraded(self.master, learner, slug, f"it cannot be read: {error.strerror}")
+            return ungraded(self.master, learner, f"it cannot be read: {error.strerror}")
         if newer := newer_python(submission.path):
             merged.undecided.update(_not_python_here(self.master, merged, newer))
         own = {k: v for k, v in merged.answers.items() if k not in merged.untouched}
-        unclear = undecided_checks(self.master, merged)
-        if len(unclear) == sum(cell.role == "check" for cell in self.master.checks) and unclear:
-            none = ungraded(self.master, learner, slug, next(iter(unclear.values())))
-            return replace(none, notes=merged.notes, answers=own, added=merged.added)
-        if not self._is_run:
-            by_hand = tuple(mark(self.master, merged, []))
-            taken = round(time.monotonic() - begun, 3)
-            return Grade(
-                learner, slug, status_of(by_hand), by_hand, (), merged.notes, own, {}, taken,
-                added=merged.added,
-            )  # fmt: skip
-        marks, flags, talk, _ = self._run(merged)
-        if talk.junit:
-            write_atomically(self.junit / f"{slug}.xml", talk.junit)
-        helpers = [one for some in merged.helpers.values() for one in some]
-        added = {"an added cell": "\n".join(helpers)} if helpers else {}
-        given = {"an added cell": "\n".join(self.master.solutions.values())}
-        flags += suspicions(own | added, given | self.master.solutions)
-        flags += copies_of_the_course(own, self.master.solutions, self.master.stubs)
+        flags, outputs = list[str](), dict[str, str]()
+        checks = {cell.grade_id for cell in self.master.checks if cell.role == "check"}
+        unclear = undecided_checks(self.master, merged).keys()
+        if not self._is_run or (checks and checks <= unclear):
+            marks = mark(self.master, merged, [])
+        else:
+            marks, flags, talk, _ = self._run(merged)
+            if talk.junit:
+                write_atomically(self.junit / f"{learner}.xml", talk.junit)
+            helpers = [one for some in merged.helpers.values() for one in some]
+            added = {"an added cell": "\n".join(helpers)} if helpers else {}
+            given = {"an added cell": "\n".join(self.master.solutions.values())}
+            flags += suspicions(own | added, given | self.master.solutions)
+            flags += copies_of_the_course(own, self.master.solutions, self.master.stubs)
+            outputs = outputs_of(talk.runs)
         return Grade(
             learner,
-            slug,
             status_of(marks),
             tuple(marks),
             tuple(dict.fromkeys(flags)),
             merged.notes,
             own,
-            outputs_of(talk.runs),
+            outputs,
             round(time.monotonic() - begun, 3),
             added=merged.added,
         )

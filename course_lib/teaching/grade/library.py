@@ -12,7 +12,8 @@ import shutil
 from pathlib import Path
 
 from course_lib.settings import project_root
-from course_lib.teaching.taught import find_answer, pack_answers, sql_of
+from course_lib.teaching import checks
+from course_lib.teaching.taught import by_module, find_answer, pack_answers, sql_of
 
 LEFT_OUT = ("classroom", "grade")
 """Rooms of `teaching` that no notebook needs."""
@@ -36,7 +37,8 @@ def library_for(lab: str, folder: Path) -> Path:
     inside = target / "teaching" / "grade" / "inside"
     shutil.copytree(source / "teaching" / "grade" / "inside", inside)
     (inside.parent / "__init__.py").touch()
-    for module, answers in taught_answers(lab).items():
+    exercises = checks.load(lab).values() if lab else ()
+    for module, answers in by_module(one.library for one in exercises).items():
         path = target.parent / f"{module.replace('.', '/')}.py"
         text = path.read_text(encoding="utf-8")
         pack_answers(path, [one for one in answers if is_shown(text, one, path.parent)])
@@ -47,23 +49,6 @@ def library_for(lab: str, folder: Path) -> Path:
         py_compile.compile(str(path), cfile=f"{path}c", dfile=path.name, doraise=True)
         path.unlink()
     return target
-
-
-def taught_answers(lab: str) -> dict[str, list[str]]:
-    """Return the names of the answers to a lab's exercises, by the modules that hold them.
-
-    Examples
-    --------
-    >>> taught_answers("01")
-    {'course_lib.loader.recursive': ['find_cut', 'split_text']}
-    """
-    from course_lib.teaching.checks import load
-
-    found: dict[str, list[str]] = {}
-    for one in load(lab).values() if lab else ():
-        if one.library is not None:
-            found.setdefault(one.library.partition(":")[0], []).append(one.name)
-    return found
 
 
 def is_shown(source: str, name: str, folder: Path) -> bool:

@@ -55,8 +55,8 @@ class Grade:
 
     Attributes
     ----------
-    learner, slug
-        As its `Submission` has them.
+    learner
+        As its `Submission` has it.
     marks
         One a check, in the master's order.
     flags
@@ -76,7 +76,6 @@ class Grade:
     """
 
     learner: str
-    slug: str
     status: Status
     marks: tuple[Mark, ...]
     flags: tuple[str, ...] = ()
@@ -130,7 +129,7 @@ def mark(master: Master, merged: Merged, runs: Sequence[CellRun]) -> list[Mark]:
 
 def _by_hand(cell: MasterCell, merged: Merged) -> str:
     """Return why a person grades a cell; empty where nothing was written for it."""
-    if cell.grade_id not in merged.untouched:
+    if cell.grade_id in merged.undecided or cell.grade_id not in merged.untouched:
         return merged.undecided.get(cell.grade_id, "graded by hand")
     kinds = {one.kind == "code" for one in merged.added}
     if cell.is_task and kinds:
@@ -147,10 +146,10 @@ def outputs_of(runs: Sequence[CellRun]) -> dict[str, str]:
     }
 
 
-def ungraded(master: Master, learner: str, slug: str, reason: str) -> Grade:
+def ungraded(master: Master, learner: str, reason: str) -> Grade:
     """Return the grade of what could not be run: a person has to decide it all."""
     marks = tuple(Mark(c.grade_id, None, c.points, "undecided", reason) for c in master.checks)
-    return Grade(learner, slug, "needs a person", marks, notes=(reason,))
+    return Grade(learner, "needs a person", marks, notes=(reason,))
 
 
 def status_of(marks: Sequence[Mark]) -> Status:

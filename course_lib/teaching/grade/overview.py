@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from course_lib.teaching.grade.copies import COURSE, groups_of
 from course_lib.teaching.grade.marking import Mark
 from course_lib.teaching.grade.master import Master
+from course_lib.teaching.grade.plagiarism import COURSE, groups_of
 from course_lib.teaching.grade.report import Report
 
 COMMONEST = 3

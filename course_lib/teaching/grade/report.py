@@ -12,9 +12,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from course_lib.teaching.grade.copies import Copy
 from course_lib.teaching.grade.fence import Fence
 from course_lib.teaching.grade.marking import Grade
+from course_lib.teaching.grade.plagiarism import Copy
 from course_lib.teaching.notebooks.project import write_atomically
 
 _AS_JSON = TypeAdapter(Grade)
@@ -66,13 +66,14 @@ class Report:
 def write_grade(grade: Grade, folder: Path) -> None:
     """Keep a grade in the report's folder."""
     text = _AS_JSON.dump_json(grade, indent=1).decode("utf-8")
-    write_atomically(folder / LEARNERS / f"{grade.slug}.json", f"{text}\n")
+    write_atomically(folder / LEARNERS / f"{grade.learner}.json", f"{text}\n")
 
 
 def read_grades(folder: Path) -> Mapping[str, Grade]:
     """Return the grades that are kept in a report's folder, by learner; a damaged file is none."""
     found: dict[str, Grade] = {}
-    for path in sorted((folder / LEARNERS).glob("*.json")):
+    kept = (folder / LEARNERS).glob("*.json")
+    for path in sorted(kept, key=lambda one: one.stat().st_mtime_ns):  # the newest counts
         try:
             grade = _AS_JSON.validate_json(path.read_bytes())
         except (OSError, ValueError):
@@ -83,6 +84,5 @@ def read_grades(folder: Path) -> Mapping[str, Grade]:
 
 def forget_grades(folder: Path, *, keep: Collection[str]) -> None:
     """Remove the grades of all but some learners from a report's folder."""
-    for learner, grade in read_grades(folder).items():
-        if learner not in keep:
-            (folder / LEARNERS / f"{grade.slug}.json").unlink()
+    for learner in read_grades(folder).keys() - set(keep):
+        (folder / LEARNERS / f"{learner}.json").unlink(missing_ok=True)

@@ -36,7 +36,7 @@ def suspicions(answers: Mapping[str, str], solutions: Mapping[str, str]) -> list
     given = _given(solutions)
     for name, source in answers.items():
         allowed, lines = _ways(solutions.get(name, "")).keys() | given, source.splitlines()
-        for what, line in _ways(source).items():
+        for line, what in sorted((line, what) for what, line in _ways(source).items()):
             if what not in allowed:
                 found.append(f"{name}, line {line}, {what}: {lines[line - 1].strip()[:120]}")
     return found
@@ -54,25 +54,20 @@ def _given(solutions: Mapping[str, str]) -> set[str]:
 
 
 def _ways(source: str) -> dict[str, int]:
-    """Return the ways in a source with their first lines, in the order of these."""
+    """Return the ways in a source with their first lines; a docstring is none."""
     try:
-        tree = ast.parse(as_python(source))
-        _TakeDocstrings().visit(tree)
-        nodes = list(ast.walk(tree))
+        nodes = set(ast.walk(ast.parse(as_python(source))))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}  # it does not run either
-    found = [(getattr(node, "lineno", 1), what) for node in nodes for what in _way(node)]
-    first: dict[str, int] = {}
-    for line, what in sorted(found):
-        first.setdefault(what, line)
-    return first
+    nodes -= {node.value for node in nodes if isinstance(node, ast.Expr)}  # it is only said
+    found = [(getattr(node, "lineno", 1), way) for node in nodes for way in _way(node)]
+    return {way: line for line, way in sorted(found, reverse=True)}
 
 
 def _way(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.ImportFrom(module=str(module)) if module.startswith(LIBRARY):
-            names = [one.name for one in node.names]
-            names = [one for one in names if module != RECORDS or not one[0].isupper()]
+            names = [a.name for a in node.names if module != RECORDS or not a.name[0].isupper()]
             yield from (f"imports {one} from {module}" for one in names)
         case ast.Import():
             yield from (f"imports {a.name}" for a in node.names if a.name.startswith(LIBRARY))
@@ -80,12 +75,3 @@ def _way(node: ast.AST) -> Iterator[str]:
             yield "takes the course's version"
         case ast.Constant(value=str(text)) if len(text) < 200:
             yield from (f"names {one} in a text" for one in LIBRARY if one in text)
-
-
-class _TakeDocstrings(ast.NodeTransformer):
-    """Takes the texts away that are no more than said."""
-
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        """Leave a statement out that is a text."""
-        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return None if is_text else node

@@ -25,13 +25,13 @@ from course_lib.files import told_if_not_written
 from course_lib.progress import progress_bar
 from course_lib.settings import project_root, state_dir
 from course_lib.teaching.grade.audits import Audits
-from course_lib.teaching.grade.copies import find_copies
 from course_lib.teaching.grade.errors import CONTINUE, GradeError
 from course_lib.teaching.grade.fence import Fence, Limits
 from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
 from course_lib.teaching.grade.marking import Grade, ungraded
 from course_lib.teaching.grade.master import Master
+from course_lib.teaching.grade.plagiarism import find_copies
 from course_lib.teaching.grade.report import Report, read_grades, write_grade
 from course_lib.teaching.grade.sandbox import Setup
 from course_lib.teaching.grade.submissions import Submission
@@ -138,7 +138,7 @@ def _graded(
     clear = [one for one in todo if one.path is not None]
     for one in todo:
         if one.path is None:
-            yield ungraded(master, one.learner, one.slug, one.problem)
+            yield ungraded(master, one.learner, one.problem)
     if not clear:
         return
     if not hasattr(os, "fork"):
@@ -199,7 +199,7 @@ def _without_faults(grader: Grader, submission: Submission) -> Grade:
             ) from error
         reason = f"the grader failed on it: {type(error).__name__}: {error}"[:500]
         grader.restart()
-        return ungraded(grader.master, submission.learner, submission.slug, reason)
+        return ungraded(grader.master, submission.learner, reason)
 
 
 def _proven(grader: Grader, library: str, options: Options) -> tuple[str, ...]:

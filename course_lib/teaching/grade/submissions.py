@@ -7,9 +7,7 @@ anything is made of it.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -46,8 +44,6 @@ class Submission:
     ----------
     learner
         The name of the file or folder, as it is there and as `shown` writes it.
-    slug
-        The name of files about this learner: letters, digits, ``-``, ``_`` and ``.`` only.
     path
         The notebook; None where it is not clear which.
     problem
@@ -55,7 +51,6 @@ class Submission:
     """
 
     learner: str
-    slug: str
     path: Path | None
     problem: str = ""
 
@@ -63,7 +58,7 @@ class Submission:
 def submission_in(folder: Path, name: str, *, preferred: str = "") -> Submission:
     """Return what a learner of that name handed in, in a folder of the learner's own."""
     path, problem = _notebook_in(folder, preferred)
-    return Submission(shown(name), slug(name), path, problem)
+    return Submission(shown(name), path, problem)
 
 
 def shown(name: str) -> str:
@@ -78,22 +73,6 @@ def shown(name: str) -> str:
     """
     invisible = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     return "".join("\ufffd" if category(letter) in invisible else letter for letter in name)
-
-
-def slug(name: str) -> str:
-    """Return a name for files: unique for each learner's name, and harmless in any path.
-
-    Examples
-    --------
-    >>> slug("ada"), slug("../../etc/passwd").startswith("etc-passwd-")
-    ('ada', True)
-    """
-    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:60].strip("-.")
-    # Windows and macOS do not tell Ada.html from ada.html.
-    if plain == name and plain == plain.lower():
-        return plain
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{plain or 'learner'}-{digest}"
 
 
 def read_cells(path: Path) -> list[SentCell]:

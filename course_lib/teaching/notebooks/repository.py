@@ -11,7 +11,6 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
@@ -19,7 +18,7 @@ from course_lib.errors import InputError
 from course_lib.settings import project_root
 from course_lib.teaching.lab.reference import PACKED
 from course_lib.teaching.mine.keep import all_exercises
-from course_lib.teaching.taught import pack_answers, packed
+from course_lib.teaching.taught import by_module, pack_answers, packed
 
 GUIDES = ("labs/INSTRUCTORS.md", "labs/CLASS.md", "infra/site/jupyterhub.md")
 """The pages for instructors; a line of another page that leads to one is left out with it."""
@@ -92,8 +91,9 @@ def release_repository(target: Path, root: Path | None = None) -> Path:
             lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
             kept = [line for line in lines if not any(Path(one).name in line for one in GUIDES)]
             copy.write_text("".join(kept), encoding="utf-8", newline="\n")
-    for name, answers in taught_answers().items():
-        pack_answers(target / name, answers)
+    taught = by_module(one.library for one in all_exercises().values())
+    for module, answers in taught.items():
+        pack_answers(target / f"{module.replace('.', '/')}.py", answers)
     readme = target / "README.md"
     title, rest = readme.read_text(encoding="utf-8").split("\n\n", 1)
     readme.write_text(f"{title}\n\n{_NOTE}{rest}", encoding="utf-8", newline="\n")
@@ -138,15 +138,6 @@ def _holds_answers(path: Path) -> bool:
     if not is_read or not path.is_file():
         return False
     return ANSWERS.search(path.read_text(encoding="utf-8", errors="replace")) is not None
-
-
-def taught_answers() -> dict[str, set[str]]:
-    """Return which answers exercises take out of the library, by the module's file."""
-    found = defaultdict(set)
-    for exercise in all_exercises().values():
-        module, _, name = str(exercise.library).partition(":")
-        found[f"{module.replace('.', '/')}.py"].add(name)
-    return dict(found)
 
 
 def _tracked(root: Path) -> list[str]:
