@@ -225,8 +225,10 @@ def check_bootstrap_interval(call: Probe) -> None:
 
 @drawn(8, apply=_interval, agrees=_as_wide)
 def any_changes(random: Draws) -> Call:
-    """Draw values before and after, at times of unlike length."""
+    """Draw values before and after, at times equal, worse, or of unlike length."""
     changes, named = _values(random)
+    sign, has_equals = random.choice((1, -1)), len(changes) > 20
+    changes = [sign * one * (place % 3 > 0 or not has_equals) for place, one in enumerate(changes)]
     before = random.numbers(len(changes), 0.0, 4.0)
     after = [round(old + change, 3) for old, change in zip(before, changes, strict=True)]
     if random.chance(0.3):
