@@ -90,7 +90,6 @@ STUBS = {"12.3": f"{DELETE_ORPHANS[: YOURS[0]]}-- YOUR SQL HERE\n{DELETE_ORPHANS
 WHERE = DELETE_ORPHANS[YOURS[0] : YOURS[1]]
 USED = WHERE[WHERE.index("NOT EXISTS") :].strip()
 PAIR = "used.language = package.language AND used.name = package.name"
-LISTED = "WHERE package.language = %(language)s AND package.name = ANY(%(names)s)"
 
 # --- 12.4 take_lock ---
 
