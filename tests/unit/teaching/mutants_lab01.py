@@ -228,22 +228,6 @@ def unifies_line_ends(
     return split_text(text, chunk_size, chunk_overlap, separators, snap_to_words=snap_to_words)
 
 
-def lets_a_separator_begin_before(text, start, limit, floor=0, separators=SEPARATORS):
-    for separator in separators:
-        at = text.rfind(separator, max(start - len(separator) + 1, 0), limit)
-        if at >= 0 and at + len(separator) > max(floor, start):
-            return at + len(separator)
-    return limit
-
-
-def asks_no_floor_of_the_empty_separator(text, start, limit, floor=0, separators=SEPARATORS):
-    for separator in separators:
-        at = text.rfind(separator, start, limit)
-        if at >= 0 and (not separator or at + len(separator) > floor):
-            return at + len(separator)
-    return limit
-
-
 def checks_the_default_separators(
     text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
 ):
@@ -405,13 +389,19 @@ MUTANTS = {
             "if at >= 0 -> if separator and at >= 0",
             "find_cut('a b c d e', 0, 6)",
         ),
+        lets_a_separator_begin_before=(
+            "max(start, floor + 1 - width) -> max(0, max(start, floor) + 1 - width)",
+            "which is before start",
+        ),
+        asks_no_floor_of_the_empty_separator=(
+            "floor + 1 - width) -> floor + 1 - width if separator else 0)",
+            "so no separator counts",
+        ),
     )
     | {
         takes_the_nearest_of_all: "'. ' is stronger than ' '",
         takes_sentence_ends_before_line_ends: "a line end is stronger than '. '",
         finds_no_separators_that_overlap: "shares a line end with the one at 1",
-        lets_a_separator_begin_before: "which is before start",
-        asks_no_floor_of_the_empty_separator: "so no separator counts",
     },
     "1.3": edits(
         split_text,
