@@ -31,85 +31,6 @@ def sorts_by_relevance(relevance, vectors, count, *, diversity=0.3, taken=None):
     return [int(place) for place in np.argsort(-np.asarray(relevance), kind="stable")[:count]]
 
 
-def chosen(relevance, vectors, count, diversity, taken, update):
-    likeness = np.zeros(len(relevance))
-    if taken is not None and len(taken) and len(relevance):
-        likeness = (vectors @ taken.T).max(axis=1)
-    left, order = set(range(len(relevance))), []
-    while left and len(order) < count:
-        best = max(
-            sorted(left),
-            key=lambda place: (1 - diversity) * relevance[place] - diversity * likeness[place],
-        )
-        order.append(best)
-        left.remove(best)
-        likeness = update(likeness, vectors @ vectors[best])
-    return order
-
-
-def weighed(relevance, vectors, count, gain, taken):
-    """Take one after the other by gain(relevance, likenesses to all that was taken)."""
-    chosen = [] if taken is None else list(taken)
-    left, order = list(range(len(relevance))), []
-    while left and len(order) < count:
-        best = max(left, key=lambda i: gain(relevance[i], [float(vectors[i] @ c) for c in chosen]))
-        order.append(best)
-        left.remove(best)
-        chosen.append(vectors[best])
-    return order
-
-
-def forgets_the_context_after_the_first(relevance, vectors, count, *, diversity=0.3, taken=None):
-    known = 0 if taken is None else len(taken)
-
-    def gain(worth, like):
-        return (1 - diversity) * worth - diversity * max(like[known:] or like, default=0)
-
-    return weighed(relevance, vectors, count, gain, taken)
-
-
-def lets_opposites_add(relevance, vectors, count, *, diversity=0.3, taken=None):
-    likeness = np.full(len(relevance), -1.0)
-    if taken is not None and len(taken) and len(relevance):
-        likeness = (vectors @ taken.T).max(axis=1)
-    order = []
-    while len(order) < min(count, len(relevance)):
-        if order:
-            likeness = np.maximum(likeness, vectors @ vectors[order[-1]])
-        has_context = order or taken is not None
-        worth = (1 - diversity) * np.array(relevance) - diversity * likeness * bool(has_context)
-        worth[order] = -np.inf
-        order.append(int(worth.argmax()))
-    return order
-
-
-def stops_where_nothing_is_added(relevance, vectors, count, *, diversity=0.3, taken=None):
-    found = maximal_marginal_relevance(relevance, vectors, count, diversity=diversity, taken=taken)
-    have = [] if taken is None else list(taken)
-    kept = []
-    for place in found:
-        like = max([0.0, *(float(vectors[place] @ one) for one in have)])
-        if (1 - diversity) * relevance[place] < diversity * like:
-            break
-        have.append(vectors[place])
-        kept.append(place)
-    return kept
-
-
-def takes_the_more_relevant_of_equals(relevance, vectors, count, *, diversity=0.3, taken=None):
-    def gain(worth, like):
-        return (1 - diversity) * worth - diversity * max([0.0, *like]), worth
-
-    return weighed(relevance, vectors, count, gain, taken)
-
-
-def takes_the_less_similar_of_equals(relevance, vectors, count, *, diversity=0.3, taken=None):
-    def gain(worth, like):
-        return (1 - diversity) * worth - diversity * max([0.0, *like]), -max([0.0, *like])
-
-    return weighed(relevance, vectors, count, gain, taken)
-
-
 # --- 14.3 fit_passages ---
 
 
@@ -249,14 +170,28 @@ MUTANTS = {
         takes_one_again=("adds[order] = -np.inf -> pass", "adds more"),
         runs_out_of_candidates=("min(count, len(relevance)) -> count", "no more than two"),
         expects_a_row_of_what_is_taken=("axis=1, initial=0 -> axis=1", "nothing is taken yet"),
+        forgets_the_context_after_the_first=(
+            "np.maximum(similarity, vectors @ vectors[order[-1]])"
+            " -> (vectors @ vectors[order].T).max(axis=1, initial=0)",
+            "what the context had",
+        ),
+        lets_opposites_add=("initial=0 -> initial=-1", "counts as 0: the second adds 0.15"),
+        stops_where_nothing_is_added=(
+            "order.append -> if adds.max() < 0:\n            break\n        order.append",
+            "all are taken",
+        ),
+        takes_the_more_relevant_of_equals=(
+            "int(adds.argmax()) -> max(range(len(adds)), key=lambda at: (adds[at], relevance[at]))",
+            "both add 0.25",
+        ),
+        takes_the_less_similar_of_equals=(
+            "int(adds.argmax())"
+            " -> max(range(len(adds)), key=lambda at: (adds[at], -similarity[at]))",
+            "both add 0.25",
+        ),
     )
     | {
         sorts_by_relevance: "adds more",
-        forgets_the_context_after_the_first: "what the context had",
-        lets_opposites_add: "counts as 0: the second adds 0.15",
-        stops_where_nothing_is_added: "all are taken",
-        takes_the_more_relevant_of_equals: "both add 0.25",
-        takes_the_less_similar_of_equals: "both add 0.25",
     },
     "14.3": edits(
         fit_passages,
