@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     from course_lib.pipeline.corpus import Corpus
 
 __all__ = [
-    "compiled",
     "compiled_pipeline",
     "corpus",
     "corpus_of",
-    "counts_of",
     "dataset",
     "lines_of",
     "stands_alone",
@@ -125,12 +123,6 @@ def lines_of(call: Probe, label: str, artifact: Any, because: str, name: str = "
     return Case(call, f"{label}; open({name}.path).readlines()", value=lines)
 
 
-def counts_of(call: Probe, label: str, artifact: Any) -> Case:
-    """Return the two counts in an artifact's metadata, to be judged; others may be there too."""
-    counts = {name: artifact.metadata.get(name) for name in ("documents", "chunks")}
-    return Case(call, f"{label}; chunks.metadata", value=counts)
-
-
 def stands_alone(call: Probe) -> None:
     """Fail a function that needs names of the notebook: a component has its own text alone."""
     code = getattr(call.given, "__code__", None)
@@ -151,17 +143,6 @@ def stands_alone(call: Probe) -> None:
             expected="a function that imports or defines inside everything that it needs",
             because="kfp takes only the text of the function, without the rest of the notebook",
         )
-
-
-def compiled(call: Probe) -> dict[str, Any]:
-    """Return what kfp compiles the learner's pipeline to; fail where it does not compile.
-
-    Parameters
-    ----------
-    call
-        Around the pipeline: its function, decorated or not.
-    """
-    return compiled_pipeline(call, call.given)[0]
 
 
 def compiled_pipeline(

@@ -13,6 +13,7 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from course_lib.records import Chunk
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case
 from course_lib.teaching.checks.scratch import Scratch
@@ -95,6 +96,16 @@ def document(**changes: Any) -> dict[str, Any]:
     return {name: value for name, value in row(**changes).items() if name in KEY[:5]}
 
 
+def chunks_of(*texts: str) -> list[Chunk]:
+    """Return chunks of one document, as a parser makes them."""
+    fields = {"tenantId": "local", "repoSlug": "docs", "rootKind": "external-source"}
+    fields |= {"sourcePath": "a.md", "parserId": "test", "parserVersion": "1.0.0"}
+    fields |= {"kind": "doc-section", "name": "Heading"}
+    return [
+        Chunk.model_validate({**fields, "content": one, "hashInputs": ["content"]}) for one in texts
+    ]
+
+
 def fill(db: psycopg.Connection[Any], *rows: dict[str, Any]) -> None:
     """Make a temporary table `document_chunks` for vectors of three numbers, with these rows."""
     # A zone that no place has: here a moment that has lost its zone is another moment.
@@ -129,11 +140,6 @@ BESIDE = {
 """A change of one of these makes another row."""
 
 
-def _the_text(text: str, *_: Any) -> str:
-    """Return the learner's text, which `look` runs."""
-    return text
-
-
 def _places_of(connection: Any, text: str, rows: Rows) -> Any:
     """Make the table, insert the rows, and return in which table each is, or what refused it."""
     from course_lib.store.schema import filled
@@ -149,7 +155,7 @@ def _places_of(connection: Any, text: str, rows: Rows) -> Any:
     return found
 
 
-@drawn(6, apply=_the_text, look=_places_of)
+@drawn(6, look=_places_of)
 def any_places(random: Draws) -> Call:
     """Draw rows of few keys, some of them wrong."""
     values = {
@@ -189,7 +195,7 @@ def _rows(connection: Any) -> Any:
     ).fetchall()
 
 
-@drawn(6, apply=_the_text, prepare=_table_of, look=_written)
+@drawn(6, prepare=_table_of, look=_written)
 def any_rows(random: Draws) -> Call:
     """Draw rows of few keys and few values: new, equal, changed, and with NULL."""
     values = {
@@ -276,11 +282,6 @@ def key_of(one: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(one[name] for name in KEY)
 
 
-def vector_text(text: str) -> str:
-    """Return a vector as PostgreSQL writes it."""
-    return text.replace(" ", "")
-
-
 def places_of(keys: Any) -> str:
     """Return documents and chunks of keys, as a person would name them."""
     named = sorted(f"{'/'.join(map(str, key[:5]))} chunk {key[5]}" for key in keys)
@@ -347,7 +348,7 @@ def stored(db: Scratch) -> dict[tuple[Any, ...], dict[str, Any]]:
 def holds(db: Scratch, called: str, rows: list[dict[str, Any]], because: str) -> None:
     """Expect the table to hold these rows, and show those that are not as they should be."""
     found = {key: {name: one[name] for name in ROW} for key, one in stored(db).items()}
-    wanted = {key_of(one): one | {"embedding": vector_text(one["embedding"])} for one in rows}
+    wanted = {key_of(one): one | {"embedding": one["embedding"].replace(" ", "")} for one in rows}
     asked = "SELECT * FROM document_chunks ORDER BY document_name, chunk_index"
     called = f'{called}\n    print(db.execute("{asked}").fetchall())'
     case = Case(db.probe, called)

@@ -100,9 +100,9 @@ def given(*args: Any, **named: Any) -> Call:
     return Call(args, named)
 
 
-def plainly(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
-    """Call a function."""
-    return function(*args, **named)
+def plainly(answer: Any, *args: Any, **named: Any) -> Any:
+    """Call a function; a text of SQL is a value as it is, which `look` runs."""
+    return answer(*args, **named) if callable(answer) else answer
 
 
 @dataclass(frozen=True)

@@ -232,17 +232,9 @@ def check_split_text(call: Probe) -> None:
                     because="the text fits, so it is one chunk; chunks of an earlier call are not "
                     "among its chunks",
                 )
-        for text, sizes, spans, because in SPLITS[:5]:
-            comes_to_an_end(call, text, *sizes, because=because)
-            case = call(text, *sizes)
-            keeps_the_laws(case, text, sizes[0], sizes[1])
-            case.gives(spans, because=because)
+        _splits(call, SPLITS[:5])
     with call.part(1, "the floor, separators that are given, whole words, short texts"):
-        for text, sizes, spans, because in SPLITS[5:]:
-            comes_to_an_end(call, text, *sizes, because=because)
-            case = call(text, *sizes)
-            keeps_the_laws(case, text, sizes[0], sizes[1])
-            case.gives(spans, because=because)
+        _splits(call, SPLITS[5:])
         for text, (size, overlap), spans, because in SNAPPED:
             call(text, size, overlap, snap_to_words=True).gives(spans, because=because)
         call("", chunk_size=8, chunk_overlap=0).gives([], because="an empty text has no chunks")
@@ -258,8 +250,7 @@ def check_split_text(call: Probe) -> None:
                 call(text, size, overlap, snap_to_words=snap).gives(
                     split_text(text, size, overlap, snap_to_words=snap),
                     because="a chunk ends where find_cut says, with the floor at start + "
-                    "chunk_overlap;"
-                    " the next begins where next_start says",
+                    "chunk_overlap; the next begins where next_start says",
                 )
         is_linear(call)
     with call.part(1, "arguments that are refused"):
@@ -276,7 +267,10 @@ def check_split_text(call: Probe) -> None:
             call(*args).raises(wanted, mentions=mentions, because=because)
 
 
-SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
+Splits = tuple[tuple[str, tuple[Any, ...], list[Span], str], ...]
+"""Text, arguments, spans, and why."""
+
+SPLITS: Splits = (
     ("ab cd. e", (8, 0), [Span(0, 8, "ab cd. e")],
      "the whole text fits, so it is one chunk and needs no cut"),
     ("abcdef gh", (6, 0), [Span(0, 6, "abcdef"), Span(6, 9, " gh")],
@@ -302,7 +296,6 @@ SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
     ("ab\r\ncd ef", (5, 0), [Span(0, 4, "ab\r\n"), Span(4, 9, "cd ef")],
      "the text stays as it is: its line ends with CRLF, two characters"),
 )  # fmt: skip
-"""Text, arguments, spans, and why."""
 
 SNAPPED = (
     ("the quick brown fox jumps", (16, 8),
@@ -313,6 +306,14 @@ SNAPPED = (
      "with snap_to_words every overlap begins with a word, not only the first ones"),
 )  # fmt: skip
 """Text, sizes, spans with `snap_to_words`, and why."""
+
+
+def _splits(call: Probe, splits: Splits) -> None:
+    for text, sizes, spans, because in splits:
+        comes_to_an_end(call, text, *sizes, because=because)
+        case = call(text, *sizes)
+        keeps_the_laws(case, text, sizes[0], sizes[1])
+        case.gives(spans, because=because)
 
 
 def keeps_the_laws(case: Case, text: str, size: int, overlap: int) -> None:

@@ -96,7 +96,10 @@ def check_split_definitions(call: Probe) -> None:
 
 
 PYTHON_TYPES, GO_TYPES = LANGUAGES["python"].definitions, LANGUAGES["go"].definitions
-TREES: tuple[tuple[str, str, Any, list[str], str], ...] = (
+Trees = tuple[tuple[str, str, Any, list[str], str], ...]
+"""A language, a source, the types that count, how the definitions begin, and why."""
+
+TREES: Trees = (
     ("python", "", PYTHON_TYPES, [], "an empty file has no definitions"),
     ("python", "x = 1\n", PYTHON_TYPES, [], "there is no definition in this file"),
     ("python", "def a(): pass\n", PYTHON_TYPES, ["def a()"], "a function is a definition"),
@@ -124,7 +127,13 @@ TREES: tuple[tuple[str, str, Any, list[str], str], ...] = (
     ("go", "package a\n\ntype T struct{}\n\nfunc (t T) B() {}\n", GO_TYPES, ["type T", "func (t"],
      "Go has other types"),
 )  # fmt: skip
-"""A language, a source, the types that count, how the definitions begin, and why."""
+
+
+def _finds(call: Probe, trees: Trees) -> None:
+    for language, text, types, beginnings, because in trees:
+        case = call(parse_source(text, language), types)
+        case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
+        _same_nodes(call, case, beginnings, because)
 
 
 def _definitions(
@@ -159,28 +168,18 @@ def any_tree(random: Draws) -> Call:
 def check_find_definitions(call: Probe) -> None:
     """Test the left margin, then definitions further in, then a very deep tree."""
     with call.part(1, "definitions at the left margin, without those inside of them", needed=False):
-        for language, text, types, beginnings, because in TREES[:6]:
-            case = call(parse_source(text, language), types)
-            case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
-            _same_nodes(call, case, beginnings, because)
+        _finds(call, TREES[:6])
     with call.part(1, "definitions further in"):
-        for language, text, types, beginnings, because in TREES[6:11]:
-            case = call(parse_source(text, language), types)
-            case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
-            _same_nodes(call, case, beginnings, because)
+        _finds(call, TREES[6:11])
     with call.part(1, "other types, a very deep tree, and a node inside of one"):
-        for language, text, types, beginnings, because in TREES[11:]:
-            case = call(parse_source(text, language), types)
-            case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
-            _same_nodes(call, case, beginnings, because)
+        _finds(call, TREES[11:])
         deep = "x = " + "(" * 10_000 + "1" + ")" * 10_000 + "\ndef a(): pass\n"
         case = call(parse_source(deep, "python"), PYTHON_TYPES)
         case.label = 'find_definitions(root of "x = ((((… 10,000 brackets", types)'
         if isinstance(case.error, RecursionError):
             call.fail(case.label, got="a RecursionError", expected="one definition, in line 1",
                       because="the tree is deeper than Python lets calls nest: keep the nodes "
-                       "still to "
-                      "be looked at in a list")  # fmt: skip
+                      "still to be looked at in a list")  # fmt: skip
         found = [node.start_point.row for node in case.returns(list[tree_sitter.Node])]
         if found != [1]:
             call.fail(case.label, got=f"definitions in the lines {found}", expected="one in line 1",

@@ -71,8 +71,7 @@ def check_cosine_similarity(call: Probe) -> None:
         call.cases(
             ((np.array([4e-100, 3e-100]), b), 0.96,
              "a short vector has a direction, too: nothing is added to its length, and only a "
-             "vector "
-             "of zeros has none"),
+             "vector of zeros has none"),
             ((np.zeros(2), b), 0.0, "a vector of zeros points nowhere"),
             ((b, np.zeros(2)), 0.0, "a vector of zeros points nowhere, as b too"),
             ((np.array([[0.0, 0.0], [6.0, 8.0]]), b), np.array([0.0, 1.0]),
@@ -178,12 +177,9 @@ def check_encode_in_batches(call: Probe) -> None:
             (["a", " \n"], 2, "a blank text is one of the texts: row 1 is its vector"),
             ([" a\n", "B  b"], 2, "the texts are encoded as they are"),
             (["a"] * 33, None, "batches hold 32 texts where no batch_size is given"),
-            (
-                [["a", "b"], ["monitoring"], ["c", "d", "e"], ["roll", "##back", "it", "!"]],
-                2,
-                "a list of word pieces is as long as it has pieces",
-            ),
-        )
+            ([["a", "b"], ["monitoring"], ["c", "d", "e"], ["roll", "##back", "it", "!"]], 2,
+             "a list of word pieces is as long as it has pieces"),
+        )  # fmt: skip
         for texts, most, because in others:  # a list is last: some functions of texts take none
             done = _encoded_in(call, texts, most, because)
             _has_batches(*done)

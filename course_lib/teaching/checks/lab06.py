@@ -23,6 +23,7 @@ from course_lib.teaching.checks.chunk_rows import (
     Updates,
     any_places,
     any_rows,
+    chunks_of,
     fill,
     holds,
     insert_of,
@@ -124,12 +125,7 @@ def _takes(db: Scratch, because: str, *rows: dict[str, Any]) -> None:
 
 def _rejects(db: Scratch, because: str, *rows: dict[str, Any]) -> None:
     """Expect the last row to be refused, after the others."""
-    try:
-        db.execute(insert_of(rows[-1]))
-    except (psycopg.IntegrityError, psycopg.DataError):
-        return
-    called = _pasted(*rows)
-    db.probe.fail(called, got="it was accepted", expected="an error", because=because)
+    db.rejects(insert_of(rows[-1]), called=_pasted(*rows), because=because)
 
 
 def _sorts_rows(db: Scratch) -> None:
@@ -239,7 +235,7 @@ def _runs_the_course(db: Scratch, text: str) -> None:
     import numpy as np
 
     from course_lib.errors import CourseError
-    from course_lib.records import Chunk, Query, Scope, SourceDocument
+    from course_lib.records import Query, Scope, SourceDocument
     from course_lib.retriever import search
     from course_lib.store import build_vector_indexes, write_chunks, write_documents
     from course_lib.store.schema import WORDS_AND_TENANTS, filled
@@ -247,13 +243,7 @@ def _runs_the_course(db: Scratch, text: str) -> None:
     around = filled(f"{text}\n;{WORDS_AND_TENANTS}", 3, db.schema)
     called = "course ingest data/documents"
     db.runs(around, called=called, because="the rest of the course's schema is made around it")
-    fields = {"tenantId": "local", "repoSlug": "docs", "rootKind": "external-source"}
-    fields |= {"sourcePath": "a.md", "parserId": "test", "parserVersion": "1.0.0"}
-    fields |= {"kind": "doc-section", "name": "Heading"}
-    chunks = [
-        Chunk.model_validate({**fields, "content": one, "hashInputs": ["content"]})
-        for one in ("one", "two", "three")
-    ]
+    chunks = chunks_of("one", "two", "three")
     state = SourceDocument("a.md", "text", "hash", "test 1.0.0", "", "model")
     vectors = np.eye(3, dtype=np.float32)
     try:
@@ -274,12 +264,9 @@ def _takes_any_dimension(db: Scratch, text: str) -> None:
 
     db.runs(filled(text, 4, db.schema), called="db.execute(filled(SCHEMA, 4))")
     because = "another model has vectors of another length, here 4, and zeros are refused there too"
-    try:
-        db.execute(insert_of(row(embedding="[0,0,0,0]")))
-    except psycopg.IntegrityError:
-        return
-    called = _pasted(row(embedding="[0,0,0,0]")).replace("SCHEMA, 3", "SCHEMA, 4")
-    db.probe.fail(called, got="it was accepted", expected="an error", because=because)
+    zeros = row(embedding="[0,0,0,0]")
+    called = _pasted(zeros).replace("SCHEMA, 3", "SCHEMA, 4")
+    db.rejects(insert_of(zeros), called=called, because=because)
 
 
 # --- 6.2 ---

@@ -65,11 +65,6 @@ def _vector(values: Sequence[float]) -> str:
     return f"[{', '.join(map(str, values))}]"
 
 
-def _the_text(text: str, *_: Any) -> str:
-    """Return the learner's text, which `look` runs."""
-    return text
-
-
 def _found_drawn(
     connection: Any, text: str, filters: Any, distance: str, query: Any, top_k: int, _: Any
 ) -> Any:
@@ -88,7 +83,7 @@ def _found_drawn(
     return [names, rows, "using graph" in plan]
 
 
-@drawn(12, apply=_the_text, prepare=_fill, look=_found_drawn, paste="NEAREST.format(distance={1})")
+@drawn(12, prepare=_fill, look=_found_drawn, paste="NEAREST.format(distance={1})")
 def any_query(random: Draws) -> Call:
     """Draw filters, an order, a vector that is nobody's, and how many rows are asked for."""
     kinds = (*KINDS, "tied", "x' OR 'a' = 'a", "not_")
@@ -109,9 +104,7 @@ def check_statement(call: Probe) -> None:
     """Ask small tables, one a rule; look whether the index is of use; then filter."""
     with call.part(1, "the nearest rows, by cosine", needed=False):
         for rows, query, top_k, expected, because in NEAREST[:4]:
-            with call.scratch() as db:
-                fill(db.connection, rows)
-                _finds(call, db, rows, {"query": query, "top_k": top_k}, expected, because)
+            _finds(call, rows, {"query": query, "top_k": top_k}, expected, because)
     with call.part(1, "an order for which the index is of use"):
         with call.scratch() as db:
             fill(db.connection, [(f"{i}.md", i, row) for i, row in enumerate(directions(500))],
@@ -126,17 +119,11 @@ def check_statement(call: Probe) -> None:
             )  # fmt: skip
     with call.part(1, "rows that are equally near, and another order"):
         for rows, query, top_k, expected, because in NEAREST[4:]:
-            with call.scratch() as db:
-                fill(db.connection, rows)
-                _finds(call, db, rows, {"query": query, "top_k": top_k}, expected, because)
-        with call.scratch() as db:
-            rows = [NEAR, FAR, MIDDLE]
-            fill(db.connection, rows)
-            _finds(call, db, rows, {"query": EAST, "top_k": 5},
-                   [("c.md", 0, 0.8), ("b.md", 1, 0.6), ("a.md", 2, 1.0)],
-                   "ORDER BY begins with what is filled in, whatever it is; the similarity stays "
-                   "the "
-                   "cosine", "chunk_index")  # fmt: skip
+            _finds(call, rows, {"query": query, "top_k": top_k}, expected, because)
+        _finds(call, [NEAR, FAR, MIDDLE], {"query": EAST, "top_k": 5},
+               [("c.md", 0, 0.8), ("b.md", 1, 0.6), ("a.md", 2, 1.0)],
+               "ORDER BY begins with what is filled in, whatever it is; the similarity stays the "
+               "cosine", "chunk_index")  # fmt: skip
     with call.part(1, "filters"):
         with call.scratch() as db:
             fill(db.connection, ROWS)
@@ -169,11 +156,13 @@ def _run(call: Probe, db: Scratch, values: Mapping[str, Any], distance: str) -> 
 
 
 def _finds(
-    call: Probe, db: Scratch, rows: list[Any], values: dict[str, Any],
+    call: Probe, rows: list[Any], values: dict[str, Any],
     expected: list[tuple[str, int, float]], because: str, distance: str = BY_VECTOR,
 ) -> None:  # fmt: skip
-    """Expect the statement to find these rows: name, place and similarity."""
-    found, called = _run(call, db, values, distance)
+    """Expect the statement to find these of the rows: name, place and similarity."""
+    with call.scratch() as db:
+        fill(db.connection, rows)
+        found, called = _run(call, db, values, distance)
     shown = [NAMES.index(name) for name in SHOWN]
     held = "".join(f"\n  {name} {index}: {vector}" for name, index, vector in rows)
     Case(call, called, value=[tuple(row[at] for at in shown) for row in found]).gives(

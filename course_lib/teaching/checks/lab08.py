@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from course_lib.teaching.checks.chunk_rows import chunks_of
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
@@ -21,7 +22,7 @@ def _many(words: str, count: int, letter: str = "m") -> tuple[dict[str, str], st
     return {f"{letter}{n}.md": words for n in range(count)}, made
 
 
-@drawn(6, apply=lambda text, *_: text, look=lambda db, text, *args: _names(db, text, *args))
+@drawn(6, look=lambda db, text, *args: _names(db, text, *args))
 def any_chunks(random: Draws) -> Call:
     """Draw chunks of some words, and ask for words of which some are frequent, some are nowhere."""
     words = ["pod", "job", "node", "limit", "probe", "seldom", "nowhere"]
@@ -188,7 +189,7 @@ def _runs_the_course(db: Scratch, text: str) -> None:
     import psycopg
 
     from course_lib.errors import CourseError
-    from course_lib.records import Chunk, Query
+    from course_lib.records import Query
     from course_lib.retriever import search
     from course_lib.store import write_chunks
     from course_lib.store.schema import SCHEMA, WORDS_AND_TENANTS, filled
@@ -196,15 +197,9 @@ def _runs_the_course(db: Scratch, text: str) -> None:
     called = "course search 'Where is the KubeflowPipeline?'"
     around = filled(SCHEMA + WORDS_AND_TENANTS, 3, db.schema, ranking=text)
     db.runs(around, called=called, because="your ranking is inside of the course's function")
-    fields = {"tenantId": "local", "repoSlug": "docs", "rootKind": "external-source"}
-    fields |= {"sourcePath": "a.md", "parserId": "test", "parserVersion": "1.0.0"}
-    fields |= {"kind": "doc-section", "name": "Heading"}
     texts = ("A pipeline of Kubeflow", "kubeflow", "Nothing of it")
-    chunks = [
-        Chunk.model_validate({**fields, "content": one, "hashInputs": ["content"]}) for one in texts
-    ]
     try:
-        write_chunks(db.connection, chunks, np.eye(3, dtype=np.float32))
+        write_chunks(db.connection, chunks_of(*texts), np.eye(3, dtype=np.float32))
         query = Query("Where is the KubeflowPipeline?", threshold=-1)
         found = search(db.connection, [0.5, 0.5, 0.5], query)
     except (psycopg.Error, CourseError) as error:

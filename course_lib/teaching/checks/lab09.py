@@ -240,18 +240,13 @@ def check_validation_problem(call: Probe) -> None:
     with call.part(1, "type, title, status and detail", needed=False):
         for errors, fields, because in (*PROBLEMS[:3], PROBLEMS[-1]):
             case = call(errors)
-            told = _told(case, fields, because)
-            is_named = type(told.get("status")) is HTTPStatus  # which is a number, too
-            told.pop("errors", None)
-            Case(call, case.label, value=told).gives(
-                {
-                    "type": "about:blank",
-                    "title": told.get("title") if told.get("title") in PHRASES else PHRASES[0],
-                    "status": HTTPStatus(422) if is_named else 422,
-                    "detail": "; ".join(f"{field}: {message}" for field, message in fields[:3]),
-                },
-                because=because,
-            )
+            told, wanted = _told(case, fields, because), _document(fields)
+            if told.get("title") in PHRASES:
+                wanted["title"] = told["title"]
+            if type(told.get("status")) is HTTPStatus:  # which is a number, too
+                wanted["status"] = HTTPStatus(422)
+            told.pop("errors", None), wanted.pop("errors")
+            Case(call, case.label, value=told).gives(wanted, because=because)
     for about, problems in (
         ("the field and the message of an error", PROBLEMS[:ONE_ERROR]),
         ("several errors, of one field too, in their order", PROBLEMS[ONE_ERROR:]),
@@ -261,24 +256,25 @@ def check_validation_problem(call: Probe) -> None:
                 case = call(errors)
                 found = _told(case, fields, because).get("errors")
                 Case(call, f'{case.label}["errors"]', value=found).gives(
-                    [{"field": field, "message": message} for field, message in fields],
-                    because=because,
+                    _document(fields)["errors"], because=because
                 )
+
+
+def _document(fields: list[tuple[str, str]]) -> dict[str, Any]:
+    """Return the document for fields and their messages."""
+    return {
+        "type": "about:blank",
+        "title": PHRASES[0],
+        "status": 422,
+        "detail": "; ".join(f"{field}: {message}" for field, message in fields[:3]),
+        "errors": [{"field": field, "message": message} for field, message in fields],
+    }
 
 
 def _told(case: Case, fields: list[tuple[str, str]], because: str) -> dict[str, Any]:
     """Return the document; where the call failed, say what document was expected."""
     if case.error is not None:
-        case.gives(
-            {
-                "type": "about:blank",
-                "title": PHRASES[0],
-                "status": 422,
-                "detail": "; ".join(f"{field}: {message}" for field, message in fields[:3]),
-                "errors": [{"field": field, "message": message} for field, message in fields],
-            },
-            because=because,
-        )
+        case.gives(_document(fields), because=because)
     return dict(case.returns(dict))
 
 

@@ -241,8 +241,7 @@ def check_wait_time(call: Probe) -> None:
             ((403, _used_up(4999)), 5000.0, "the reset is more than an hour away"),
             ((403, _used_up(-5)), 1.0,
              "the reset is in the past: the seconds to it are 0, and a wait is never negative, "
-             "plus "
-             "one second"),
+             "plus one second"),
             ((403, _left(40), "Must have admin rights"), None,
              "requests are left: this 403 is about rights, and waiting does not help"),
             ((403, {"date": DATE, "x-ratelimit-reset": str(NOW + 60)}), None,
@@ -259,8 +258,7 @@ def check_wait_time(call: Probe) -> None:
             call(403, _left(41), said, attempt=attempt).gives(
                 seconds,
                 because="the message mentions a rate limit, in capital letters or not, but no "
-                "time: "
-                "60, 120, 240, …",
+                "time: 60, 120, 240, …",
             )
         call(403, {}, "API rate limit reached").gives(
             60.0, because="the message mentions a rate limit, with whatever words around it"
@@ -279,20 +277,15 @@ def check_wait_time(call: Probe) -> None:
 @contextmanager
 def _far_from_greenwich() -> Iterator[None]:
     """Let this process have another time zone, where its system can change it."""
-    if not hasattr(time, "tzset"):
-        yield
-        return
-    before = os.environ.get("TZ")
+    from unittest.mock import patch
+
+    change = getattr(time, "tzset", lambda: None)
     try:
-        os.environ["TZ"] = "XYZ-5:30"
-        time.tzset()
-        yield
+        with patch.dict(os.environ, TZ="XYZ-5:30"):
+            change()
+            yield
     finally:
-        if before is None:
-            del os.environ["TZ"]
-        else:
-            os.environ["TZ"] = before
-        time.tzset()
+        change()
 
 
 def _used_up(seconds: int) -> dict[str, str]:
@@ -304,11 +297,9 @@ def _left(requests: int) -> dict[str, str]:
     return {**_used_up(60), "x-ratelimit-remaining": str(requests)}
 
 
-def _planned(
-    function: Callable[..., Any], listed: dict[str, str], kept: dict[str, str]
-) -> list[Any]:
+def _planned(function: Callable[..., Any], *args: dict[str, str]) -> list[Any]:
     """Return the plan, and the arguments as they are after it."""
-    return [function(listed, kept), listed, kept]
+    return [function(*args), *args]
 
 
 @drawn(80, apply=_planned)
@@ -375,10 +366,5 @@ def check_plan_update(call: Probe) -> None:
                 one.gives(plan[place], because=_shape(case) or because)
     with call.part(1, "equal contents, names that changed, and the arguments as they were"):
         for listed, kept, missing, gone, because in UPDATES[4:]:
-            before = dict(listed), dict(kept)
             case = call(listed, kept)
             case.gives((missing, gone), because=_shape(case) or because)
-            case.holds(
-                (listed, kept) == before, "the arguments as they were", got="one was changed",
-                because="the caller still needs `listed` and `kept`",
-            )  # fmt: skip

@@ -182,17 +182,11 @@ def check_add_up(call: Probe) -> None:
         ([right, right], twice, "the sum of each count over all shards"),
         ([floats], one, "2 == 2.0 in Python, but the results are whole numbers"),
         ([right, empty], one, "the second shard was empty"),
-        (
-            [{**right, "split": float(right["split"])}],
-            one,
-            "`chunks` and `split` are equal, although only one of them is a float",
-        ),
-        (
-            [right, right, empty, right],
-            {name: 3 * value for name, value in one.items()},
-            "the sum of each count over all shards",
-        ),
-    ]
+        ([{**right, "split": float(right["split"])}], one,
+         "`chunks` and `split` are equal, although only one of them is a float"),
+        ([right, right, empty, right], {name: 3 * value for name, value in one.items()},
+         "the sum of each count over all shards"),
+    ]  # fmt: skip
     none = [
         ([empty], dict.fromkeys(COUNTS, 0), "a sum of 0 is a sum: each count has one"),
         ([], dict.fromkeys(COUNTS, 0), "without a shard, each sum is 0"),

@@ -31,7 +31,7 @@ CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
 def _plan(function: Callable[..., Any], *args: Any) -> Any:
     """Return the lists of a plan, each in one order."""
     plan = function(*args)
-    lists = {name: getattr(plan, name) for name in ("skip", "add", "change", "remove")}
+    lists = {name: getattr(plan, name) for name in LISTS}
     return [type(plan).__name__, {name: sorted(keys, key=repr) for name, keys in lists.items()}]
 
 
@@ -205,11 +205,6 @@ OTHERS: Embedding = (
 )  # fmt: skip
 
 
-def _rows(text: str, *_: Any) -> str:
-    """Return the text: it is run where the rows are."""
-    return text
-
-
 def _left(connection: Any, text: str, language: str, names: Any, _: Any) -> Any:
     """Return the names that a statement returned, and what it left of the catalogue."""
     values = {"language": language, "names": names}
@@ -217,7 +212,7 @@ def _left(connection: Any, text: str, language: str, names: Any, _: Any) -> Any:
     return [rows, connection.execute(CATALOGUE).fetchall()]
 
 
-@drawn(10, apply=_rows, prepare=catalogue, look=_left)
+@drawn(10, prepare=catalogue, look=_left)
 def any_orphans(random: Draws) -> Call:
     """Draw a catalogue, and names of which some are used, by others or in another language."""
     there = any_stored(random)

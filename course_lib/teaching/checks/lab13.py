@@ -21,21 +21,12 @@ from course_lib.teaching.checks.package_rows import (
     any_stored,
     catalogue,
 )
-from course_lib.teaching.checks.probe import Probe, exercise
+from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 from course_lib.xray.suggestions import Suggestion, Suggestions
 from course_lib.xray.tables import TABLES
 
-NAMES = (
-    "Flask_Login",
-    "flask-login",
-    "rich",
-    "Pillow",
-    "zope.interface",
-    "my--app",
-    "A_B",
-    "importlib-metadata",
-)
+NAMES = "Flask_Login flask-login rich Pillow zope.interface my--app A_B importlib-metadata".split()
 END = '[metadata]\nlock-version = "2.1"\n'
 HASH = 'content-hash = "5f0c"'
 MORE = ("optional = true", 'groups = ["dev"]', 'description = "reads [metadata]"')
@@ -172,12 +163,9 @@ def any_catalogue(random: Draws) -> Call:
 
 
 @exercise(
-    "13.2",
-    "xray.suggestions:nearest_packages_query",
-    5,
-    time_limit=TIME_LIMIT,
-    draws=any_catalogue,
-)
+    "13.2", "xray.suggestions:nearest_packages_query", 5,
+    time_limit=TIME_LIMIT, draws=any_catalogue,
+)  # fmt: skip
 def check_nearest_packages(call: Probe) -> None:
     """Test one or two packages, and near packages that are not the project's."""
     plain: Vectors = {("python", "plotly"): [1, 1, 0], ("python", "spotipy"): [1, 0, 0]}
@@ -328,8 +316,7 @@ def check_choose(call: Probe) -> None:
             ((near[:1], first, why), near[:1], "there is a nearest package, so no other"),
             (([], [], why), [], "the project has no packages"),
         ):
-            case = call(*args)
-            found = case.returns(Suggestions)
+            case, found = _chosen(call, *args)
             case.holds(
                 tuple(found.packages) == tuple(Suggestion(*row) for row in rows),
                 f"the packages {[row[0] for row in rows]}, a Suggestion for each row",
@@ -343,8 +330,7 @@ def check_choose(call: Probe) -> None:
             (([], first, "no vectors yet"), "no vectors yet", "the caller says why"),
             (([], [], why), "", "the project has no packages: nothing was replaced"),
         ):
-            case = call(*args)
-            found = case.returns(Suggestions)
+            case, found = _chosen(call, *args)
             case.holds(
                 found.fallback == fallback,
                 f"the fallback {fallback!r}", got=f"{found.fallback!r}", because=because,
@@ -353,8 +339,7 @@ def check_choose(call: Probe) -> None:
             ((), MANY, "nothing is near, so all of the first, however many"),
             (NEAR_ONES, [], "all nearest packages, however many"),
         ):
-            case = call(near_rows, first_rows, why)
-            found = case.returns(Suggestions)
+            case, found = _chosen(call, near_rows, first_rows, why)
             case.holds(
                 isinstance(found.packages, tuple), "packages in a tuple",
                 got=f"packages in a {type(found.packages).__name__}",
@@ -364,3 +349,8 @@ def check_choose(call: Probe) -> None:
                 "the packages from p0 to p11",
                 got=f"{len(found.packages)} packages", because=because,
             )  # fmt: skip
+
+
+def _chosen(call: Probe, *args: Any) -> tuple[Case, Suggestions]:
+    case = call(*args)
+    return case, case.returns(Suggestions)

@@ -8,20 +8,7 @@ from typing import Any
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.probe import Probe, exercise
 
-CLAIMED = (
-    "cats",
-    "Cat",
-    "purring",
-    "purrs",
-    "it",
-    "is",
-    "rows",
-    "5",
-    "50",
-    "0.5",
-    "1,544",
-    "concat",
-)
+CLAIMED = "cats Cat purring purrs it is rows 5 50 0.5 1,544 concat".split()
 
 
 @drawn(120)

@@ -176,9 +176,7 @@ def any_values(random: Draws) -> Call:
 def check_bootstrap_interval(call: Probe) -> None:
     """Compare with what can be calculated: how often a coin that is thrown 16 times shows 1."""
     with call.part(1, "the mean, and where redrawn means are", needed=False):
-        _near(
-            call([0.5, 0.5, 0.5]), 0.5, 0.0, "every redrawn set of equal values has the same mean"
-        )
+        _near(call([0.5] * 3), 0.5, 0.0, "every redrawn set of equal values has the same mean")
         _near(call([0.7]), 0.7, 0.0, "one value is enough: every redrawn set is this value")
         _near(call(COIN), 0.5, 0.25,
               "of the redrawn sets of 16 values, 1 % have 3 times 1 or fewer, and 4 % have 4 or "
@@ -191,10 +189,9 @@ def check_bootstrap_interval(call: Probe) -> None:
         )  # fmt: skip
         uneven = call(UNEVEN)
         uneven.holds(
-            abs(_ends(uneven)[0] - 0.5525) <= 1e-9,
-            "mean = 0.5525",
+            abs(_ends(uneven)[0] - 0.5525) <= 1e-9, "mean = 0.5525",
             because="it is the mean of the values, whatever the redrawn means are",
-        )
+        )  # fmt: skip
         skew = call([0.0] * 9 + [1.0])
         skew.holds(
             abs(_ends(skew)[1]) <= 1e-9,
@@ -225,8 +222,10 @@ def check_bootstrap_interval(call: Probe) -> None:
 
 @drawn(8, apply=_interval, agrees=_as_wide)
 def any_changes(random: Draws) -> Call:
-    """Draw values before and after, at times of unlike length."""
+    """Draw values before and after, at times equal, worse, or of unlike length."""
     changes, named = _values(random)
+    sign, has_equals = random.choice((1, -1)), len(changes) > 20
+    changes = [sign * one * (place % 3 > 0 or not has_equals) for place, one in enumerate(changes)]
     before = random.numbers(len(changes), 0.0, 4.0)
     after = [round(old + change, 3) for old, change in zip(before, changes, strict=True)]
     if random.chance(0.3):

@@ -113,19 +113,14 @@ def _replaces(
 
 
 def _has_ended(case: Case, db: Scratch) -> None:
-    status = db.connection.info.transaction_status
     case.holds(
         not db.connection.closed,
         "a connection that can be used again",
         got="a connection that was closed",
         because="`with conn:` closes the connection; `with conn.transaction():` leaves it open",
     )
-    case.holds(
-        status is psycopg.pq.TransactionStatus.IDLE,
-        "a connection that can be used again",
-        got=f"a connection in the state {status.name}",
-        because="a transaction that was begun has to be ended, whatever happens",
-    )
+    _is_in(case, db, "IDLE", "a connection that can be used again",
+           "a transaction that was begun has to be ended, whatever happens")  # fmt: skip
 
 
 def _fails(
@@ -203,10 +198,10 @@ def _leaves_what_its_caller_did(call: Probe, db: Scratch, there: list[dict[str, 
 
 
 def _is_open(case: Case, db: Scratch) -> None:
-    status = db.connection.info.transaction_status
-    case.holds(
-        status is psycopg.pq.TransactionStatus.INTRANS,
-        "a transaction that its caller can still commit or roll back",
-        got=f"a connection in the state {status.name}",
-        because="only the code that began a transaction may end it",
-    )
+    _is_in(case, db, "INTRANS", "a transaction that its caller can still commit or roll back",
+           "only the code that began a transaction may end it")  # fmt: skip
+
+
+def _is_in(case: Case, db: Scratch, wanted: str, says: str, because: str) -> None:
+    state = db.connection.info.transaction_status.name
+    case.holds(state == wanted, says, got=f"a connection in the state {state}", because=because)

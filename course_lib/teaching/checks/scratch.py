@@ -89,14 +89,17 @@ class Scratch:
                 because=because,
             )
 
-    def rejects(self, statement: str, *, because: str = "") -> None:
+    def rejects(self, statement: str, *, because: str = "", called: str = "") -> None:
         """Run a statement that the learner's tables have to refuse (a constraint, a dimension)."""
         try:
             self.connection.execute(statement.encode())
         except (psycopg.IntegrityError, psycopg.DataError):
             return
         self.probe.fail(
-            self.called(statement), got="it was accepted", expected="an error", because=because
+            called or self.called(statement),
+            got="it was accepted",
+            expected="an error",
+            because=because,
         )
 
     def called(self, statement: str) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from graphlib import TopologicalSorter
 from typing import Any
 
-CHANNEL = "pipelinechannel--"
+from course_lib.teaching.lab.dag import CHANNEL, exports, in_order
+
 CACHED, AT_THE_END, RETRIES = (
     "may come from the cache",
     "runs at the end, whatever happened",
@@ -72,9 +72,7 @@ class _Reader:
     ) -> dict[str, str]:
         """Add the steps of one dag, and return what each of its outputs comes from."""
         made: dict[tuple[str, str], str] = {}
-        graph = {key: task.get("dependentTasks", ()) for key, task in dag["tasks"].items()}
-        for key in TopologicalSorter(graph).static_order():
-            task = dag["tasks"][key]
+        for key, task in in_order(dag["tasks"]):
             component = self.components[task["componentRef"]["name"]]
             inputs = _inputs(task, scope, made)
             if "dag" in component:
@@ -92,16 +90,7 @@ class _Reader:
                 while name in self.steps:
                     name = f"{name} (2)"
                 self.steps[name] = Step(inputs, list(around), settings)
-        outputs = dag.get("outputs", {})
-        found = {}
-        for name, one in outputs.get("artifacts", {}).items():
-            [first, *_] = one["artifactSelectors"]
-            found[name] = made.get((first["producerSubtask"], first["outputArtifactKey"]), "")
-        for name, one in outputs.get("parameters", {}).items():
-            if value := one.get("valueFromParameter"):
-                pair = value["producerSubtask"], value["outputParameterKey"]
-                found[name] = made.get(pair, "")
-        return found
+        return exports(dag.get("outputs", {}), made, "")
 
     def _settings(self, task: Mapping[str, Any], label: str) -> dict[str, Any]:
         resources = self.executors[label].get("container", {}).get("resources", {})

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
-from typing import Any
+from typing import Any, TypeVar
 
 from course_lib.errors import InputError
 
 CHANNEL = "pipelinechannel--"
+
+Found = TypeVar("Found")
 
 Source = tuple[str, str]
 """The task that makes a value, and the value's name."""
@@ -100,7 +102,7 @@ class _Reader:
         """
         made: dict[tuple[str, str], Source] = {}
         members: dict[str, list[str]] = {}
-        for key, task in _in_order(spec["tasks"]):
+        for key, task in in_order(spec["tasks"]):
             component = self.components[task["componentRef"]["name"]]
             sources = _sources(task, scope, made)
             before = [name for other in task.get("dependentTasks", ()) for name in members[other]]
@@ -119,7 +121,7 @@ class _Reader:
                 for kind in ("artifacts", "parameters"):
                     made.update(((key, out), (name, out)) for out in outputs.get(kind, {}))
                 members[key] = [name]
-        return _exports(spec.get("outputs", {}), made)
+        return exports(spec.get("outputs", {}), made, OUTSIDE)
 
     def _add(self, key: str, task: Mapping[str, Any], around: list[Group], layer: int) -> str:
         name, number = key, 1
@@ -143,7 +145,7 @@ class _Reader:
         edges += [Edge(one, name, "", False) for one in before if one not in followed]
 
 
-def _in_order(tasks: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def in_order(tasks: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the tasks so that each comes after those it depends on."""
     graph = {key: task.get("dependentTasks", ()) for key, task in tasks.items()}
     return [(key, tasks[key]) for key in TopologicalSorter(graph).static_order()]
@@ -163,16 +165,27 @@ def _sources(
     return found
 
 
-def _exports(
-    outputs: Mapping[str, Any], made: Mapping[tuple[str, str], Source]
-) -> dict[str, Source]:
-    found: dict[str, Source] = {}
+def exports(
+    outputs: Mapping[str, Any], made: Mapping[tuple[str, str], Found], outside: Found
+) -> dict[str, Found]:
+    """Return what each output of a dag comes from, by what its tasks made.
+
+    Parameters
+    ----------
+    outputs
+        The dag's own.
+    made
+        By task and name.
+    outside
+        What an output comes from that no task made.
+    """
+    found: dict[str, Found] = {}
     for name, given in outputs.get("artifacts", {}).items():
         for one in given.get("artifactSelectors", ())[:1]:
-            found[name] = made.get((one["producerSubtask"], one["outputArtifactKey"]), OUTSIDE)
+            found[name] = made.get((one["producerSubtask"], one["outputArtifactKey"]), outside)
     for name, given in outputs.get("parameters", {}).items():
         if one := given.get("valueFromParameter"):
-            found[name] = made.get((one["producerSubtask"], one["outputParameterKey"]), OUTSIDE)
+            found[name] = made.get((one["producerSubtask"], one["outputParameterKey"]), outside)
     return found
 
 

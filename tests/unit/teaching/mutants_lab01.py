@@ -40,19 +40,6 @@ def split_recursively(text, size, separators=SEPARATORS):
     return [chunk for chunk in chunks if chunk]
 
 
-def loses_the_separators(text, size, separators=SEPARATORS):
-    separator = next(one for one in separators if one in text)
-    chunks = [""]
-    for piece in text.split(separator) if separator else text:
-        if len(piece) > size:
-            chunks += loses_the_separators(piece, size, separators[1:])
-        elif len(chunks[-1]) + len(piece) <= size:
-            chunks[-1] += piece
-        else:
-            chunks.append(piece)
-    return [chunk for chunk in chunks if chunk]
-
-
 def puts_the_separator_before(text, size, separators=SEPARATORS):
     separator = next(one for one in separators if one in text)
     first, *others = text.split(separator) if separator else ["", *text]
@@ -82,17 +69,6 @@ def joins_within_a_level_only(text, size, separators=SEPARATORS):
         else:
             window = piece
     return [chunk for chunk in [*chunks, window] if chunk]
-
-
-def joins_everything_in_the_end(text, size, separators=SEPARATORS):
-    chunks = [""]
-    for chunk in split_recursively(text, size, separators):
-        if len(chunks[-1]) + len(chunk) <= size:
-            chunks[-1] += chunk
-        else:
-            chunks.append(chunk)
-    chunks = [chunk for chunk in chunks if chunk]
-    return chunks[:-2] + ["".join(chunks[-2:])] if len("".join(chunks[-2:])) <= size else chunks
 
 
 def joins_the_parts_of_a_long_piece_to_the_last_chunk(text, size, separators=SEPARATORS):
@@ -141,14 +117,6 @@ def never_calls_itself(text, size, separators=SEPARATORS):
 
 
 # --- 1.2 find_cut ---
-
-
-def takes_the_first_boundary(text, start, limit, floor=0, separators=SEPARATORS):
-    for separator in separators:
-        at = text.find(separator, start, limit)
-        if separator and at >= 0:
-            return at + len(separator)
-    return limit
 
 
 def takes_the_nearest_of_all(text, start, limit, floor=0, separators=SEPARATORS):
@@ -260,22 +228,6 @@ def unifies_line_ends(
     return split_text(text, chunk_size, chunk_overlap, separators, snap_to_words=snap_to_words)
 
 
-def lets_a_separator_begin_before(text, start, limit, floor=0, separators=SEPARATORS):
-    for separator in separators:
-        at = text.rfind(separator, max(start - len(separator) + 1, 0), limit)
-        if at >= 0 and at + len(separator) > max(floor, start):
-            return at + len(separator)
-    return limit
-
-
-def asks_no_floor_of_the_empty_separator(text, start, limit, floor=0, separators=SEPARATORS):
-    for separator in separators:
-        at = text.rfind(separator, start, limit)
-        if at >= 0 and (not separator or at + len(separator) > floor):
-            return at + len(separator)
-    return limit
-
-
 def checks_the_default_separators(
     text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
 ):
@@ -359,9 +311,12 @@ MUTANTS = {
             "if chunk] -> if chunk)",
             ", a str",
         ),
+        loses_the_separators=(
+            "split_after(text, separator) -> text.split(separator) if separator else text",
+            "each separator stays with the piece",
+        ),
     )
     | {
-        loses_the_separators: "each separator stays with the piece",
         puts_the_separator_before: "it stays with the piece that it ends",
         joins_within_a_level_only: "the last chunk is 'gh ' when 'ij' comes",
         joins_the_parts_of_a_long_piece_to_the_last_chunk: "they do not join 'a\\n'",
@@ -429,14 +384,24 @@ MUTANTS = {
             "return limit -> return None",
             "find_cut('abcdefghij', 0, 8)",
         ),
+        takes_the_first_boundary=(
+            "rfind -> find",
+            "if at >= 0 -> if separator and at >= 0",
+            "find_cut('a b c d e', 0, 6)",
+        ),
+        lets_a_separator_begin_before=(
+            "max(start, floor + 1 - width) -> max(0, max(start, floor) + 1 - width)",
+            "which is before start",
+        ),
+        asks_no_floor_of_the_empty_separator=(
+            "floor + 1 - width) -> floor + 1 - width if separator else 0)",
+            "so no separator counts",
+        ),
     )
     | {
-        takes_the_first_boundary: "find_cut('a b c d e', 0, 6)",
         takes_the_nearest_of_all: "'. ' is stronger than ' '",
         takes_sentence_ends_before_line_ends: "a line end is stronger than '. '",
         finds_no_separators_that_overlap: "shares a line end with the one at 1",
-        lets_a_separator_begin_before: "which is before start",
-        asks_no_floor_of_the_empty_separator: "so no separator counts",
     },
     "1.3": edits(
         split_text,

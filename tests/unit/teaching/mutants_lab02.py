@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from course_lib.loader.kubernetes import is_empty, split_stream
 from course_lib.loader.resource_chunks import cut_document
-from course_lib.loader.resource_identity import IDENTITY_PATHS, Identity, read_identity, read_key
+from course_lib.loader.resource_identity import Identity, read_identity, read_key
 from course_lib.loader.yaml_lines import next_cut
 from course_lib.records import Span
 from tests.unit.teaching.edits import edits
@@ -39,6 +39,8 @@ def counts_what_stands_beside_the_dashes(text):
 
 
 # --- 2.2 read_identity ---
+
+ABOVE = "(above for above in path if above.column < key.column)"
 
 
 def _identity(own, children):
@@ -117,42 +119,7 @@ def asks_a_parser(document):
     return _identity(own, own.get("metadata") or {})
 
 
-def joins_its_names_with_dots(document):
-    path, values = [], {}
-    for key in _keys(document):
-        path = [*(one for one in path if one.column < key.column), key]
-        values.setdefault(".".join(one.name for one in path), key.value)
-    return Identity(*(values.get(".".join(path)) for path in IDENTITY_PATHS))
-
-
-def pops_once(document):
-    path, values = [], {}
-    for key in _keys(document):
-        if path and path[-1].column >= key.column:
-            path.pop()
-        path.append(key)
-        values.setdefault(tuple(one.name for one in path), key.value)
-    return Identity(*map(values.get, IDENTITY_PATHS))
-
-
 # --- 2.3 next_cut ---
-
-
-def counts_two_columns_for_a_level(document):
-    path, values = [], {}
-    for key in _keys(document):
-        path[key.column // 2 :] = [key.name]
-        values.setdefault(tuple(path), key.value)
-    return Identity(*map(values.get, IDENTITY_PATHS))
-
-
-def lets_no_key_with_a_value_own(document):
-    path, values = [], {}
-    for key in _keys(document):
-        path = [above for above in path if above.column < key.column]
-        values.setdefault((*(above.name for above in path), key.name), key.value)
-        path += [] if key.value else [key]
-    return Identity(*map(values.get, IDENTITY_PATHS))
 
 
 def wants_kind_in_column_zero(document):
@@ -295,6 +262,24 @@ MUTANTS = {
             "one.name for one -> one.name.replace('generateName', 'name') for one",
             "another key than `name`",
         ),
+        joins_its_names_with_dots=(
+            "tuple(one.name for one in path) -> '.'.join(one.name for one in path)",
+            "map(values.get, IDENTITY -> map(values.get, map('.'.join, IDENTITY",
+            "PATHS)) -> PATHS)))",
+            "a key may hold a dot",
+        ),
+        pops_once=(
+            f"{ABOVE} -> path[: -1 if path and path[-1].column >= key.column else None]",
+            "the path of x is metadata, labels, name",
+        ),
+        counts_two_columns_for_a_level=(
+            f"{ABOVE} -> path[: key.column // 2]",
+            "however far keys are indented",
+        ),
+        lets_no_key_with_a_value_own=(
+            f"{ABOVE} -> (one for one in path if one.column < key.column and not one.value)",
+            "has an anchor as its value",
+        ),
     )
     | {
         takes_the_first_of_each: "the owner of x is `roleRef`",
@@ -307,10 +292,6 @@ MUTANTS = {
         says_empty_for_what_is_missing: "what is not there is None",
         says_none_for_what_is_empty: "its value is empty",
         asks_a_parser: "not a number",
-        joins_its_names_with_dots: "a key may hold a dot",
-        pops_once: "the path of x is metadata, labels, name",
-        counts_two_columns_for_a_level: "however far keys are indented",
-        lets_no_key_with_a_value_own: "has an anchor as its value",
         wants_kind_in_column_zero: "so their paths have one name",
     },
     "2.3": edits(

@@ -16,18 +16,6 @@ def _cut(text, names):
     return [(names[a], Span(a, b, text[a:b])) for a, b in pairwise([*sorted(names), len(text)])]
 
 
-def stops_below_the_first_line(text, starts):
-    names = {0: ""}
-    for match in re.finditer(starts, text, re.MULTILINE):
-        start = match.start()
-        while (above := text.rfind("\n", 0, max(start - 1, 0))) >= 0:
-            if not text.startswith(ABOVE, above + 1):
-                break
-            start = above + 1
-        names[start] = match["name"]
-    return [pair for pair in _cut(text, names) if pair[1].text]
-
-
 def strips_its_pieces(text, starts):
     pieces = [
         (name, span.start, span.text.rstrip()) for name, span in split_definitions(text, starts)
@@ -107,16 +95,6 @@ def looks_two_levels_down(node, types):
     return found
 
 
-def looks_into_blocks_alone(node, types):
-    found = []
-    for child in node.named_children:
-        if child.type in types:
-            found.append(child)
-        elif child.type in ("block", "if_statement"):
-            found += looks_into_blocks_alone(child, types)
-    return found
-
-
 def gives_up_where_it_is_too_deep(node, types):
     found = []
     for child in node.named_children:
@@ -131,17 +109,6 @@ def looks_twenty_levels_down(node, types, levels=20):
     for child in node.named_children if levels else ():
         inside = looks_twenty_levels_down
         found += [child] if child.type in types else inside(child, types, levels - 1)
-    return found
-
-
-def looks_into_ifs_alone(node, types):
-    found, waiting = [], node.named_children[::-1]
-    while waiting:
-        child = waiting.pop()
-        if child.type in types:
-            found.append(child)
-        elif child.type in ("if_statement", "else_clause", "block"):
-            waiting += child.named_children[::-1]
     return found
 
 
@@ -207,16 +174,6 @@ def counts_the_header_s_bytes(signatures, room):
     return choose_header(signatures, room - len(whole.encode()) + len(whole))
 
 
-def passes_over_what_is_broken(node, types):
-    found = []
-    for child in node.named_children:
-        if child.type in types:
-            found.append(child)
-        elif not child.has_error:
-            found += find_definitions(child, types)
-    return found
-
-
 MUTANTS = {
     "3.1": edits(
         split_definitions,
@@ -245,9 +202,12 @@ MUTANTS = {
             "an indented definition",
         ),
         names_by_the_first_group=('match["name"] -> match[1]', "be it the first group or not"),
+        stops_below_the_first_line=(
+            "not text.startswith(ABOVE, above) -> not (above and text.startswith(ABOVE, above))",
+            "the comment is the first line of the file",
+        ),
     )
     | {
-        stops_below_the_first_line: "the comment is the first line of the file",
         strips_its_pieces: "line end included",
         passes_over_nameless_definitions: "a definition without a name",
         looks_its_pieces_up: "and the same text",
@@ -270,21 +230,27 @@ MUTANTS = {
             "only the outermost definitions",
         ),
         returns_their_types=("append(node) -> append(node.type)", "str"),
+        looks_into_blocks_alone=(
+            "else: -> elif node.type in ('block', 'if_statement'):",
+            "a and b are further in",
+        ),
+        looks_into_ifs_alone=(
+            "else: -> elif node.type in ('block', 'if_statement', 'else_clause'):",
+            "of other blocks than an `if`",
+        ),
+        passes_over_what_is_broken=("else: -> elif not node.has_error:", "an error in the grammar"),
     )
     | {
         looks_at_the_children_alone: "a and b are further in",
         calls_itself: "keep the nodes still to be looked at in a list",
         takes_the_node_itself: "the node itself is not in the result",
-        passes_over_what_is_broken: "an error in the grammar",
         knows_python_alone: "Go has other types",
         compares_with_the_kinds: "a function is a definition",
         takes_the_decorators_off: "the node with decorator and function is the definition",
         looks_two_levels_down: "a and b are further in",
-        looks_into_blocks_alone: "a and b are further in",
         sorts_by_type: "all three, in the order of the text",
         gives_up_where_it_is_too_deep: "is inside of all brackets",
         looks_twenty_levels_down: "is inside of all brackets",
-        looks_into_ifs_alone: "of other blocks than an `if`",
         takes_equal_texts_for_one: "may have the same text, and neither",
     },
     "3.3": edits(

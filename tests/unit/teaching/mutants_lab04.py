@@ -1,7 +1,6 @@
 """Wrong answers to lab 04 that a learner would plausibly write; see `mutants_lab01.py`."""
 
 import hashlib
-import json
 import unicodedata
 from contextlib import suppress
 from dataclasses import replace
@@ -17,7 +16,7 @@ from course_lib.loader.contract import (
     read_object,
 )
 from course_lib.loader.languages import split_definitions
-from course_lib.records import Chunk, canonical, content_hash, length_prefixed
+from course_lib.records import Chunk, content_hash
 from tests.unit.teaching.edits import edited, edits
 
 PROTO = r"^(?:message|enum|service) (?P<name>\w+)"
@@ -61,94 +60,21 @@ def passes_over_blank_lines(record, where="record"):
 
 # --- 4.2 content_hash ---
 
-
-def _digest(chunk, names=None, length=len, text=None, first=("tenantId", "repoSlug")):
-    def canonical(value):
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-    record = json.loads(chunk.to_json())
-    digest = hashlib.sha256()
-    for name in [*first, *(names or chunk.hash_inputs)]:
-        value = record.get(name, "")
-        value = value if isinstance(value, str) else (text or canonical)(value)
-        prefix = length(value.encode()) if length else ""
-        digest.update(f"{prefix}{':' if length else ''}{value}".encode())
-    return digest
-
-
-def writes_no_lengths(chunk):
-    return _digest(chunk, length=None).hexdigest()
-
-
-def counts_characters(chunk):
-    return _digest(chunk, length=lambda raw: len(raw.decode())).hexdigest()
-
-
-def forgets_the_tenant(chunk):
-    return _digest(chunk, first=("repoSlug",)).hexdigest()
-
-
-def sorts_the_names(chunk):
-    return _digest(chunk, names=sorted(chunk.hash_inputs)).hexdigest()
-
-
-def skips_what_is_unset(chunk):
-    record = json.loads(chunk.to_json())
-    return _digest(chunk, names=[name for name in chunk.hash_inputs if name in record]).hexdigest()
-
-
-def leaves_blanks_in_json(chunk):
-    return _digest(chunk, text=json.dumps).hexdigest()
-
-
-def returns_bytes(chunk):
-    return _digest(chunk).digest()
+NAMES = '["tenantId", "repoSlug", *chunk.hash_inputs]'
+TEXT = "value if isinstance(value, str) else canonical(value)"
 
 
 def _of_changed(chunk, **change):
     return content_hash(chunk.model_copy(update=change))
 
 
-def collapses_white_space(chunk):
-    return _of_changed(chunk, content=" ".join(chunk.content.split()))
-
-
-def unifies_line_ends(chunk):
-    return _of_changed(chunk, content=chunk.content.replace("\r\n", "\n"))
-
-
 def composes_accents(chunk):
     return _of_changed(chunk, content=unicodedata.normalize("NFC", chunk.content))
-
-
-def takes_empty_for_unset(chunk):
-    return _digest(chunk, text=lambda value: json.dumps(value) if value else "").hexdigest()
 
 
 def hashes_the_names_too(chunk):
     names = "".join(chunk.hash_inputs)
     return hashlib.sha256(bytes.fromhex(content_hash(chunk)) + names.encode()).hexdigest()
-
-
-def strips_the_texts(chunk):
-    return _of_changed(chunk, content=chunk.content.strip())
-
-
-def names_each_field_once(chunk):
-    names = [one for one in chunk.hash_inputs if one not in ("tenantId", "repoSlug")]
-    return _of_changed(chunk, hash_inputs=names)
-
-
-def takes_the_names_of_python_s_fields(chunk):
-    return _of_changed(chunk, hash_inputs=[n.replace("sourcePath", "") for n in chunk.hash_inputs])
-
-
-def sorts_the_outer_keys_alone(chunk):
-    def text(value):
-        value = dict(sorted(value.items())) if isinstance(value, dict) else value
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-    return _digest(chunk, text=text).hexdigest()
 
 
 # --- 4.3 parse_proto ---
@@ -331,24 +257,6 @@ def forgets_the_comma(record, where="record"):
     return replace(found, problems=NO_VECTORS) if alone else found
 
 
-def hashes_what_was_set_alone(chunk):
-    record = chunk.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    values = [record.get(one, "") for one in ("tenantId", "repoSlug", *chunk.hash_inputs)]
-    texts = [one if isinstance(one, str) else canonical(one) for one in values]
-    return hashlib.sha256(b"".join(map(length_prefixed, texts))).hexdigest()
-
-
-def hashes_the_repository_once(chunk):
-    return _of_changed(chunk, hash_inputs=[n for n in chunk.hash_inputs if n != "repoSlug"])
-
-
-def writes_lists_as_python_does(chunk):
-    def text(value):
-        return str(value) if isinstance(value, list) else canonical(value)
-
-    return _digest(chunk, text=text).hexdigest()
-
-
 def names_by_the_second_word(file, scope):
     found = _parse(file, scope)
     head = file.name.rsplit("/", 1)[-1]
@@ -449,26 +357,67 @@ MUTANTS = {
         forgets_the_comma: "a tuple of one problem has a comma",
         misses_the_version_in_its_own_words: "what `missing_version` gives",
     },
-    "4.2": {
+    "4.2": edits(
+        content_hash,
+        writes_no_lengths=(f"length_prefixed({TEXT}) -> ({TEXT}).encode()", "4:acme4:docs6:Hello."),
+        counts_characters=(
+            f"length_prefixed({TEXT}) -> (str(len(text := {TEXT})) + ':' + text).encode()",
+            "ü is one character, but two bytes",
+        ),
+        forgets_the_tenant=('"tenantId", -> ', "4:acme4:docs6:Hello."),
+        sorts_the_names=(
+            "*chunk.hash_inputs -> *sorted(chunk.hash_inputs)",
+            "in the order of hashInputs",
+        ),
+        skips_what_is_unset=(
+            "*chunk.hash_inputs -> *(one for one in chunk.hash_inputs if one in record)",
+            "className is not set",
+        ),
+        leaves_blanks_in_json=(
+            "canonical(value) -> json.dumps(value)",
+            "canonical JSON has sorted keys",
+        ),
+        returns_bytes=("hexdigest -> digest", "(bytes)"),
+        collapses_white_space=(
+            "(value if -> (' '.join(value.split()) if",
+            "white space is part of the content",
+        ),
+        unifies_line_ends=(
+            r"(value if -> (value.replace('\r\n', '\n') if",
+            "line ends are part of the content",
+        ),
+        takes_empty_for_unset=(
+            "canonical(value) -> (json.dumps(value) if value else '')",
+            "an object without keys",
+        ),
+        strips_the_texts=("(value if -> (value.strip() if", "white space is part of the content"),
+        names_each_field_once=(f"{NAMES} -> dict.fromkeys({NAMES})", "each is hashed again"),
+        takes_the_names_of_python_s_fields=(
+            "*chunk.hash_inputs -> *(one.replace('sourcePath', '') for one in chunk.hash_inputs)",
+            "the names in JSON: sourcePath",
+        ),
+        sorts_the_outer_keys_alone=(
+            "canonical(value) -> json.dumps(value if isinstance(value, list | int) "
+            "else dict(sorted(value.items())), separators=(',', ':'), ensure_ascii=False)",
+            "at every level",
+        ),
+        hashes_what_was_set_alone=(
+            "json.loads(chunk.to_json())"
+            " -> chunk.model_dump(mode='json', by_alias=True, exclude_unset=True)",
+            "although nobody set it",
+        ),
+        hashes_the_repository_once=(
+            "*chunk.hash_inputs -> *(one for one in chunk.hash_inputs if one != 'repoSlug')",
+            "so each is hashed again",
+        ),
+        writes_lists_as_python_does=(
+            "canonical(value) -> (str(value) if isinstance(value, list) else canonical(value))",
+            "a list is not a string",
+        ),
+    )
+    | {
         hashes_the_names_too: "4:acme4:docs6:Hello.",
-        strips_the_texts: "white space is part of the content",
-        writes_no_lengths: "4:acme4:docs6:Hello.",
-        counts_characters: "ü is one character, but two bytes",
-        forgets_the_tenant: "4:acme4:docs6:Hello.",
-        sorts_the_names: "in the order of hashInputs",
-        skips_what_is_unset: "className is not set",
-        leaves_blanks_in_json: "canonical JSON has sorted keys",
-        returns_bytes: "(bytes)",
-        sorts_the_outer_keys_alone: "at every level",
-        takes_the_names_of_python_s_fields: "the names in JSON: sourcePath",
-        names_each_field_once: "each is hashed again",
-        takes_empty_for_unset: "an object without keys",
         composes_accents: "the accent is a separate character",
-        unifies_line_ends: "line ends are part of the content",
-        collapses_white_space: "white space is part of the content",
-        hashes_what_was_set_alone: "although nobody set it",
-        hashes_the_repository_once: "so each is hashed again",
-        writes_lists_as_python_does: "a list is not a string",
     },
     "4.3": {
         hashes_the_content_only: "if the version of the parser changes",

@@ -14,19 +14,11 @@ def unit(rows):
 # --- 5.1 cosine_similarity ---
 
 
-def takes_one_length_for_the_matrix(a, b):
-    return a @ b.T / (np.linalg.norm(a) * np.linalg.norm(b))
-
-
 def divides_by_zero(a, b):
     with np.errstate(all="ignore"):
         a = a / np.linalg.norm(a, axis=-1, keepdims=True)
         b = b / np.linalg.norm(b, axis=-1, keepdims=True)
         return a @ b.T
-
-
-def pairs_the_rows_up(a, b):
-    return (unit(a) * unit(b)).sum(axis=-1)
 
 
 def guards_one_side(a, b):
@@ -41,12 +33,6 @@ def guards_single_vectors_alone(a, b):
         a = a / np.linalg.norm(a, axis=-1, keepdims=True)
         b = b / np.linalg.norm(b, axis=-1, keepdims=True)
         return a @ b.T
-
-
-def pairs_up_where_the_shapes_are_equal(a, b):
-    if a.ndim == 2 and a.shape == b.shape:
-        return pairs_the_rows_up(a, b)
-    return unit(a) @ unit(b).T
 
 
 # --- 5.2 mean_pool ---
@@ -93,15 +79,6 @@ def loses_the_last_batch(encode_batch, texts, batch_size=32):
     for number in range(len(texts) // batch_size):
         places = order[number * batch_size : (number + 1) * batch_size]
         result[places] = encode_batch([texts[i] for i in places])
-    return result
-
-
-def looks_its_places_up(encode_batch, texts, batch_size=32):
-    result = np.zeros((len(texts), 2), dtype="f4")
-    ordered = sorted(texts, key=len)
-    rows = encode_in_batches(encode_batch, ordered, batch_size)
-    for text, row in zip(ordered, rows, strict=True):
-        result[texts.index(text)] = row
     return result
 
 
@@ -169,15 +146,6 @@ def counts_offsets_in_bytes(text, offsets, limit=256):
 # --- found by playing learners ---
 
 
-def takes_short_vectors_for_zeros(a, b):
-    def unit(rows):
-        length = np.linalg.norm(rows, axis=-1, keepdims=True)
-        return np.where(length < 1e-9, 0, rows / np.maximum(length, 1e-9))
-
-    found = unit(a) @ unit(b).T
-    return float(found) if found.ndim == 0 else found
-
-
 def scales_what_it_was_given(a, b):
     if a.dtype == float and np.any(a):
         a /= np.linalg.norm(a, axis=-1, keepdims=True)
@@ -205,15 +173,6 @@ def fills_an_array_like_the_first(token_vectors, mask):
     for at, row in enumerate(mean_pool(token_vectors, mask)):
         result[at] = row
     return result
-
-
-def adds_up_characters(encode_batch, texts, batch_size=32):
-    if isinstance(texts[0], str):
-        return encode_in_batches(encode_batch, texts, batch_size)
-    order = sorted(range(len(texts)), key=lambda at: len("".join(texts[at])))
-    starts = range(0, len(order), batch_size)
-    rows = [encode_batch([texts[i] for i in order[at : at + batch_size]]) for at in starts]
-    return np.concatenate(rows)[np.argsort(order)]
 
 
 def keeps_vectors_by_text(encode_batch, texts, batch_size=32):
@@ -249,15 +208,30 @@ MUTANTS = {
             "np.where(length == 0, 1, length) -> (length + 1e-8)",
             "nothing is added to its length",
         ),
+        takes_one_length_for_the_matrix=(
+            "(rows, axis=-1, keepdims=True) -> (rows)",
+            "np.where(length == 0, 1, length) -> length",
+            "every row of a is compared",
+        ),
+        pairs_the_rows_up=(
+            "unit(a) @ unit(b).T -> (unit(a) * unit(b)).sum(axis=-1)",
+            "row i of a with row j of b",
+        ),
+        pairs_up_where_the_shapes_are_equal=(
+            "return unit(a) @ -> if a.ndim == 2 and a.shape == b.shape:\n"
+            "        return (unit(a) * unit(b)).sum(axis=-1)\n    return unit(a) @",
+            "result[i, j] compares",
+        ),
+        takes_short_vectors_for_zeros=(
+            "rows / np.where(length == 0, 1, length)"
+            " -> np.where(length < 1e-9, 0, rows / np.maximum(length, 1e-9))",
+            "only a vector of zeros has none",
+        ),
     )
     | {
-        takes_one_length_for_the_matrix: "every row of a is compared",
         divides_by_zero: "points nowhere",
-        pairs_the_rows_up: "row i of a with row j of b",
         guards_one_side: "as b too",
         guards_single_vectors_alone: "must not spoil the others",
-        pairs_up_where_the_shapes_are_equal: "result[i, j] compares",
-        takes_short_vectors_for_zeros: "only a vector of zeros has none",
         goes_through_all_pairs: "a loop over vectors is slow",
         loses_small_numbers: "only a vector of zeros has none",
         scales_what_it_was_given: "its caller still needs it",
@@ -324,18 +298,25 @@ MUTANTS = {
             "encode_batch gets lists of strings",
         ),
         sorts_by_words=("len(texts[place]) -> len(texts[place].split())", "batches of like length"),
+        adds_up_characters=(
+            "len(texts[place]) -> len(''.join(texts[place]))",
+            "batches of like length",
+        ),
+        looks_its_places_up=(
+            "empty_like -> zeros_like",
+            "vectors[order] -> vectors[[texts.index(one) for one in ordered]]",
+            "equal texts are texts like any others",
+        ),
     )
     | {
         encodes_one_by_one: "3 texts in batches of 2, of which only the last may hold fewer",
         encodes_all_at_once: "3 texts in batches of 2",
         loses_the_last_batch: "3 texts in batches of 2",
-        looks_its_places_up: "equal texts are texts like any others",
         leaves_blank_texts_out: "equal and blank ones too",
         gives_blank_texts_no_vector: "a blank text is one of the texts",
         strips_the_texts: "the texts are encoded as they are",
         encodes_equal_texts_once: "equal and blank ones too",
         sorts_two_batches_at_a_time: "batches of like length",
-        adds_up_characters: "batches of like length",
         keeps_vectors_by_text: "as long as it has pieces",
     },
     "5.4": edits(

@@ -159,26 +159,13 @@ def loses_what_was_sent():
 
 # --- 9.3 readiness ---
 
+ASKED = "await asyncio.wait_for(check(), timeout)"
+GATHERED = "await asyncio.gather(*(state(check) for check in checks.values()))"
+
 
 def _verdict(states):
     is_ready = set(states.values()) <= {"ready"}
     return (200 if is_ready else 503), {"status": "ready" if is_ready else "not ready", **states}
-
-
-async def _state(check, timeout):
-    try:
-        return await asyncio.wait_for(check(), timeout)
-    except Exception:
-        return "missing"
-
-
-async def stops_at_the_first(checks, timeout=0.5):
-    states = {}
-    for name, check in checks.items():
-        states[name] = await _state(check, timeout)
-        if states[name] != "ready":
-            break
-    return _verdict(states)
 
 
 async def leaves_checks_at_work(checks, timeout=0.5):
@@ -187,44 +174,6 @@ async def leaves_checks_at_work(checks, timeout=0.5):
         await asyncio.wait(tasks.values(), timeout=timeout)
     there = {name: task.done() and not task.exception() for name, task in tasks.items()}
     return _verdict({name: tasks[name].result() if there[name] else "missing" for name in checks})
-
-
-async def takes_every_answer_for_ready(checks, timeout=0.5):
-    states = await asyncio.gather(*(_state(check, timeout) for check in checks.values()))
-    words = ["missing" if state == "missing" else "ready" for state in states]
-    return _verdict(dict(zip(checks, words, strict=True)))
-
-
-async def has_a_timeout_of_its_own(checks, timeout=0.5):
-    states = await asyncio.gather(*(_state(check, 0.5) for check in checks.values()))
-    return _verdict(dict(zip(checks, states, strict=True)))
-
-
-async def gives_each_a_share(checks, timeout=0.5):
-    return await readiness(checks, timeout / max(len(checks), 1))
-
-
-async def asks_two_at_a_time(checks, timeout=0.5):
-    turns = asyncio.Semaphore(2)
-
-    async def state(check):
-        async with turns:
-            return await _state(check, timeout)
-
-    states = await asyncio.gather(*map(state, checks.values()))
-    return _verdict(dict(zip(checks, states, strict=True)))
-
-
-async def knows_one_kind_of_error(checks, timeout=0.5):
-    async def state(check):
-        try:
-            return await asyncio.wait_for(check(), timeout)
-        except OSError:  # a TimeoutError is one, too
-            return "missing"
-
-    return _verdict(
-        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
-    )
 
 
 async def gives_up_with_the_first(checks, timeout=0.5):
@@ -266,77 +215,12 @@ def strips_before_it_counts():
     return _model(config=STRICT | ConfigDict(str_strip_whitespace=True))
 
 
-def removes_the_prefix_everywhere(errors):
-    changed = [{**one, "msg": one["msg"].replace("Value error, ", "")} for one in errors]
-    return validation_problem(changed)
-
-
-def _ready(is_ready=lambda state: state == "ready", kinds=Exception, tries=1):
-    async def readiness(checks, timeout=0.5):
-        async def state(check):
-            for left in reversed(range(tries)):
-                try:
-                    return await asyncio.wait_for(check(), timeout)
-                except kinds:
-                    if not left:
-                        return "missing"
-
-        states = await asyncio.gather(*map(state, checks.values()))
-        good = all(map(is_ready, states))
-        parts = dict(zip(checks, states, strict=True))
-        return (200 if good else 503), {"status": "ready" if good else "not ready", **parts}
-
-    return readiness
-
-
-def _named(name, function):
-    function.__name__ = name
-    return function
-
-
-catches_three_kinds = _named(
-    "catches_three_kinds", _ready(kinds=(TimeoutError, OSError, RuntimeError))
-)
-finds_ready_in_a_text = _named(
-    "finds_ready_in_a_text", _ready(is_ready=lambda state: "ready" in state)
-)
-begins_with_ready = _named(
-    "begins_with_ready", _ready(is_ready=lambda state: state.startswith("ready"))
-)
-asks_twice = _named("asks_twice", _ready(tries=2))
-
-
 def takes_names_of_any_length():
     return _model(name=Annotated[str, Field(min_length=1)])
 
 
 def has_another_name():
     return create_model("Request", __base__=_model())
-
-
-async def names_them_as_they_answer(checks, timeout=0.5):
-    async def state(check):
-        try:
-            return await asyncio.wait_for(check(), timeout)
-        except Exception:
-            return "missing"
-
-    asked = asyncio.as_completed([state(check) for check in checks.values()])
-    parts = dict(zip(checks, [await one for one in asked], strict=True))
-    good = all(state == "ready" for state in parts.values())
-    return (200 if good else 503), {"status": "ready" if good else "not ready", **parts}
-
-
-async def waits_for_one_after_the_other(checks, timeout=0.5):
-    tasks = {name: asyncio.create_task(check()) for name, check in checks.items()}
-    parts = {}
-    for name, task in tasks.items():
-        try:
-            parts[name] = await asyncio.wait_for(task, timeout)
-        except Exception:
-            parts[name] = "missing"
-    good = all(state == "ready" for state in parts.values())
-    return (200 if good else 503), {"status": "ready" if good else "not ready", **parts}
 
 
 MUTANTS = {
@@ -438,10 +322,11 @@ MUTANTS = {
         ),
         writes_the_status_as_text=('"status": 422 -> "status": \'422\'', "a number"),
         forgets_the_kind=('"type": "about:blank",  -> ', "the document has type"),
-    )
-    | {
-        removes_the_prefix_everywhere: "is left out only at the beginning",
-    },
+        removes_the_prefix_everywhere=(
+            '.removeprefix("Value error, ") -> .replace("Value error, ", "")',
+            "is left out only at the beginning",
+        ),
+    ),
     "9.3": edits(
         readiness,
         asks_one_after_the_other=(
@@ -462,23 +347,58 @@ MUTANTS = {
             ' -> check().close()\n            return "ready"',
             "under its own name",
         ),
+        stops_at_the_first=(
+            f"{GATHERED} -> []\n    for check in checks.values():\n"
+            "        states.append(await state(check))\n        if states[-1] != 'ready':\n"
+            "            break",
+            "strict=True -> strict=False",
+            "raises any exception",
+        ),
+        takes_every_answer_for_ready=(
+            f"return {ASKED} -> {ASKED}\n            return 'ready'",
+            "in the answer, unchanged",
+        ),
+        has_a_timeout_of_its_own=(", timeout) -> , 0.5)", "longer than `timeout`"),
+        gives_each_a_share=(", timeout) -> , timeout / len(checks))", "each part has the whole"),
+        asks_two_at_a_time=(
+            "async def state -> turns = asyncio.Semaphore(2)\n\n    async def state",
+            f"return {ASKED} -> async with turns:\n                return {ASKED}",
+            "ask all at the same time",
+        ),
+        knows_one_kind_of_error=("except Exception -> except OSError", "raises any exception"),
+        catches_three_kinds=(
+            "except Exception -> except (TimeoutError, OSError, RuntimeError)",
+            "an exception of any kind",
+        ),
+        finds_ready_in_a_text=(
+            "set(states) <= {\"ready\"} -> all('ready' in one for one in states)",
+            "only the text `ready`",
+        ),
+        begins_with_ready=(
+            "set(states) <= {\"ready\"} -> all(one.startswith('ready') for one in states)",
+            "not a text that begins with it",
+        ),
+        asks_twice=(
+            f"except Exception: -> except Exception:\n            pass\n"
+            f"        try:\n            return {ASKED}\n        except Exception:",
+            "ask it once",
+        ),
+        names_them_as_they_answer=(
+            f"{GATHERED}"
+            " -> [await one for one in asyncio.as_completed([*map(state, checks.values())])]",
+            "under its own name, also if another",
+        ),
+        waits_for_one_after_the_other=(
+            "wait_for(check() -> wait_for(check",
+            f"{GATHERED} -> [await state(one) for one in "
+            "[asyncio.create_task(check()) for check in checks.values()]]",
+            "the time of each begins when all are asked",
+        ),
     )
     | {
-        stops_at_the_first: "raises any exception",
         leaves_checks_at_work: "still running",
         is_no_coroutine: "something to await",
         blocks_the_loop: "no result after",
-        takes_every_answer_for_ready: "in the answer, unchanged",
-        has_a_timeout_of_its_own: "longer than `timeout`",
-        knows_one_kind_of_error: "raises any exception",
         gives_up_with_the_first: "even if another fails",
-        catches_three_kinds: "an exception of any kind",
-        finds_ready_in_a_text: "only the text `ready`",
-        begins_with_ready: "not a text that begins with it",
-        asks_two_at_a_time: "ask all at the same time",
-        gives_each_a_share: "each part has the whole",
-        asks_twice: "ask it once",
-        names_them_as_they_answer: "under its own name, also if another",
-        waits_for_one_after_the_other: "the time of each begins when all are asked",
     },
 }

@@ -97,32 +97,9 @@ def finds_both_words(status, headers, message="", attempt=0):
 
 # --- 10.3 plan_update, from its statement alone ---
 
-
-def compares_names_only(listed, kept):
-    missing, gone = plan_update({path: listed[path] for path in listed if path not in kept}, kept)
-    return missing, gone - listed.keys()
-
-
-def downloads_everything(listed, kept):
-    return plan_update(listed, {})[0], plan_update(listed, kept)[1]
-
-
-def returns_paths_and_hashes(listed, kept):
-    return {path: sha for path, sha in listed.items() if kept.get(path) != sha}, set(kept) - set(
-        listed
-    )
-
-
-def keeps_one_path_of_a_content(listed, kept):
-    return {sha: paths[-1:] for sha, paths in plan_update(listed, kept)[0].items()}, plan_update(
-        listed, kept
-    )[1]
-
-
-def compares_seven_letters(listed, kept):
-    old = {path: sha for path, sha in kept.items() if listed.get(path, "")[:7] != sha[:7]}
-    same = {path: listed[path] for path in kept if path not in old}
-    return plan_update(listed, same)[0], plan_update(listed, kept)[1]
+IS_NEW = "kept.get(path) != sha"
+ADDED = "missing.setdefault(sha, []).append(path)"
+GONE = "kept.keys() - listed.keys()"
 
 
 def ignores_capitals(listed, kept):
@@ -139,62 +116,8 @@ def takes_neighbours_together(listed, kept):
     return {sha: [path for _, path in group] for sha, group in groups}, gone
 
 
-def never_removes(listed, kept):
-    return plan_update(listed, kept)[0], set()
-
-
-def removes_what_is_outdated_too(listed, kept):
-    return plan_update(listed, kept)[0], {one for one in kept if listed.get(one) != kept[one]}
-
-
-def looks_for_the_content_anywhere(listed, kept):
-    new = {path: sha for path, sha in listed.items() if sha not in kept.values()}
-    return plan_update(new, {})[0], plan_update(listed, kept)[1]
-
-
-def keeps_a_renamed_file(listed, kept):
-    missing, gone = plan_update(listed, kept)
-    return missing, {path for path in gone if kept[path] not in listed.values()}
-
-
-def returns_a_list(listed, kept):
-    missing, gone = plan_update(listed, kept)
-    return missing, sorted(gone)
-
-
 def turns_the_two_round(listed, kept):
     return plan_update(kept, listed)
-
-
-def returns_gone_first(listed, kept):
-    missing, gone = plan_update(listed, kept)
-    return gone, missing
-
-
-def forgets_the_removal(listed, kept):
-    return plan_update(listed, kept)[0]
-
-
-def sorts_the_paths(listed, kept):
-    missing, gone = plan_update(listed, kept)
-    return {sha: sorted(paths) for sha, paths in missing.items()}, gone
-
-
-def takes_paths_off_what_is_kept(listed, kept):
-    missing, gone = plan_update(listed, kept)
-    for path in listed:
-        kept.pop(path, None)
-    return missing, gone
-
-
-def updates_all_files_of_a_content(listed, kept):
-    missing, gone = plan_update(listed, kept)
-    return {sha: [one for one in listed if listed[one] == sha] for sha in missing}, gone
-
-
-def removes_hashes(listed, kept):
-    missing, gone = plan_update(listed, kept)
-    return missing, {kept[path] for path in gone}
 
 
 MUTANTS = {
@@ -357,25 +280,47 @@ MUTANTS = {
         reads_the_date_in_its_own_zone: "whatever the time zone",
         finds_both_words: "mentions no 'rate limit'",
     },
-    "10.3": {
-        compares_names_only: "another content",
-        downloads_everything: "kept and has the listed hash",
-        returns_paths_and_hashes: "the list of its paths",
-        keeps_one_path_of_a_content: "downloaded once",
-        compares_seven_letters: "they begin alike",
+    "10.3": edits(
+        plan_update,
+        compares_names_only=(f"{IS_NEW} -> path not in kept", "another content"),
+        downloads_everything=(f"{IS_NEW} -> True", "kept and has the listed hash"),
+        returns_paths_and_hashes=(f"{ADDED} -> missing[path] = sha", "the list of its paths"),
+        keeps_one_path_of_a_content=(f"{ADDED} -> missing[sha] = [path]", "downloaded once"),
+        compares_seven_letters=(
+            f"{IS_NEW} -> kept.get(path, '')[:7] != sha[:7]",
+            "they begin alike",
+        ),
+        never_removes=(f"{GONE} -> set()", "no longer listed"),
+        removes_what_is_outdated_too=(
+            f"{GONE} -> {{one for one in kept if listed.get(one) != kept[one]}}",
+            "it is not removed",
+        ),
+        looks_for_the_content_anywhere=(f"{IS_NEW} -> sha not in kept.values()", "renamed"),
+        keeps_a_renamed_file=(
+            f"{GONE} -> {{one for one in {GONE} if kept[one] not in listed.values()}}",
+            "renamed",
+        ),
+        returns_a_list=(f"{GONE} -> sorted({GONE})", "the removed paths are a set"),
+        returns_gone_first=(
+            f"missing, {GONE} -> {GONE}, missing",
+            "(downloads, removed), in this order",
+        ),
+        forgets_the_removal=(f", {GONE} -> ", "the pair is (downloads, removed)"),
+        sorts_the_paths=(
+            "return missing -> return {sha: sorted(paths) for sha, paths in missing.items()}",
+            "the order is that of",
+        ),
+        takes_paths_off_what_is_kept=(f"{IS_NEW} -> kept.pop(path, None) != sha", "still needs"),
+        updates_all_files_of_a_content=(
+            "return missing"
+            " -> return {sha: [one for one in listed if listed[one] == sha] for sha in missing}",
+            "up to date, although",
+        ),
+        removes_hashes=(f"{GONE} -> {{kept[one] for one in {GONE}}}", "no longer listed"),
+    )
+    | {
         ignores_capitals: "README.md and readme.md",
         takes_neighbours_together: "although b.md is between them",
-        never_removes: "no longer listed",
-        removes_what_is_outdated_too: "it is not removed",
-        looks_for_the_content_anywhere: "renamed",
-        keeps_a_renamed_file: "renamed",
-        returns_a_list: "the removed paths are a set",
         turns_the_two_round: "the list of its paths",
-        returns_gone_first: "(downloads, removed), in this order",
-        forgets_the_removal: "the pair is (downloads, removed)",
-        sorts_the_paths: "the order is that of",
-        takes_paths_off_what_is_kept: "still needs",
-        updates_all_files_of_a_content: "up to date, although",
-        removes_hashes: "no longer listed",
     },
 }

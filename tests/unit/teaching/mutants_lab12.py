@@ -8,22 +8,6 @@ from tests.unit.teaching.edits import edits
 # --- 12.1 make_plan ---
 
 
-def compares_names_only(current, stored):
-    return Plan(
-        skip=[key for key in current if key in stored],
-        add=[key for key in current if key not in stored],
-        remove=[key for key in stored if key not in current],
-    )
-
-
-def adds_what_changed(current, stored):
-    return Plan(
-        skip=[key for key, state in current.items() if stored.get(key) == state],
-        add=[key for key, state in current.items() if stored.get(key) != state],
-        remove=[key for key in stored if key not in current],
-    )
-
-
 def removes_what_changed(current, stored):
     plan = make_plan(current, stored)
     plan.remove.extend(plan.change)
@@ -46,30 +30,12 @@ def takes_sets_of_pairs(current, stored):
     return Plan([key for key, _ in same], plan.add, plan.change, plan.remove)
 
 
-def ignores_capitals_of_states(current, stored):
-    def lowered(states):
-        return {
-            key: state.casefold() if isinstance(state, str) else state
-            for key, state in states.items()
-        }
-
-    return make_plan(lowered(current), lowered(stored))
-
-
 def returns_a_dictionary(current, stored):
     plan = make_plan(current, stored)
     return {"skip": plan.skip, "add": plan.add, "change": plan.change, "remove": plan.remove}
 
 
 # --- 12.2 names_to_embed ---
-
-
-def looks_for_the_model_within_a_name(texts, made_of, model):
-    return [
-        name
-        for name, text in texts.items()
-        if name not in made_of or made_of[name][0] != text or model not in made_of[name][1]
-    ]
 
 
 def names_it_for_each_reason(texts, made_of, model):
@@ -90,7 +56,6 @@ STUBS = {"12.3": f"{DELETE_ORPHANS[: YOURS[0]]}-- YOUR SQL HERE\n{DELETE_ORPHANS
 WHERE = DELETE_ORPHANS[YOURS[0] : YOURS[1]]
 USED = WHERE[WHERE.index("NOT EXISTS") :].strip()
 PAIR = "used.language = package.language AND used.name = package.name"
-LISTED = "WHERE package.language = %(language)s AND package.name = ANY(%(names)s)"
 
 # --- 12.4 take_lock ---
 
@@ -146,10 +111,6 @@ def opens_a_transaction_of_its_own(conn, language):
 
 
 # --- found by playing learners ---
-
-
-def sorts_the_keys(current, stored):
-    return make_plan({key: current[key] for key in sorted(current)}, stored)
 
 
 def takes_keys_out_of_what_was_stored(current, stored):
@@ -268,16 +229,23 @@ MUTANTS = {
             "stored[key] == state -> repr(stored[key]) == repr(state)",
             "in any order of their keys",
         ),
+        compares_names_only=("stored[key] == state -> True", "the same key has another state"),
+        adds_what_changed=(
+            "plan.change.append -> plan.add.append",
+            "the same key has another state",
+        ),
+        sorts_the_keys=("current.items() -> sorted(current.items())", "are in no order"),
+        ignores_capitals_of_states=(
+            "stored[key] == state -> (stored[key].casefold() == state.casefold() "
+            "if isinstance(state, str) and isinstance(stored[key], str) else stored[key] == state)",
+            "'A' and 'a' are not equal",
+        ),
     )
     | {
-        compares_names_only: "the same key has another state",
-        adds_what_changed: "the same key has another state",
         removes_what_changed: "the same key has another state",
         compares_by_position: "only the order is different",
         takes_sets_of_pairs: "which cannot be in a set",
-        ignores_capitals_of_states: "'A' and 'a' are not equal",
         returns_a_dictionary: "Plan",
-        sorts_the_keys: "are in no order",
         takes_keys_out_of_what_was_stored: "its caller still needs it",
     },
     "12.2": edits(
@@ -341,9 +309,13 @@ MUTANTS = {
             "made_of.get(name) != (text, model) -> made_of.get(name) != (text, model) and text",
             "an empty text is a text",
         ),
+        looks_for_the_model_within_a_name=(
+            "made_of.get(name) != (text, model) -> made_of.get(name, ('', ''))[0] != text "
+            "or model not in made_of[name][1]",
+            "another model, mini-2, made the vector",
+        ),
     )
     | {
-        looks_for_the_model_within_a_name: "another model, mini-2, made the vector",
         names_it_for_each_reason: "each name is returned once",
         ignores_capitals_of_texts: "another capital or blank",
         ignores_blanks_of_texts: "another capital or blank",

@@ -3,13 +3,7 @@
 import re
 
 from course_lib.xray.lock_python import parse_poetry_lock
-from course_lib.xray.suggestions import (
-    COLUMNS,
-    Suggestion,
-    Suggestions,
-    choose,
-    nearest_packages_query,
-)
+from course_lib.xray.suggestions import COLUMNS, choose, nearest_packages_query
 from tests.unit.teaching.edits import edits
 
 # --- 13.2 nearest_packages_query ---
@@ -47,95 +41,8 @@ def chooses_among_a_hundred(vector, project, language, model, k=5, tenant="local
 
 # --- 13.3 choose ---
 
-
-def suggests_both(near, first, why):
-    found = tuple(Suggestion(*row) for row in [*near, *first])
-    return Suggestions(found, why if first and not near else "")
-
-
-def fills_up_with_the_first(near, first, why):
-    names = {row[0] for row in near}
-    rows = [*near, *(row for row in first if row[0] not in names)]
-    return Suggestions(tuple(Suggestion(*row) for row in rows), "" if near else why)
-
-
-def returns_rows(near, first, why):
-    return Suggestions(tuple(near or first), why if first and not near else "")
-
-
-def returns_the_packages_alone(near, first, why):
-    return tuple(Suggestion(*row) for row in near or first)
-
-
-def returns_the_best_alone(near, first, why):
-    return Suggestions(choose(near, first, why).packages[:1], choose(near, first, why).fallback)
-
-
-def sorts_by_name(near, first, why):
-    found = choose(near, first, why)
-    return Suggestions(tuple(sorted(found.packages, key=lambda one: one.name)), found.fallback)
-
-
-def sorts_by_similarity(near, first, why):
-    found = choose(near, first, why)
-    packages = sorted(found.packages, key=lambda one: -(one.similarity or 0))
-    return Suggestions(tuple(packages), found.fallback)
-
-
-def leaves_out_what_is_far(near, first, why):
-    return choose([row for row in near if row[3] > 0], first, why)
-
-
-def gives_the_first_a_similarity(near, first, why):
-    return (
-        choose(near or [(*row, 0.0) for row in first], [], why)
-        if near or not first
-        else (Suggestions(tuple(Suggestion(*row, 0.0) for row in first), why))
-    )
-
-
-def suggests_five_at_most(near, first, why):
-    return choose(near[:5], first[:5], why)
-
-
-def falls_back_where_all_are_far(near, first, why):
-    return choose(near if any(row[3] > 0 for row in near) else [], first, why)
-
-
-def knows_lists_only(near, first, why):
-    rows = near if near != [] else first
-    return Suggestions(tuple(Suggestion(*row) for row in rows), choose(near, first, why).fallback)
-
-
-def returns_a_list_of_them(near, first, why):
-    found = choose(near, first, why)
-    return Suggestions(list(found.packages), found.fallback)
-
-
-def always_says_why(near, first, why):
-    return Suggestions(choose(near, first, why).packages, why)
-
-
-def never_says_why(near, first, why):
-    return Suggestions(choose(near, first, why).packages)
-
-
-def says_why_if_nothing_is_near(near, first, why):
-    return Suggestions(choose(near, first, why).packages, "" if near else why)
-
-
-def says_why_if_there_are_first_ones(near, first, why):
-    return Suggestions(choose(near, first, why).packages, why if first else "")
-
-
-def says_a_reason_of_its_own(near, first, why):
-    found = choose(near, first, why)
-    return Suggestions(found.packages, found.fallback and "there is no model")
-
-
-def says_true(near, first, why):
-    found = choose(near, first, why)
-    return Suggestions(found.packages, bool(found.fallback))
+PACKAGES = "tuple(Suggestion(*row) for row in near or first)"
+FALLBACK = 'why if first and not near else ""'
 
 
 MUTANTS = {
@@ -258,27 +165,59 @@ MUTANTS = {
             "has format 1",
         ),
     ),
-    "13.3": {
-        suggests_both: "so no other",
-        fills_up_with_the_first: "so no other",
-        suggests_five_at_most: "however many",
-        falls_back_where_all_are_far: "are not what is suggested",
-        knows_lists_only: "all of the first, however many",
-        returns_a_list_of_them: "packages in a tuple",
-        returns_rows: "a Suggestion for each row",
-        returns_the_packages_alone: "Suggestions",
-        returns_the_best_alone: "all nearest packages",
-        sorts_by_name: "in their order",
-        sorts_by_similarity: "in their order",
-        leaves_out_what_is_far: "all nearest packages",
-        gives_the_first_a_similarity: "all of the first by name",
-        always_says_why: "there is a nearest package",
-        never_says_why: "are a fallback",
-        says_why_if_nothing_is_near: "nothing was replaced",
-        says_why_if_there_are_first_ones: "are not what is suggested",
-        says_a_reason_of_its_own: "the caller says why",
-        says_true: "there is a nearest package",
-    },
+    "13.3": edits(
+        choose,
+        suggests_both=("near or first) -> [*near, *first])", "so no other"),
+        fills_up_with_the_first=(
+            "near or first) -> "
+            "[*near, *(one for one in first if one[0] not in {name for name, *_ in near})])",
+            "so no other",
+        ),
+        suggests_five_at_most=("near or first) -> (near or first)[:5])", "however many"),
+        falls_back_where_all_are_far=(
+            "found = -> near = near if any(row[3] > 0 for row in near) else []\n    found =",
+            "are not what is suggested",
+        ),
+        knows_lists_only=(
+            "near or first) -> (near if near != [] else first))",
+            "all of the first, however many",
+        ),
+        returns_a_list_of_them=(
+            f"{PACKAGES} -> [Suggestion(*row) for row in near or first]",
+            "packages in a tuple",
+        ),
+        returns_rows=(f"{PACKAGES} -> tuple(near or first)", "a Suggestion for each row"),
+        returns_the_packages_alone=(f"Suggestions(found, {FALLBACK}) -> found", "Suggestions"),
+        returns_the_best_alone=("near or first) -> (near or first)[:1])", "all nearest packages"),
+        sorts_by_name=(
+            "near or first) -> sorted(near or first, key=lambda row: row[0]))",
+            "in their order",
+        ),
+        sorts_by_similarity=(
+            "near or first) -> sorted(near, key=lambda row: -row[3]) or first)",
+            "in their order",
+        ),
+        leaves_out_what_is_far=(
+            "found = -> near = [row for row in near if row[3] > 0]\n    found =",
+            "all nearest packages",
+        ),
+        gives_the_first_a_similarity=(
+            "near or first) -> near or [(*row, 0.0) for row in first])",
+            "all of the first by name",
+        ),
+        always_says_why=(f"{FALLBACK} -> why", "there is a nearest package"),
+        never_says_why=(f", {FALLBACK} -> ", "are a fallback"),
+        says_why_if_nothing_is_near=("first and not near -> not near", "nothing was replaced"),
+        says_why_if_there_are_first_ones=(
+            "first and not near -> first",
+            "are not what is suggested",
+        ),
+        says_a_reason_of_its_own=(
+            "why if first -> 'there is no model' if first",
+            "the caller says why",
+        ),
+        says_true=(f"{FALLBACK} -> bool(first and not near)", "there is a nearest package"),
+    ),
 }
 
 

@@ -1,149 +1,27 @@
 """Wrong answers to lab 14 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-from itertools import takewhile
-from os.path import commonprefix
-
 import numpy as np
 
 from course_lib.answers.budget import fit_passages
+from course_lib.answers.hints import find_hinted
 from course_lib.answers.selection import maximal_marginal_relevance
-from tests.unit.teaching.edits import edits
+from tests.unit.teaching.edits import edited, edits
 
 # --- 14.1 find_hinted ---
 
-
-def alike(manifest, name):
-    return [p for base in manifest if base.lower() == name.lower() for p in manifest[base]]
-
-
-def exact_first(manifest, name):
-    return manifest.get(name) or alike(manifest, name)
-
-
-def from_the_end(folders, others):
-    pairs = zip(reversed(folders), reversed(others), strict=False)
-    return len(list(takewhile(lambda pair: pair[0].lower() == pair[1].lower(), pairs)))
-
-
-def best(paths, counts, folders):
-    most = max(counts, default=0)
-    if folders and not most:
-        return []
-    return [path for path, count in zip(paths, counts, strict=True) if count == most]
-
-
-def looked_up(by_name=exact_first, count=from_the_end, keep=best):
-    """Return an answer to 14.1 of which a part may be wrong."""
-
-    def find_hinted(hint, manifest):
-        *folders, name = hint.split("/")
-        paths = by_name(manifest, name)
-        counts = [count(folders, path.split("/")[:-1]) for path in paths]
-        return keep(paths, counts, folders)
-
-    return find_hinted
-
-
-takes_the_base_name_alone = looked_up(keep=lambda paths, counts, folders: list(paths))
-never_ignores_case = looked_up(by_name=lambda manifest, name: manifest.get(name, []))
-always_ignores_case = looked_up(by_name=alike)
-counts_case_in_folders = looked_up(
-    count=lambda a, b: len(
-        list(takewhile(lambda two: two[0] == two[1], zip(a[::-1], b[::-1], strict=False)))
-    )
-)
-counts_from_the_beginning = looked_up(count=lambda a, b: from_the_end(a[::-1], b[::-1]))
-counts_folders_anywhere = looked_up(
-    count=lambda a, b: len({one.lower() for one in a} & {one.lower() for one in b})
-)
-goes_on_after_a_difference = looked_up(
-    count=lambda a, b: sum(
-        one.lower() == two.lower() for one, two in zip(a[::-1], b[::-1], strict=False)
-    )
-)
-looks_at_the_last_folder_only = looked_up(count=lambda a, b: from_the_end(a[-1:], b[-1:]))
-takes_the_end_of_a_folders_name = looked_up(
-    count=lambda a, b: len(commonprefix(["/".join(a)[::-1], "/".join(b)[::-1]]))
-)
-keeps_paths_that_share_nothing = looked_up(
-    keep=lambda paths, counts, folders: [
-        path for path, count in zip(paths, counts, strict=True) if count == max(counts)
-    ]
-)
-keeps_all_that_share_a_folder = looked_up(
-    keep=lambda paths, counts, folders: [
-        path for path, count in zip(paths, counts, strict=True) if count or not folders
-    ]
-)
-wants_a_shared_folder_of_every_hint = looked_up(
-    keep=lambda paths, counts, folders: best(paths, counts, True)
-)
-takes_one_of_the_best = looked_up(keep=lambda *given: best(*given)[:1])
-sorts_the_paths = looked_up(keep=lambda *given: sorted(best(*given)))
-takes_the_shortest_of_the_best = looked_up(
-    keep=lambda *given: sorted(best(*given), key=lambda path: path.count("/"))[:1]
-)
-wants_all_folders = looked_up(
-    keep=lambda paths, counts, folders: [
-        path for path, count in zip(paths, counts, strict=True) if count == len(folders)
-    ]
-)
+KEEP = "shared[path] == most and (most or not folders)"
+SAME = "pair[0].lower() == pair[1].lower()"
+COUNT = f"len(list(takewhile(lambda pair: {SAME}, pairs)))"
+THERE = 'path.split("/")[:-1]'
+ignores_case = edited(find_hinted, "ignores_case", "manifest.get(name, alike) -> alike")
 
 
 def wants_the_whole_path(hint, manifest):
     return [path for paths in manifest.values() for path in paths if path == hint]
 
 
-def takes_paths_that_end_with_the_hint(hint, manifest):
-    paths = exact_first(manifest, hint.split("/")[-1])
-    return [path for path in paths if path.lower().endswith(hint.lower())]
-
-
 def looks_at_other_capitals_too(hint, manifest):
-    return looked_up()(hint, manifest) or looked_up(by_name=alike)(hint, manifest)
-
-
-def lowers_the_hint_alone(hint, manifest):
-    *folders, name = hint.split("/")
-    lowered = "/".join([*map(str.lower, folders), name])
-    count = looked_up(count=lambda a, b: len(commonprefix([a[::-1], b[::-1]])))
-    return count(lowered, manifest)
-
-
-def ignores_the_extension(hint, manifest):
-    def same(manifest, name):
-        stem = name.lower().split(".")[0]
-        return [
-            p for base in manifest if base.lower().startswith(f"{stem}.") for p in manifest[base]
-        ]
-
-    return looked_up(by_name=lambda *both: both[0].get(both[1]) or same(*both))(hint, manifest)
-
-
-def takes_the_end_of_a_base_name(hint, manifest):
-    return looked_up(
-        by_name=lambda manifest, name: (
-            manifest.get(name)
-            or [
-                p
-                for base in manifest
-                if base.lower().endswith(name.lower())
-                for p in manifest[base]
-            ]
-        )
-    )(hint, manifest)
-
-
-def needs_a_path(hint, manifest):
-    return looked_up(
-        keep=lambda paths, counts, folders: (
-            best(paths, counts, folders) if not folders or max(counts) else []
-        )
-    )(hint, manifest)
-
-
-def expects_the_name(hint, manifest):
-    return looked_up(by_name=lambda manifest, name: manifest[name])(hint, manifest)
+    return find_hinted(hint, manifest) or ignores_case(hint, manifest)
 
 
 # --- 14.2 maximal_marginal_relevance ---
@@ -151,85 +29,6 @@ def expects_the_name(hint, manifest):
 
 def sorts_by_relevance(relevance, vectors, count, *, diversity=0.3, taken=None):
     return [int(place) for place in np.argsort(-np.asarray(relevance), kind="stable")[:count]]
-
-
-def chosen(relevance, vectors, count, diversity, taken, update):
-    likeness = np.zeros(len(relevance))
-    if taken is not None and len(taken) and len(relevance):
-        likeness = (vectors @ taken.T).max(axis=1)
-    left, order = set(range(len(relevance))), []
-    while left and len(order) < count:
-        best = max(
-            sorted(left),
-            key=lambda place: (1 - diversity) * relevance[place] - diversity * likeness[place],
-        )
-        order.append(best)
-        left.remove(best)
-        likeness = update(likeness, vectors @ vectors[best])
-    return order
-
-
-def weighed(relevance, vectors, count, gain, taken):
-    """Take one after the other by gain(relevance, likenesses to all that was taken)."""
-    chosen = [] if taken is None else list(taken)
-    left, order = list(range(len(relevance))), []
-    while left and len(order) < count:
-        best = max(left, key=lambda i: gain(relevance[i], [float(vectors[i] @ c) for c in chosen]))
-        order.append(best)
-        left.remove(best)
-        chosen.append(vectors[best])
-    return order
-
-
-def forgets_the_context_after_the_first(relevance, vectors, count, *, diversity=0.3, taken=None):
-    known = 0 if taken is None else len(taken)
-
-    def gain(worth, like):
-        return (1 - diversity) * worth - diversity * max(like[known:] or like, default=0)
-
-    return weighed(relevance, vectors, count, gain, taken)
-
-
-def lets_opposites_add(relevance, vectors, count, *, diversity=0.3, taken=None):
-    likeness = np.full(len(relevance), -1.0)
-    if taken is not None and len(taken) and len(relevance):
-        likeness = (vectors @ taken.T).max(axis=1)
-    order = []
-    while len(order) < min(count, len(relevance)):
-        if order:
-            likeness = np.maximum(likeness, vectors @ vectors[order[-1]])
-        has_context = order or taken is not None
-        worth = (1 - diversity) * np.array(relevance) - diversity * likeness * bool(has_context)
-        worth[order] = -np.inf
-        order.append(int(worth.argmax()))
-    return order
-
-
-def stops_where_nothing_is_added(relevance, vectors, count, *, diversity=0.3, taken=None):
-    found = maximal_marginal_relevance(relevance, vectors, count, diversity=diversity, taken=taken)
-    have = [] if taken is None else list(taken)
-    kept = []
-    for place in found:
-        like = max([0.0, *(float(vectors[place] @ one) for one in have)])
-        if (1 - diversity) * relevance[place] < diversity * like:
-            break
-        have.append(vectors[place])
-        kept.append(place)
-    return kept
-
-
-def takes_the_more_relevant_of_equals(relevance, vectors, count, *, diversity=0.3, taken=None):
-    def gain(worth, like):
-        return (1 - diversity) * worth - diversity * max([0.0, *like]), worth
-
-    return weighed(relevance, vectors, count, gain, taken)
-
-
-def takes_the_less_similar_of_equals(relevance, vectors, count, *, diversity=0.3, taken=None):
-    def gain(worth, like):
-        return (1 - diversity) * worth - diversity * max([0.0, *like]), -max([0.0, *like])
-
-    return weighed(relevance, vectors, count, gain, taken)
 
 
 # --- 14.3 fit_passages ---
@@ -255,31 +54,79 @@ def strikes_scores_out(fixed, costs, scores, room):
 
 
 MUTANTS = {
-    "14.1": {
-        takes_the_base_name_alone: "it shares two folders",
-        never_ignores_case: "so case is ignored",
-        always_ignores_case: "readme.md is another",
-        counts_case_in_folders: "case is ignored in folders",
-        counts_from_the_beginning: "two paths share the folder cmd",
-        counts_folders_anywhere: "counted from the end",
-        goes_on_after_a_difference: "that the paths begin alike",
-        looks_at_the_last_folder_only: "it shares two folders",
-        takes_the_end_of_a_folders_name: "xcmd is another folder",
-        keeps_paths_that_share_nothing: "no path shares a folder",
-        keeps_all_that_share_a_folder: "it shares two folders",
-        wants_a_shared_folder_of_every_hint: "one file has this base name",
-        takes_one_of_the_best: "may mean any of them",
-        sorts_the_paths: "in the manifest's order",
-        takes_the_shortest_of_the_best: "may mean any of them",
-        wants_all_folders: "above the indexed folder",
+    "14.1": edits(
+        find_hinted,
+        takes_the_base_name_alone=(f" if {KEEP} -> ", "it shares two folders"),
+        never_ignores_case=("(name, alike) -> (name, [])", "so case is ignored"),
+        always_ignores_case=("manifest.get(name, alike) -> alike", "readme.md is another"),
+        counts_case_in_folders=(f"{SAME} -> pair[0] == pair[1]", "case is ignored in folders"),
+        counts_from_the_beginning=(
+            f"reversed(folders), reversed({THERE}) -> folders, {THERE}",
+            "two paths share the folder cmd",
+        ),
+        counts_folders_anywhere=(
+            f"{COUNT} -> len({{*map(str.lower, folders)}} & {{*map(str.lower, {THERE})}})",
+            "counted from the end",
+        ),
+        goes_on_after_a_difference=(
+            f"{COUNT} -> sum(one.lower() == two.lower() for one, two in pairs)",
+            "that the paths begin alike",
+        ),
+        looks_at_the_last_folder_only=("pairs))) -> pairs))[:1])", "it shares two folders"),
+        takes_the_end_of_a_folders_name=(
+            f"{SAME} -> pair[0].lower().endswith(pair[1].lower())",
+            "xcmd is another folder",
+        ),
+        keeps_paths_that_share_nothing=(
+            " and (most or not folders) -> ",
+            "no path shares a folder",
+        ),
+        keeps_all_that_share_a_folder=(
+            f"{KEEP} -> shared[path] or not folders",
+            "it shares two folders",
+        ),
+        wants_a_shared_folder_of_every_hint=(
+            "(most or not folders) -> most",
+            "one file has this base name",
+        ),
+        takes_one_of_the_best=(f"{KEEP}] -> {KEEP}][:1]", "may mean any of them"),
+        sorts_the_paths=(
+            "return [path -> return sorted(path",
+            f"{KEEP}] -> {KEEP})",
+            "in the manifest's order",
+        ),
+        takes_the_shortest_of_the_best=(
+            "return [path -> return sorted((path",
+            f"{KEEP}] -> {KEEP}), key=lambda path: path.count('/'))[:1]",
+            "may mean any of them",
+        ),
+        wants_all_folders=(f"{KEEP} -> shared[path] == len(folders)", "above the indexed folder"),
+        takes_paths_that_end_with_the_hint=(
+            f"{KEEP} -> path.lower().endswith(hint.lower())",
+            "above the indexed folder",
+        ),
+        lowers_the_hint_alone=(
+            f"{SAME} -> pair[0].lower() == pair[1]",
+            "case is ignored in folders",
+        ),
+        ignores_the_extension=(
+            "base.lower() == name.lower()"
+            " -> base.lower().split('.')[0] == name.lower().split('.')[0]",
+            "neither exactly nor",
+        ),
+        takes_the_end_of_a_base_name=(
+            "base.lower() == name.lower() -> base.lower().endswith(name.lower())",
+            "neither exactly nor",
+        ),
+        needs_a_path=(
+            "max(shared.values(), default=0) -> max(shared.values()) if folders else 0",
+            "neither exactly nor",
+        ),
+        expects_the_name=("manifest.get(name, alike) -> manifest[name]", "so case is ignored"),
+    )
+    | {
         wants_the_whole_path: "one file has this base name",
-        takes_paths_that_end_with_the_hint: "above the indexed folder",
-        expects_the_name: "so case is ignored",
         looks_at_other_capitals_too: "so case is not ignored",
-        lowers_the_hint_alone: "case is ignored in folders",
-        ignores_the_extension: "neither exactly nor",
-        takes_the_end_of_a_base_name: "neither exactly nor",
-        needs_a_path: "neither exactly nor",
     },
     "14.2": edits(
         maximal_marginal_relevance,
@@ -323,14 +170,28 @@ MUTANTS = {
         takes_one_again=("adds[order] = -np.inf -> pass", "adds more"),
         runs_out_of_candidates=("min(count, len(relevance)) -> count", "no more than two"),
         expects_a_row_of_what_is_taken=("axis=1, initial=0 -> axis=1", "nothing is taken yet"),
+        forgets_the_context_after_the_first=(
+            "np.maximum(similarity, vectors @ vectors[order[-1]])"
+            " -> (vectors @ vectors[order].T).max(axis=1, initial=0)",
+            "what the context had",
+        ),
+        lets_opposites_add=("initial=0 -> initial=-1", "counts as 0: the second adds 0.15"),
+        stops_where_nothing_is_added=(
+            "order.append -> if adds.max() < 0:\n            break\n        order.append",
+            "all are taken",
+        ),
+        takes_the_more_relevant_of_equals=(
+            "int(adds.argmax()) -> max(range(len(adds)), key=lambda at: (adds[at], relevance[at]))",
+            "both add 0.25",
+        ),
+        takes_the_less_similar_of_equals=(
+            "int(adds.argmax())"
+            " -> max(range(len(adds)), key=lambda at: (adds[at], -similarity[at]))",
+            "both add 0.25",
+        ),
     )
     | {
         sorts_by_relevance: "adds more",
-        forgets_the_context_after_the_first: "what the context had",
-        lets_opposites_add: "counts as 0: the second adds 0.15",
-        stops_where_nothing_is_added: "all are taken",
-        takes_the_more_relevant_of_equals: "both add 0.25",
-        takes_the_less_similar_of_equals: "both add 0.25",
     },
     "14.3": edits(
         fit_passages,

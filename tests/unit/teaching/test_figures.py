@@ -17,7 +17,6 @@ from course_lib.teaching.lab.serving import Seen
 
 EVIL = "<script>alert('x')</script> & \"quotes\" "
 VECTORS = np.random.default_rng(7).normal(size=(6, 12)).astype(np.float32)
-NAMES = ["a", "b", "c", "d", "e", "<f>"]
 RESULT = SimpleNamespace(
     document_name="<a>.md",
     name=EVIL,

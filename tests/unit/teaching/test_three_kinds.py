@@ -20,7 +20,7 @@ import pytest
 import course_lib
 from course_lib.teaching import CheckFailed, Lab
 from course_lib.teaching.checks import Exercise
-from course_lib.teaching.checks.artifacts import compiled
+from course_lib.teaching.checks.artifacts import compiled_pipeline
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.grade.library import library_for
 from course_lib.teaching.lab.checking import run_check
@@ -127,7 +127,7 @@ def check_insert(call: Probe) -> None:
 
 @exercise("1.4", function=f"{ROOM}:count_words", points=1, time_limit=20)
 def check_count_words(call: Probe) -> None:
-    dag = read_dag(compiled(call))
+    dag = read_dag(compiled_pipeline(call, call.given)[0])
     edges = [(one.producer, one.consumer) for one in dag.edges if one.label]
     Case(call, "the edges", value=edges).gives([("read", "count")])
     notes = [one for one in dag.tasks["count"].notes if "retr" in one]
