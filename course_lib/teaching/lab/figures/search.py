@@ -71,7 +71,8 @@ def _results(
 
 
 def _source(document: str, heading: str, lines: str) -> str:
-    return f"<b>{escape(document)}</b><br>{escape(heading)}<br>lines {escape(lines)}"
+    place = f"<b>{escape(document)}</b><br>{escape(heading)}<br>lines {escape(lines)}"
+    return f'<div style="min-width: 150px">{place}</div>'
 
 
 def _bar(similarity: float) -> str:
