@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 09 · The retrieval API
 #
-# Ten lines make your search an API. But it ignores a misspelled field, a stranger can read your database's address, and all clients
-# wait for one. You will repair all three, and your API will say when it cannot answer.
+# Ten lines make your search an API. But it ignores a misspelled field, one slow request makes all
+# others wait, and a common repair shows strangers your database's address. You will repair all three, and your API will say when it cannot answer.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -96,11 +96,11 @@ assert answer.status_code == 200, "with a status that programs understand as suc
 # %% [markdown]
 # A stranger learns the address of the database, with a status that programs understand as success.
 #
-# So this API cannot refuse well. Its other fault shows only with many clients: it serves one request at a time.
+# The API's other fault shows only with many clients: it serves one request at a time.
 #
 # ## By hand: four requests
 #
-# Four requests arrive at the same time. Each waits 0.2 s for the database. Fill in the two times.
+# Four requests arrive at once. Each waits 0.2 s for the database. Fill in the two times.
 #
 # | the service … | the last answer comes after |
 # |---|---|
@@ -114,8 +114,8 @@ assert answer.status_code == 200, "with a status that programs understand as suc
 #
 # </details>
 #
-# For the last line, a *pool* keeps a few connections open and lends them to requests. The app's *lifespan* opens the pool at the start,
-# and closes it at the end.
+# The last line describes a *pool*. It keeps a few connections open and lends them to requests. The app's *lifespan* opens the pool at the start,
+# and closes it.
 
 # %%
 from contextlib import asynccontextmanager
@@ -143,7 +143,7 @@ async def two_connections(app):
 
 
 # %% [markdown]
-# > **Predict.** Which line describes each of these routes?
+# > **Predict.** Which line of the table describes each of these routes?
 
 # %%
 napping = FastAPI(lifespan=two_connections)
@@ -209,8 +209,8 @@ assert most["/pool"] == 2, "at most two at a time here"
 # The second route is faster, because FastAPI runs a plain `def` in a thread. But each request opens a connection of its own. The pool
 # keeps a few open, at most two at a time here. So your API uses a pool.
 #
-# Computing has no `await`, so it goes into a thread. There the model's native code runs at the same time as the event loop. Pure Python
-# code would not: only one thread runs Python at a time (the *GIL*).
+# Computing has no `await`, so it never lets another request run. Give it a thread of its own. The model's code is not Python, so it can run
+# there while the event loop works. Python code could not: in the usual Python, only one thread runs at a time (the *GIL*).
 
 # %% [markdown]
 # ## Exercise 9.1: what may be asked
@@ -244,7 +244,7 @@ lab.hint("9.1")  # run again for the next hint
 # %% [markdown]
 # ## What a stranger may write
 #
-# Requests are checked now. But a stranger may have written a chunk, with its `metadata` and its address.
+# Requests are checked now. But a stranger may have written a chunk, and chosen its `metadata` and its link.
 #
 # > **Predict.** A page shows `citation_url` as a link. Which two things can the stranger do with `trusting`?
 
@@ -276,8 +276,7 @@ assert told["citation_url"].startswith("javascript:"), "a click on the link runs
 # %% [markdown]
 # ## The endpoint
 #
-# A thread runs the embedding model, so the event loop stays free. After that, the function borrows a
-# connection to search.
+# A thread runs the embedding model. Then the function borrows a connection to search.
 
 # %%
 import asyncio
@@ -389,7 +388,7 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # %% [markdown]
 # ## Is it ready?
 #
-# Your API must know when it cannot answer. A cluster asks the service two questions (`infra/k8s/base/retriever.yaml`):
+# A cluster asks the service two questions (`infra/k8s/base/retriever.yaml`):
 #
 # ```yaml
 # livenessProbe:                     # three failures: restart
@@ -398,8 +397,8 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 #   httpGet: {path: /ready, port: http}
 # ```
 #
-# If `/health` asked a database that is away, the cluster would restart all copies again and again, and
-# each would load its model. So `/health` checks only that the process answers.
+# Suppose that `/health` also asks the database. While the database is away, the cluster restarts all copies again and again, and
+# each loads its model. So `/health` checks only that the process answers.
 # [`/ready`](../labs/GLOSSARY.md#readiness) checks what a request needs.
 #
 # ## Exercise 9.3: say what is missing
@@ -430,7 +429,7 @@ lab.hint("9.3")  # run again for the next hint
 # pool's `timeout`.
 
 # %% [markdown]
-# The app gets both addresses. The check of the model only looks at a flag.
+# The check of the model only looks at a flag.
 
 # %%
 model_is_loaded = True  # at work, the lifespan sets this after loading
@@ -527,7 +526,7 @@ for name, state in {"a flag": model_flag, "encodes a word": model_encodes}.items
         work = [models_thread.submit(model.encode, ["drift " * 200] * 8) for _ in range(50)]
         sleep(0.1)
         said[name] = other.get("/ready")
-        [one.cancel() for one in work]  # what has not begun; it was busy for long enough
+        [one.cancel() for one in work]  # the thread was busy for long enough: drop the rest
 pd.DataFrame({name: {"code": one.status_code, **one.json()} for name, one in said.items()}).T
 
 # %% tags=["claim"]
@@ -537,7 +536,7 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # %% [markdown]
 # Under the same load, the flag says 200, and the check that encodes says 503, although nothing is broken. A cluster would now give the load to
 # the other copies, until these are busy, too. So a readiness check should not wait in the same queue as the work.
-# Your check of the database still does: it waits for the pool. Give it a connection of its own.
+# Your check of the database still waits in such a queue, the pool's. You repair this in the stretch.
 
 # %% [markdown]
 # ## Measure: sixteen clients
@@ -545,7 +544,7 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # Each of sixteen clients sends its next question as soon as it has an answer. Half of the answers are faster than
 # [p50](../labs/GLOSSARY.md#p50-and-p95), and 19 of 20 faster than p95.
 #
-# > **Predict.** Which of your decisions will make your service faster than the ten lines?
+# > **Predict.** Is your service faster than the ten lines? Which of your decisions could be the reason?
 
 # %%
 from course_lib.service import ServiceConfig, create_app
@@ -566,16 +565,16 @@ times.quantile([0.5, 0.95]).set_axis(["p50, ms", "p95, ms"]).T.round()
 assert times["yours"].median() < times["ten lines"].median(), "Yours can answer faster"
 
 # %% [markdown]
-# Yours can answer faster for three reasons: it searches while the model encodes another question, up to four searches run at once, and the
-# connections stay open.
+# Yours can answer faster. Three decisions can be the reason: it searches while the model encodes another question, up to four searches run
+# at once, and the connections stay open. The figure does not separate them.
 
 # %% [markdown]
 # ## In the field
 #
 # `course mine serve` starts the library's service with your three functions.
 #
-# FastAPI made `/openapi.json` from your request model. Tools make clients of it, and [Schemathesis](https://schemathesis.io) looks for
-# requests that end with a 500. But no such tool knows that a refusal must not repeat a password.
+# FastAPI made `/openapi.json` from your request model. [Schemathesis](https://schemathesis.io) reads it and looks for
+# requests that end with a 500.
 #
 # **At work**, do this to a test copy of each service: misspell a field, send a password in it, stop the database.
 # What does a refusal repeat? What does `/ready` wait for?
@@ -598,7 +597,8 @@ assert times["yours"].median() < times["ten lines"].median(), "Yours can answer 
 #
 # 1. It says 503, although nothing is broken. The cluster sends new requests to other copies.
 # 2. Otherwise, four questions that wait for the model would hold all four connections.
-# 3. `/ready` is for the cluster, which then sends no requests here. It notices late, and until then, clients need an answer that helps.
+# 3. `/ready` is for the cluster, which then sends no requests here. The cluster notices only after some seconds. Until then, clients
+#    need an answer that helps.
 #
 # </details>
 

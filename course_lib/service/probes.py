@@ -41,7 +41,8 @@ async def readiness(checks: Checks, timeout: float = 0.5) -> tuple[int, dict[str
     `checks` has an async function for the name of each part. It returns `ready`, or a text that
     says what is wrong and that strangers may read.
 
-    - Three parts that hang take one `timeout`, not three: ask all at the same time.
+    - If three parts hang, the answer still comes after one `timeout`, not three: ask all at the
+      same time.
     - A part that raises any exception, or takes longer than `timeout` seconds, is `missing`. What
       takes too long is cancelled.
     - The status is 200 if all are ready, otherwise 503.

@@ -114,7 +114,8 @@ def validation_problem(errors: list[dict[str, Any]]) -> dict[str, Any]:
     - If `loc` has only one part, this part is the field.
     - `message` is `msg` without `Value error, ` at its beginning.
     - `detail` has the first three as `field: message`, joined by `; `.
-    - `type` is `about:blank`, `status` 422, and `title` its phrase, `HTTPStatus(422).phrase`.
+    - `type` is `about:blank`. `status` is 422. `title` is the phrase of this status,
+      `HTTPStatus(422).phrase`.
 
     Examples
     --------
