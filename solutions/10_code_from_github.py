@@ -2,11 +2,11 @@
 # # 10 · Code from GitHub
 #
 # You will bring a repository into the index: exactly one version, with no file missing, without being banned, and without
-# downloading again what has not changed.
+# downloading everything again.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | pin a version and prove that a download is complete · distinguish a rate limit from other refusals, and wait as long as the server asks · download only what has changed, and remove what is gone | `loader/github/` | about {minutes} min | Python functions; what HTTP is |
+# | pin a version, and list every file of it · distinguish a rate limit from other refusals, and wait as long as the server asks · download only new paths and new contents, and remove what is gone | `loader/github/` | about {minutes} min | Python functions; what HTTP is |
 
 # %% tags=["parameters"]
 github_api = ""  # "https://api.github.com" for GitHub itself; empty for a server on this machine
@@ -94,7 +94,7 @@ assert github_api or not any("OOMKilled" in one.content for one in passages), "n
 #
 # ## A download that reports success
 #
-# Like many tools, this one uses whatever comes:
+# This tool uses whatever comes:
 
 # %%
 import base64
@@ -134,12 +134,12 @@ downloads = {day: naive_download(client_of(where), ref) for day, (where, ref) in
 pd.DataFrame({day: {"files": len(files), "empty": sum(not content for content in files.values())} for day, files in downloads.items()}).T
 
 # %% [markdown]
-# On none. It took a 404 for *no files*, a refusal for an *empty file*, and a part of the list for the *whole list*. A good download is
+# On none. It treated a 404 as *no files*, a refusal as an *empty file*, and a part of the list as the *whole list*. A good download is
 #
 # - **pinned**: it never mixes two versions;
 # - **complete**: it has every file with the right content, or says what is missing;
 # - **polite**: it waits when the server asks for it;
-# - **fresh**: it downloads what has changed, and removes what is gone.
+# - **fresh**: it downloads only what is new, and removes what is gone.
 #
 # ## Pinned: names that prove the content
 #
@@ -168,7 +168,7 @@ pd.DataFrame({day: {"other hash than listed": len(paths), "for example": (paths 
 
 # %% [markdown]
 # The hashes show the empty files. They also show a wrong file on the normal day: `docs/deployment.yaml` is a *link*, and the server
-# sent the file that it points to. But they do not show a file that was never listed, as on the large day.
+# sent the file that it points to. But they cannot show that a file was never listed. This happened on the large day.
 #
 # We list the files again. Then a colleague pushes a change, and we request a file.
 #
@@ -207,7 +207,7 @@ for name, ref in {"by branch": "main", "by commit": commit}.items():
 # ## Exercise 10.1: no file missing
 #
 # Your function gets `read` of the drawing. `replace(entry, path=…)` makes an entry with another path, and `leads_to(folder, within)` is
-# true if a folder has to be listed.
+# true if the folder can have wanted files in it.
 
 # %% exercise="10.1"
 from course_lib.loader.github.tree import list_tree
@@ -252,8 +252,8 @@ lab.interact(listing, limit=(15, 80, 5))
 # %% [markdown]
 # ## Polite: when the server asks you to wait
 #
-# GitHub has a [rate limit](../labs/GLOSSARY.md#rate-limit). With a token, it allows 5,000 requests in an hour, without one only 60 *for
-# each IP address*, so a class with one router shares them. (Since May 2025, raw files and clones without a token have limits of their
+# GitHub has a [rate limit](../labs/GLOSSARY.md#rate-limit). With a token, it allows 5,000 requests in an hour, without a token only 60
+# *for each IP address*. A class with one router shares these 60. (Since May 2025, raw files and clones without a token have limits of their
 # own.)
 #
 # We send six requests to a server that allows five. `x-ratelimit-reset` says when the
@@ -276,15 +276,15 @@ server_now = parsedate_to_datetime(answer.headers["date"]).timestamp()
 print(f"by our clock {reset - time.time():.0f} s, by the server's clock {reset - server_now:.0f} s")
 
 # %% tags=["claim"]
-assert answer.status_code == 403 and 540 < server_now - time.time() < 602, "Not by our clock: we would wait ten minutes too long"
+assert answer.status_code == 403 and 540 < server_now - time.time() < 602, "If we use our own clock, we wait ten minutes too long"
 
 # %% [markdown]
-# Not by our clock: we would wait ten minutes too long. So compare the reset with the `date` of the same answer.
+# If we use our own clock, we wait ten minutes too long. So compare the reset with the `date` of the same answer.
 #
 # ## Exercise 10.2: how long to wait
 #
-# Four refusals: a 403 with `retry-after`, a 403 with `x-ratelimit-remaining: 0`, a 429 with neither, and a 403 *You have no access*. For which one must
-# you guess how long to wait, and for which one is it useless?
+# Four refusals: a 403 with `retry-after`, a 403 with `x-ratelimit-remaining: 0`, a 429 with neither, and a 403 *You have no access*. Which one
+# does not say how long to wait, so that you must guess? And for which one does waiting not help?
 
 # %% exercise="10.2"
 from course_lib.loader.github.waiting import wait_time
@@ -357,14 +357,14 @@ assert count["yours", "refused"] == 1 and count["impatient", "refused"] > 5, "Yo
 assert 0 < ended["yours", "answered"] - ended["impatient", "answered"] < 4, "The impatient one has its answers first"
 
 # %% [markdown]
-# Your client was refused once, the impatient one many times. The impatient one has its answers first,
-# because it asks when the limit ends. Yours ends up to two seconds later: the headers have whole seconds, and it adds one.
+# Your client was refused once, the impatient one many times. The impatient one has its answers first: it asks ten
+# times a second, so it notices at once when the limit ends. Yours ends up to two seconds later: the headers have whole seconds, and it adds one.
 # In GitHub's hour, the impatient client would be refused up to 36,000 times, or banned.
 
 # %% [markdown]
 # ## Fresh: only what has changed
 #
-# Which files does the new version change? The old files have hashes, and the new list has hashes, too. So you can compare before you download.
+# The old files have hashes, and the new list has hashes, too. So you can compare before you download.
 #
 # ## Exercise 10.3: what to download, what to remove
 
@@ -420,15 +420,15 @@ pd.DataFrame(table).T
 first_time, again, changed = (one.fetched for one in reports.values())
 assert again == 0, "The second run downloaded nothing"
 assert github_api or changed == len(missing) == 5, "The last run downloaded the five files of the plan"
-assert github_api or "docs/deployment.yaml" in names_in_index() - before, "So the link is new in the index without a download"
-assert "code/scripts/keys.sh" in gone and ["code/scripts/rotate-keys.sh"] in missing.values(), "The old name is removed, and the content is downloaded for the new name"
+assert github_api or "docs/deployment.yaml" in names_in_index() - before, "docs/deployment.yaml is new in the index without a download"
+assert gone == {"code/scripts/keys.sh"} and missing.get(hashes(HERON.old)["code/scripts/keys.sh"]) == ["code/scripts/rotate-keys.sh"], "The old name is removed, and the new name is downloaded, although we have its content"
 
 # %% [markdown]
-# The old name is removed, and the content is downloaded for the new name, because the plan looks at paths. The second run
-# downloaded nothing.
+# The old name is removed, and the new name is downloaded, although we have its content: the plan compares paths. So a rename costs
+# one download. The second run downloaded nothing.
 #
-# The last run downloaded the five files of the plan. `docs/deployment.yaml` is a link, and the library has its target already. So the link
-# is new in the index without a download.
+# The last run downloaded the five files of the plan. `docs/deployment.yaml` is new in the index without a
+# download: it is a link to a file that we have. Its pieces cite this file.
 #
 # > **Predict.** We ask the first question again. Does the index answer it now?
 
@@ -446,23 +446,22 @@ print(passages[0].content)
 
 # %% tags=["claim"]
 assert cited == [(reports[ours.new].commit,)], "all pieces cite the new commit"
-assert github_api or [(one.document_name, "manifests/platform/base/forecast-api.yaml#L" in one.citation_url) for one in passages[1:]] == [("docs/deployment.yaml", True)] * 2, "they cite its target"
+assert github_api or [(one.document_name, "manifests/platform/base/forecast-api.yaml#L" in one.citation_url) for one in passages[1:]] == [("docs/deployment.yaml", True)] * 2, "Its pieces cite this file"
 assert github_api or "docs/on-call.md" in passages[0].citation_url, "The first passage is the new page about it"
 assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].content, "the model outgrew its memory"
 
 # %% [markdown]
-# It does: the model outgrew its memory. The first passage is the new page about it, and all pieces cite the new commit. The other two passages
-# are from the link `docs/deployment.yaml`. GitHub shows only a path for a link, so they cite its target.
+# It does: the model outgrew its memory. The first passage is the new page about it, and all pieces cite the new commit.
 #
-# Even the run that downloaded nothing asked: is this still the same commit? With the header `If-None-Match`, GitHub answers 304 if
+# The second run downloaded nothing, but it still had to ask: is this the same commit? With the header `If-None-Match`, GitHub answers 304 if
 # nothing has changed. With a token, this answer does not count for the limit.
 #
 # ## In the field: git itself
 #
 # At work, run `course ingest-repo OWNER/NAME` every night, with a token that can only read. It refuses names that lead out of your folder, such as `../../.bashrc`.
 #
-# For files, you can also use git: it needs no API, and checks every hash. Use the API for issues, for an answer such as 304, or where a service may
-# not keep a working copy.
+# For files, you can also use git: it needs no API, and checks every hash. Use the API if you want issues or a short answer such as 304,
+# or if a service may not keep the files.
 #
 # In git, `--filter=blob:none` leaves out the contents of files until they are needed. `sparse-checkout` chooses folders.
 #

@@ -79,13 +79,14 @@ def list_tree(
     ----------
     read
         ``read(sha, True)`` asks for a tree with everything below it, ``read(sha, False)`` alone.
-        It returns the entries, and whether they are truncated. A tree alone never is.
+        It returns the entries, and whether they are truncated. Here, a tree alone never is.
     sha
         The hash of the tree.
     prefix
         Empty, or a folder with a slash at its end.
     within
-        The wanted paths; empty for all. They save requests: other files may be in the result.
+        The wanted paths; empty for all. Use them only to save requests. The result may have
+        other files, too.
 
     Examples
     --------
