@@ -1,12 +1,11 @@
 # %% [markdown]
 # # 12 · A fresh index
 #
-# An index is a copy, and a copy gets old. You will plan each night what has to be done, and do no more. Then you will delete from a
-# catalogue that two projects share, even while both change it.
+# An index is a copy, and a copy gets old. Each night, you will find out what has changed, and do only that work. Then you will delete from a catalogue that two projects share, while both change it.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | plan a sync of documents or packages that encodes only what changed · delete what no project uses any more · find out where two syncs can meet, and keep them apart | `indexing/plan.py` · `xray/` | about {minutes} min | SQL; lab 05 for embeddings, lab 06 for transactions |
+# | plan a sync of documents or packages that encodes only what changed · delete what no project uses any more · find out how two syncs disturb each other, and prevent it | `indexing/plan.py` · `xray/` | about {minutes} min | SQL; lab 05 for embeddings, lab 06 for transactions |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -59,8 +58,7 @@ print(f"{stale.document_name}, is it there? {(pages / gone).exists()}\n\n… {st
 assert stale.document_name == gone and not (pages / gone).exists(), "The search still quotes the page"
 
 # %% [markdown]
-# The search still quotes the page, because the index was not told. So we run the ingest again, in nights 2 and 3. Before night 2, an author
-# also adds one line to another page. Before night 3, nothing changes.
+# The search still quotes the page, because the index was not told. So we run the ingest in nights 2 and 3. Before night 2, an author adds one line to another page. Before night 3, nothing changes.
 #
 # > **Predict.** A page has about 24 chunks. How many chunks are new or changed in night 2, and how many in night 3?
 
@@ -85,7 +83,7 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 # %% [markdown]
 # ## By hand: one night
 #
-# A folder was easy: one project owns it. Packages are harder. In lab 13, a model that writes code gets the packages of its project
+# A folder has one owner. Packages are harder. In lab 13, a model that writes code gets the packages of its project
 # (the course calls this *xray*). Two projects share many packages, so their *catalogue* holds each package and its vector once. And each project has
 # a *list* of the packages that it uses.
 #
@@ -180,7 +178,7 @@ create_tables(conn)
 # ## Exercise 12.2: what has to be encoded
 #
 # A search finds a package by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description. To encode them is the most expensive
-# step of a sync. So your function finds the packages that need a new vector. Here, the state is what a vector was made of.
+# step of a sync. So your function finds the packages that need a new vector. Here, the state of a vector is its text and its model.
 
 # %% exercise="12.2"
 from course_lib.xray.catalogue import names_to_embed
@@ -196,7 +194,7 @@ lab.hint("12.2")  # run again for the next hint
 # model is not in it, a search compares vectors of two models.
 
 # %% [markdown]
-# How much does this save? A naive job encodes all packages of both lock files every night. In the first night, all
+# A naive job encodes all packages of both lock files every night. In the first night, all
 # are new. In the second, nothing changes. In the third, *rider-app* has today's lock file, and one description is better.
 #
 # > **Predict.** How many texts do you have to encode in the second night, and how many in the third?
@@ -222,13 +220,13 @@ spent = pd.DataFrame(rows, columns=["naive", "planned"], index=["first", "nothin
 spent
 
 # %% tags=["claim"]
-assert list(spent.planned) == [len(texts), 0, 1], "The third night needs one vector, that of the better description"
+assert list(spent.planned) == [len(texts), 0, 1], "The third night needs only one vector, for the better description"
 assert spent.naive.iloc[0] - len(texts) == 62, "In the first night, the plan saves 62 vectors"
 assert len({*rider} & {*forecasting}) == 62, "because a package that both projects use is encoded once"
 
 # %% [markdown]
-# None in the second. The third night needs one vector, that of the better description, because polars has one already, and the new version of
-# spotipy has the same description. In the first night, the plan saves 62 vectors, because a package that both projects use is encoded once.
+# None in the second. The third night needs only one vector, for the better description. Polars has a vector already. Spotipy has a new
+# version, but the same description. In the first night, the plan saves 62 vectors, because a package that both projects use is encoded once.
 
 # %% [markdown]
 # ## Packages that other projects use
@@ -258,8 +256,8 @@ print("in the catalogue:", in_catalogue())
 # ## Exercise 12.3: orphans
 #
 # Complete the statement, so that it deletes only what no project uses. `%(names)s` is the list of packages that one project has just removed.
-# `%(language)s` is their language, because `redis` in Python and `redis` in Ruby are two packages. The view `xray_used` has a row, with
-# `language` and `name`, for each use by any project of any [tenant](../labs/GLOSSARY.md#tenant).
+# `%(language)s` is their language, because `redis` in Python and `redis` in Ruby are two packages. The view `xray_used` has a row
+# (`language`, `name`) for each use of a package, in all projects of all [tenants](../labs/GLOSSARY.md#tenant).
 #
 # `name = ANY(list)` is true if the name is in the list. `NOT EXISTS (SELECT FROM … WHERE …)` is true if the inner query finds no row. This
 # query may name columns of the row outside, such as `package.name`.
@@ -291,7 +289,7 @@ print("deleted:", [name for (name,) in deleted], "in the catalogue:", in_catalog
 # A sync is one [transaction](../labs/GLOSSARY.md#transaction) of three steps: it carries out the plan, deletes orphans, and commits. PostgreSQL's default is READ COMMITTED: a statement sees what
 # others have committed before it began.
 #
-# `sync` is a generator. It stops at each `yield`, and there `meet` runs all of the other sync.
+# The generator `sync` stops at each `yield`. At one of these stops, `meet` runs the whole other sync.
 
 # %%
 def sync(conn, project, packages, events):
@@ -308,7 +306,7 @@ def sync(conn, project, packages, events):
 
 
 # %% [markdown]
-# The projects are *app* and *jobs*. In the first case, *jobs* begins to use `shared`, while *app* replaces it by `mine`. In the second case, both
+# In the first case, the project *jobs* begins to use `shared`, while *app* replaces it by `mine`. In the second case, both
 # projects stop using `shared`. There is no foreign key here, as in many schemas.
 
 # %%
@@ -344,10 +342,11 @@ assert stopped == ["all is well", "all is well", "shared is an orphan", "all is 
 #
 # With 0 or 3 steps, one sync runs after the other, and all is well.
 #
-# In the first case, *app* cannot see a use that is not committed, so it deletes what *jobs* began to use. (With the foreign key, *app* would wait, and then fail.)
+# In the first case, *jobs* has not committed, so *app* does not see its use and deletes `shared`. (With the foreign key, *app* would wait, and then fail.)
 #
-# In the second case, neither has seen that the other stopped, so neither deletes. No constraint prevents this orphan, and no later night
-# repairs it, because `shared` is not removed again.
+# In the second case, each still sees the use of the other, so neither deletes `shared`. No constraint prevents this orphan. No later night
+# repairs it: it checks only names that were just removed. A sweep of the whole catalogue would, but without a lock, it can make
+# the first mistake.
 #
 # No statement can see what the other sync has not committed. So they have to take turns.
 
@@ -365,7 +364,7 @@ assert stopped == ["all is well", "all is well", "shared is an orphan", "all is 
 # Which one lets two syncs take turns, even if one of them fails?
 #
 # A caller may have chosen another *isolation level*. Under REPEATABLE READ, a transaction sees the database as it was when its first query
-# began. Here, the first query waits for the lock. So after the wait, the transaction still sees the time before it. Which statement has to come first?
+# began. Here, the first query waits for the lock. So after the wait, it still sees the old data, from before the wait. Which statement has to come first?
 # ([SET TRANSACTION](https://www.postgresql.org/docs/current/sql-set-transaction.html))
 
 # %% exercise="12.4"
@@ -408,12 +407,13 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 # ## In the field
 #
 # You need such a lock wherever "is it still used?" and "delete" are two steps: files in a bucket, images in a registry, users of a tenant.
-# **On Monday**, look for one such place in your code. Stop it in a debugger between the two steps, and begin a use from another session.
+# **On Monday**, look for one such place in your code. On a test system, stop it in a debugger between the two
+# steps. From another session, begin to use what it will delete. Then let it continue.
 #
 # LangChain's `index` plans in the same way, by a hash of text *and*
-# metadata: so a new version means a new vector, and a new model means none. Ask of each such tool what its state is made of.
+# metadata: so a new version means a new vector, and a new model means none.
 #
-# SQL's `MERGE` carries out a plan, and *change data capture* reads a log of changes. Neither replaces the lock.
+# SQL's `MERGE` and *change data capture* do not replace the lock.
 
 # %% [markdown]
 # ## Recap

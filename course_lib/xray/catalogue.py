@@ -63,7 +63,7 @@ def names_to_embed(
 ) -> list[str]:
     """Return the names for which a vector has to be made.
 
-    A name keeps its vector if exactly the same text and the same model made it.
+    A name keeps its vector if this was made from exactly the same text by the same model.
 
     Parameters
     ----------
