@@ -22,8 +22,8 @@ lab.show.pipeline("pipeline")
 # %% [markdown]
 # ## Two machines
 #
-# A corpus is too large for one machine, so two machines share it. Machine 0 takes the files for which `hash(name) % 2` is 0, and machine 1
-# the others. Each part is called a [shard](../labs/GLOSSARY.md#shard). Here, two processes play the machines.
+# A corpus is too large for one machine, so two machines share it. Each machine takes the files for which `hash(name) % 2` is its own
+# number, 0 or 1. Each part is called a [shard](../labs/GLOSSARY.md#shard). Here, two processes play the machines.
 #
 # > **Predict.** How many files are taken by neither machine, and how many by both?
 
@@ -60,8 +60,8 @@ assert {*names} - zero - one and zero & one, "some files are in no shard, and ot
 # The course's pipeline reads a folder, splits and stores two shards at once, and builds the index. On a cluster, each
 # step is a [container](../labs/GLOSSARY.md#container). Here, `run_locally` makes it a process.
 #
-# A cloud provider may take a cheap machine away at any moment. Then the step is tried again. We do this twice: to a naive step that appends
-# to a file, and to the pipeline. There, `KillFirst` ends the process of shard 0 as soon as its first documents are in the index.
+# A cloud provider may take a cheap machine away at any moment. Then the step is tried again. We kill a naive step that appends to a
+# file, and a step of the pipeline: `KillFirst` ends the process of shard 0 as soon as its first documents are in the index.
 #
 # > **Predict.** What is in the file of the naive step? Which chunks are in the index at the end?
 
@@ -108,20 +108,22 @@ tries = sorted(one.outcome for one in run.attempts if one.task.startswith("embed
 assert tries == ["failed", "succeeded", "succeeded"] and not run.error, "The other shard was not repeated"
 assert in_file == list("ababcd"), "some chunks are there twice, without an error"
 assert 0 < accident.stored < split, "The killed process had stored some chunks"
-assert rows == split, "at the end each chunk is in the index once"
+assert rows == split, "At the end, each chunk is in the index once"
 
 # %% [markdown]
-# The killed process had stored some chunks. The second attempt found them and added the rest, so at the end each chunk is in the index once.
+# The killed process had stored some chunks. The second attempt found them and added only the rest. At the end, each chunk is in the index
+# once.
 # The other shard was not repeated. In the naive file, some chunks are there twice, without an error.
 #
 # Kubeflow only *starts* a step again. You have to write the step so that a second start does no harm. Such a step is
-# [idempotent](../labs/GLOSSARY.md#idempotent). `embed_and_store` is, because it writes each row by its key, and each document whole or not at all.
+# [idempotent](../labs/GLOSSARY.md#idempotent). `embed_and_store` is idempotent: a row with the same key is not written
+# twice, and a document is stored whole or not at all.
 
 # %% [markdown]
 # ## From a function to a component
 #
 # A step is made from a [component](../labs/GLOSSARY.md#component): a function with a decorator. The decorator names an *image*, the
-# container's file system. Ours, `LOADER`, has Python, `course_lib` and kfp in it, so `install_kfp_package` is false.
+# container's file system. Our image is `LOADER`. It already has kfp, so `install_kfp_package` is false.
 #
 # A step gets small values as parameters. Documents are in a file, an
 # [artifact](../labs/GLOSSARY.md#artifact). It has a `path`, and a dictionary of facts, `metadata`.
@@ -158,10 +160,9 @@ pages = run_locally(read_pages, {"folder": str(copy)}, root=work).outputs["pages
 print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitlines()), "lines")
 
 # %% [markdown]
-# No. As a component it fails, here and on a cluster, because kfp takes only the text of the function, without the notebook's imports. So a component imports
-# all that it needs.
+# No. As a component it fails, here and on a cluster, because kfp takes only the text of the function, without the notebook's imports.
 #
-# The file of `read_pages` begins with the *origin*, which says where the documents belong. Then it has a line for each of the five documents.
+# The first line of the file is the *origin*: it says where the documents belong. The others are the five documents.
 #
 # The component wrote 5, but you got 5.0: `kfp.local` makes a float of every number in metadata. (On a cluster you get 5.) So write `int(…)`
 # where you read such a number.
@@ -169,7 +170,7 @@ print(pages.metadata, len(Path(pages.path).read_text(encoding="utf-8").splitline
 # %% [markdown]
 # ## Exercise 11.1: split one shard
 #
-# Complete the component. `origin` is the first line, and the dictionary `found` has a `Document` for each name.
+# `origin` is the first line, and the dictionary `found` has a `Document` for each name.
 # `replace(origin, shard=…)` returns a copy with another `shard`. `"0/2"` is the first of two shards.
 
 # %% exercise="11.1"
@@ -189,7 +190,7 @@ lab.hint("11.1")  # run again for the next hint
 # %% [markdown]
 # ## Half a file
 #
-# What if a file is damaged before the next step, `embed_and_store`, reads it? A step that *appends* is killed and tried
+# What if a file is damaged before `embed_and_store` reads it? A step that *appends* is killed and tried
 # again, so ten chunks are there twice. Or the disk was full, and the last ten are missing.
 #
 # > **Predict.** Which of the two does it notice?
@@ -225,7 +226,7 @@ assert half == chunks.metadata["chunks"] - 10, "Lost lines are not noticed"
 # %% [markdown]
 # Lines that are there twice are refused, because two chunks have the same identity. Lost lines are not noticed.
 #
-# So `embed_and_store` returns both counts: the splitter's and its own. `build_index` gets those of all shards, and your function compares them.
+# So `embed_and_store` returns the splitter's count and its own. In `build_index`, your function compares the counts of all shards.
 #
 # ## Exercise 11.2: compare the counts
 
@@ -255,7 +256,8 @@ with lab.connect() as conn:
     print("split and stored again:", *conn.execute("SELECT count(*) FROM document_chunks WHERE repo_slug = 'pages'").fetchone(), "chunks")
 
 # %% [markdown]
-# The half file would now stop the run in `build_index`. Once the shard is split again, the missing ten chunks are added.
+# This would stop the run in `build_index`. If you only repeat the run, the cache returns the same half file. With `caching=False`, the shard
+# is split again, and the missing ten chunks are added. The half file stays in the cache until you delete it.
 
 # %% [markdown]
 # ## An old result from the cache
@@ -291,7 +293,7 @@ print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcom
 # *at* the path, or in a database. There are two remedies:
 #
 # - Switch the cache off for a step that reads or changes something outside: a folder, a database.
-# - Or let a quick step look, and return a *fingerprint*, a hash of the content. The slow step takes this as an
+# - Or add a quick step that returns a hash of the content, the *fingerprint*. The slow step takes this as an
 #   input, so an old result is used only for the same content.
 
 # %% [markdown]
@@ -307,7 +309,7 @@ print("second run:", after.outputs["Output"], "pages,", after.attempts[0].outcom
 # kubernetes.use_secret_as_env(task, "bakery", {"key": "OVEN_KEY"})       # `key` of the Secret "bakery" → variable OVEN_KEY
 # ```
 #
-# Parameters are stored in databases and logs. So a long text is an artifact, and a password comes from a Secret of the cluster.
+# Parameters are stored in databases and logs. So a long text is an artifact, and a password comes from a Secret.
 #
 # ## Exercise 11.3: a step with the database
 
@@ -325,10 +327,10 @@ lab.hint("11.3")  # run again for the next hint
 # empty, and there is no error. Retries do no harm here, because the step may run twice.
 
 # %% [markdown]
-# What does a cluster get? The compiler writes a YAML file, the [intermediate representation](../labs/GLOSSARY.md#intermediate-representation).
-# Here is one step, and a drawing of the whole pipeline.
+# For a cluster, the compiler writes a YAML file, the [intermediate representation](../labs/GLOSSARY.md#intermediate-representation).
+# Here is one step, and the whole pipeline as a drawing.
 #
-# > **Predict.** Which of your five settings can everybody read who gets this file?
+# > **Predict.** Everybody who gets this file can read it. Which of your five settings does it show in full?
 
 # %%
 import yaml
@@ -370,15 +372,14 @@ assert task["cachingOptions"] == {}, "Empty braces mean that the cache is off"
 #
 # ## Connect the steps
 #
-# What is missing is the order. In the figure, a solid arrow is a file, and a
-# dashed arrow is a small value, or only the order.
+# What is missing is the order. In the figure, a dashed arrow is a small value, or only the order.
 #
 # kfp calls your pipeline function only once: when it compiles the pipeline. So the variables are placeholders for later
 # values:
 #
 # ```python
 # dough = knead(flour=flour)                                          # returns a list of names, and has an artifact `mass`
-# with dsl.ParallelFor(dough.outputs["Output"], parallelism=4) as name:   # for each name, at most 4 at the same time
+# with dsl.ParallelFor(dough.outputs["Output"], parallelism=4) as name:   # at most 4 at once
 #     baked = bake(mass=dough.outputs["mass"], name=name)             # has the artifacts `cake` and `crumbs`
 #     sold = sell(**baked.outputs, shop=shop)                         # cake=…, crumbs=…; returns a number
 # count(sold=dsl.Collected(sold.output))                              # a list: the output of every turn
@@ -387,7 +388,8 @@ assert task["cachingOptions"] == {}, "Empty braces mean that the cache is off"
 # ## Exercise 11.4: the pipeline
 #
 # The beginning is given: the two steps that read the folder, and the exit handler. Its task, `report`, runs last, even if a step inside has failed.
-# `with_documents` gives a step the folder, as `with_database` gives it the database.
+# `with_documents` gives a step the folder, as `with_database` gives it the database. You write the loop,
+# the index, the questions, and one setting of `seen`.
 
 # %% exercise="11.4"
 # Given up to: with_documents(loaded, documents_claim)
@@ -406,7 +408,7 @@ lab.hint("11.4")  # run again for the next hint
 # %% [markdown]
 # ## Run it
 #
-# Now run your pipeline twice. If Docker is here, with the images of `make images`, a third run makes each step a container.
+# Now run your pipeline twice. If you have Docker and ran `make images`, a third run starts each step as a container.
 #
 # > **Predict.** Which steps come from the cache in the second run?
 
@@ -434,7 +436,7 @@ assert set(outcomes["first"]) == {"succeeded"} and not any(run.error for run in 
 #
 # ## Measure
 #
-# Several processes have filled this index. Would a single one have made the same? `ingest` reads the same folder in this notebook.
+# Would a single process have made the same index? `ingest` reads the same folder.
 #
 # > **Predict.** How many chunks does it write?
 
@@ -458,7 +460,7 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 # [kind](https://kind.sigs.k8s.io) and kubectl, you can have one on a laptop (**not run here**):
 #
 # ```bash
-# infra/setup-kubeflow.sh                # the UI is at http://localhost:8080
+# infra/setup-kubeflow.sh
 # course pipeline submit --host http://localhost:8080 --set shards=4
 # ```
 #
@@ -490,6 +492,7 @@ assert (done.inserted, done.updated, done.deleted) == (0, 0, 0), "It writes none
 #
 # ## Stretch, and what comes next
 #
-# Run your pipeline with seven shards. What is in the empty ones?
+# Kill a step of your own pipeline: run it with `wanted | {"repo": "killed", "chunk_size": 200}`, `caching=False` and
+# `on_event=KillFirst("embed-and-store", lab.database_url, "killed")`. Is each chunk of `killed` there once?
 #
 # Next is [lab 12](../labs/12_a_fresh_index.ipynb), where you keep an index up to date.

@@ -109,9 +109,10 @@ def split_documents(
 ) -> None:
     """Split the documents of one shard: its chunks and its rows of documents, a file each.
 
-    - Take the documents whose names the shard holds: `Shard.parse("0/2").holds("a.md")`.
+    - Take only the documents of this shard: `Shard.parse("0/2").holds("a.md")`.
     - `split_to_files(origin, documents, options, rows.path, chunks.path)` writes both files, whole
-      or not at all, and returns the counts. Call it also if there is no document.
+      or not at all, and returns the counts. Call it even if the shard has no
+      document.
     - Give it the origin with this `shard`.
     - Put the counts and `shard` into the metadata of both artifacts.
 

@@ -37,8 +37,8 @@ def with_database(task: Task) -> Task:
     """Give a step what it needs to work with the database, and return the step.
 
     - It reads or changes a database. May its result come from the cache?
-    - The database may be away for a while. Give it about half a minute in three more attempts: the
-      first after 2 s, and each wait is three times the last.
+    - The database may be away for a while. Allow three more attempts. Wait 2 s before the
+      first, and three times as long before each next one.
     - The model needs memory: "512Mi" are set aside for it, and at "2Gi" the container is killed.
     - The step finds the database's address in the variable `DATABASE_URL`. The address has a
       password, so it comes from the key `DATABASE_URL` of the Secret `DATABASE_SECRET`.

@@ -146,8 +146,8 @@ def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]])
 def add_up(stored: Sequence[Mapping[str, float]]) -> dict[str, int]:
     """Compare the counts of each shard, and return the sums of all shards.
 
-    - A shard has a number for each name in `COUNTS`, such as `chunks`, those in its file. It also
-      has `split`, the chunks that the splitter counted.
+    - Each shard is a dictionary with a number for each name in `COUNTS`. `chunks` is the number
+      of chunks in its file, and `split` the number that the splitter counted.
     - If `chunks` and `split` differ in any shard, raise an `InputError`.
     - Otherwise return the sum for each name in `COUNTS`.
     - Numbers may come as floats. Sums are whole numbers.
