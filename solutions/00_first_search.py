@@ -33,7 +33,8 @@ lab = start("00", data_dir=data_dir, database_url=database_url, embedding_model=
 #
 # Begin with texts of your own: notes (`.md`, `.txt`), notebooks, YAML, Python, Go or shell. Write the path of their folder between the quotes, for example `r"~/notes"` or `r"d:\notes"`.
 #
-# If you leave the quotes empty, the lab takes five pages of the course. Then first read `data/documents/model-monitoring.md`, so that you can judge the results.
+# If you leave the quotes empty, the lab takes five pages of the course. Then first read lines 1 to 60 of
+# `data/documents/model-monitoring.md`, so that you can judge the results.
 #
 # Your texts stay on the machine that runs this notebook.
 
@@ -52,9 +53,11 @@ lab.interact(
 )
 
 # %% [markdown]
-# Each row is a piece of a text, shown from its most similar sentence on. (From step 3 on, such a piece is called a *chunk*.) You see its document, the heading above it, and its lines. The bar and the number say how similar its meaning is to the meaning of the question.
+# Each row is a piece of a text. It is shown from the sentence that is most similar to the question. You see its document, the heading above
+# it, and its lines. The bar and the number say how similar piece and question are in meaning.
 #
-# Now judge the search. Ask three questions, and write each into the next cell, with the place of its right piece. For the question above, this is the second piece: it tells what to compare the data with.
+# Ask three questions. For each, write into the next cell at which place the right piece is. For the question above, this is the second
+# piece: it tells what to compare the data with.
 
 # %%
 judged = {  # a question, and the place of its right piece (0: it is not among the five)
@@ -63,7 +66,8 @@ judged = {  # a question, and the place of its right piece (0: it is not among t
 print(sum(place == 1 for place in judged.values()), "of", len(judged), "right pieces came first")
 
 # %% [markdown]
-# Take a question that failed. Which word of the right piece was missing in it? Ask again with this word.
+# Take a question whose right piece was not first. Which word of this piece is not in the question? Ask again with this word. Which place
+# has the piece now?
 #
 # ## Why not search for the words?
 #
@@ -153,7 +157,8 @@ assert len(results) == 3 and similarities == sorted(similarities, reverse=True),
 #
 # ## A question without an answer
 #
-# So far, you have asked for something that is in the pages. But the users of a search do not know what is in the pages, so they will also ask for what is not.
+# So far, you have asked for something that is in the pages. But users do not know the pages, so they will also ask for things that are not
+# in them.
 #
 # > **Predict.** What will the search return for a question that has nothing to do with its documents?
 
@@ -181,7 +186,8 @@ rows = [(at, count(question, at), count(nonsense, at)) for at in (0.0, 0.2, 0.4)
 pd.DataFrame(rows, columns=["threshold", question, nonsense])
 
 # %% [markdown]
-# With a threshold of 0.2, the search still finds its chunks for the release, and none for the egg. But do not take this number to work. The more texts you have, the more often one of them is a little similar to a question by chance.
+# With a threshold of 0.2, the search still finds its chunks for the release, and none for the egg. But do not take this number to work.
+# With more texts, some text is more often similar to a question by chance.
 #
 # So find a threshold for your own folder. The next cell shows the similarity of each right piece, and the best one for the egg.
 
@@ -191,7 +197,8 @@ right[nonsense] = ask(nonsense).similarity.max()
 pd.DataFrame({"similarity": right})
 
 # %% [markdown]
-# Set the threshold just above the egg. Does it lose a right piece? Then no threshold fits your texts. If it loses none, it fits these few questions, so ask more before you trust it.
+# Set the threshold just above the egg. Does it lose a right piece? Then use no threshold: show all results with their similarity. If it
+# loses none, try it with more questions before you trust it.
 #
 # ## Where the chunks are stored
 #
@@ -322,7 +329,10 @@ assert counts["1"] > counts.sum() / 2, "For more than half of the questions, the
 #
 # From there on you write the system yourself. Each of your functions that passes its check is kept in `my/system/`. `course mine` runs the whole system with your functions in place of the course's, and shows which are yours.
 #
-# The last cell shows what the course's system reaches. It searches these pages (*docs*), the manifests of lab 02 and the code of lab 03 together. *Recall@10* is here the share of questions that find the right file among the first ten, and [MRR](../labs/GLOSSARY.md#mrr) is higher if it is nearer to the top. ([Lab 16](../labs/16_measuring_retrieval.ipynb) explains the brackets.) When you have written a function, run the cell again: your own numbers then appear, too.
+# The last cell shows what the course's system reaches. It searches these pages (*docs*), the manifests of lab 02 and the code of lab 03
+# together. Here, *recall@10* is the share of questions with the right file among the first ten results. [MRR](../labs/GLOSSARY.md#mrr) is
+# higher if this file is nearer to the top. ([Lab 16](../labs/16_measuring_retrieval.ipynb) explains the brackets.) When you have written a
+# function, run the cell again: your own numbers then appear, too.
 
 # %%
 lab.score(recall_at_5=1 - answered_at.count("none") / len(answered_at), note="the five pages, by meaning")

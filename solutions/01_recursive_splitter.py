@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 01 · Where to cut
 #
-# A page answers a question, but no piece of it does: a cut goes through the answer. A page must be cut, because the model of this course reads
-# only about 200 words. You will write two splitters: first the usual one, then one that can promise more.
+# A page has the answer to a question. But a cut goes through it, so no piece has the answer. A page must be cut, because the model of this
+# course reads only about 200 words. You will write two splitters: first the usual one, then one that can promise more.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -48,11 +48,11 @@ lab.show.cuts(page, fixed, first=300 * (here - 1), most=1_000)  # from shortly b
 inside = [left[-1].isalpha() and right[0].isalpha() for left, right in zip(fixed, fixed[1:], strict=False)]
 assert (sum(inside), len(inside)) == (12, 26), "12 of the 26 cuts go through a word"
 assert "Canary release" in fixed[here] and "1 or 5 per cent" in fixed[here + 1], "One chunk says what a canary release is, the next says the number"
-assert not answering(fixed), "no chunk answers the question"
+assert not answering(fixed)
 
 # %% [markdown]
-# About half: 12 of the 26 cuts go through a word, and one of them through the answer. One chunk says what a canary release is, the next says the
-# number. So no chunk answers the question.
+# About half: 12 of the 26 cuts go through a word, and one of them through the answer. One chunk says what a canary release is, the next
+# says the number.
 
 # %% [markdown]
 # ## The recursive splitter, by hand
@@ -157,8 +157,8 @@ assert cut["nothing lost"].all() and cut["longest"].max() <= 512, "Nothing is lo
 #
 # ## What it cannot promise
 #
-# **Overlap.** Sometimes a phrase is cut in two. So neighbours share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap): what one
-# chunk cuts off, the next has whole. A splitter that works on pieces can only repeat whole pieces.
+# **Overlap.** Sometimes a phrase is cut in two. So neighbours share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap). If one
+# chunk cuts a phrase off, the next one has it whole. A splitter that works on pieces can only repeat whole pieces.
 #
 # > **Predict.** We ask for 64 characters, in whole lines or sentences. How many of your chunks can repeat nothing, or only a line end?
 
@@ -191,8 +191,8 @@ assert repeated.max() < 64, "none repeats 64"
 # %% [markdown]
 # Nearly half of them repeat nothing or one line end, and none repeats 64: the last sentence is often longer.
 #
-# **Offsets.** A citation needs a chunk's [offset](../labs/GLOSSARY.md#offset), its position in the document, counted from 0. Your chunks do not
-# have it, so many programs search the text for the chunk.
+# **Offsets.** A citation needs a chunk's [offset](../labs/GLOSSARY.md#offset), its position in the document, counted from 0. Your chunks do
+# not have it. Without overlap you could add up their lengths; with overlap this is wrong. So many programs search the text for the chunk.
 #
 # > **Predict.** Here are four chunks of a log. At which offsets does `find` find them?
 
@@ -201,7 +201,7 @@ log = "Retry in 5 s.\n" * 8
 [log.find(chunk) for chunk in split_recursively(log, 30)]
 
 # %% [markdown]
-# It finds all four at 0, because the text repeats itself. Three citations would be wrong.
+# It finds all four at 0, because the text repeats itself.
 #
 # ## Cut on offsets
 #
@@ -209,14 +209,12 @@ log = "Retry in 5 s.\n" * 8
 # [span](../labs/GLOSSARY.md#span): its start, its end, and the text between them. The overlap is a subtraction, because the next
 # chunk begins that many characters before this one ends.
 #
-# You look at as much text as one chunk can hold, and cut it after the last of its strongest separators.
-# Python's `rfind` finds this place: `"ab cd. ef gh".rfind(". ", 0, 8)` is 5. The separator has two characters, so the first
-# chunk ends at 7.
+# Look at the text that one chunk can hold. Find its strongest separator, and cut after the last place where it occurs. Python's `rfind`
+# finds this place: `"ab cd. ef gh".rfind(". ", 0, 8)` is 5. The separator has two characters, so the first chunk ends at 7.
 #
 # ## Exercise 1.2: find the cut
 #
-# Write `find_cut`, which returns where a chunk ends. A cut at `floor` or before does not count; exercise 1.3
-# shows why.
+# Write `find_cut`, which returns where a chunk ends. Only cuts after `floor` count. Exercise 1.3 shows why.
 #
 # ```
 # find_cut("ab cdefghij", 0, 8, 2)  →  3    the space ends at 3, after the floor
@@ -309,8 +307,8 @@ assert (len(dense), len(plain)) == (2398, 122), "The price is more chunks"
 # %% [markdown]
 # ## Break it
 #
-# A splitter that loses a sentence raises no error. So write down what must be true of *every* text, and let the computer search for one
-# for which it is false: a [property-based test](../labs/GLOSSARY.md#property-based-test).
+# A splitter that loses a sentence raises no error. So write down what must be true of *every* text. Then let the computer search for a text
+# for which it is not true: a [property-based test](../labs/GLOSSARY.md#property-based-test).
 #
 # > **Predict.** A colleague strips the white space at both ends of each chunk, and keeps the offsets. For how many of 5,000 random texts does
 # > something no longer match?
@@ -344,14 +342,14 @@ for _ in range(5_000):
             failures[name].append(text)
 for name, texts in failures.items():
     shortest = min(texts, key=len, default=None)
-    print(f"{name}: {len(texts)} of 5,000 texts are not whole; the shortest is {shortest!r}")
+    print(f"{name}: {len(texts)} of 5,000 texts fail; the shortest is {shortest!r}")
 
 # %% [markdown]
 # Your splitter loses nothing. With stripped chunks, nine of ten texts do not match: a citation would show other characters.
 #
 # ## In the field
 #
-# The best-known recursive splitter is LangChain's
+# A well-known recursive splitter is LangChain's
 # [`RecursiveCharacterTextSplitter`](https://docs.langchain.com/oss/python/integrations/splitters).
 #
 # > **Predict.** We ask it for an overlap of 64. How many pairs of neighbouring chunks overlap: few, half, or most?
@@ -387,21 +385,22 @@ if "LangChain" in found:
     assert field.loc["LangChain", "overlaps"] < field.loc["LangChain", "chunks"] / 2, "Few overlap, because it can repeat only whole pieces"
 
 # %% [markdown]
-# Few overlap, because it can repeat only whole pieces. The lost characters are white space: it removes white space at both ends of each chunk
-# (`strip_whitespace=False` keeps it). With `add_start_index` it has offsets. Take it if you need no exact overlap.
+# Few overlap, because it can repeat only whole pieces. The lost characters are white space: it removes white space at both ends of each
+# chunk (`strip_whitespace=False` keeps it). With `add_start_index` it has offsets, but it looks for them with `find`. Take it if you need
+# no exact overlap.
 
 # %% [markdown]
 # ## Measure: torn sentences, and what a search finds
 #
 # You can protect a sentence by good cuts, by overlap, or by both. The table shows what each is worth:
 #
-# - *torn sentences*: those of up to 128 characters that are whole in no chunk, so no chunk can show them.
+# - *torn sentences*: sentences of up to 128 characters that no chunk holds whole.
 # - *[recall@5](../labs/GLOSSARY.md#recallk)*: the share of questions for which one of the first five chunks has an answer.
-# - *gain*: what this adds to the recall of the first row, and the [interval](../labs/GLOSSARY.md#confidence-interval) in which the true gain
-#   probably is.
+# - *gain*: recall minus the recall of the first row. In brackets: the [interval](../labs/GLOSSARY.md#confidence-interval) in which the true
+#   gain probably is.
 #
-# *Fixed* is the mean of three sizes, 380, 400 and 512 characters, because what fixed cuts find depends on luck.
-# You need not read the cells below.
+# What fixed cuts find depends on luck. So *fixed* is the mean of three sizes: 512, and 380 and 400, near the mean length of the good
+# chunks. You need not read the cells below.
 #
 # > **Predict.** What helps more, good cuts or overlap?
 
@@ -457,18 +456,18 @@ table.round({"torn sentences": 0, "recall@5": 2}).fillna("")
 lost = table["torn sentences"]
 assert 0 < 4 * lost["fixed, overlap 64"] < lost["fixed, overlap 0"], "Overlap repairs most of the torn sentences"
 assert lost["on offsets, overlap 0"] == lost["on offsets, overlap 64"] == 0, "good cuts repair all of them"
-assert gains["fixed, overlap 64"].low < 0 < gains["fixed, overlap 64"].high, "For overlap, both intervals contain 0"
+assert gains["fixed, overlap 64"].low < 0 < gains["fixed, overlap 64"].high, "Both intervals contain 0"
 assert gains["on offsets, overlap 0"].low > 0 and gains["on offsets, overlap 64"].low > 0, "with good cuts, the whole interval is above 0"
 both = paired_interval(hits["on offsets, overlap 0"], hits["on offsets, overlap 64"])
 assert both.low < 0 < both.high, "These questions do not decide whether overlap helps"
 luck = [sum(hit) / len(hit) for hit in (answered(cut_all(every, size, 0)) for size in (380, 400, 512))]
-assert max(luck) - min(luck) > 0.03, "what fixed cuts find depends on luck"
+assert max(luck) - min(luck) > 0.03, "What fixed cuts find depends on luck"
 assert max(lab.embedder.count_tokens(one.content) for one in cut_all(split_text, 512, 64)) <= 256, "which the model reads to the end"
 
 # %% [markdown]
-# Overlap repairs most of the torn sentences, and good cuts repair all of them. The search finds more, too: with good cuts, the whole interval is
-# above 0. For overlap, both intervals contain 0: that of *fixed, overlap 64*, and that in the line above the table. These questions do not
-# decide whether overlap helps.
+# Overlap repairs most of the torn sentences, and good cuts repair all of them. The search finds more, too: with good cuts, the whole
+# interval is above 0. Overlap was added twice: to the fixed cuts (second row) and to the good cuts (the line above the table). Both
+# intervals contain 0. These questions do not decide whether overlap helps.
 #
 # How much overlap should you take? It protects a phrase *wherever* the cuts are: with 64, up to 65 characters stay whole. So take the
 # length of the longest phrase that must stay whole.
@@ -486,14 +485,14 @@ assert max(lab.embedder.count_tokens(one.content) for one in cut_all(split_text,
 #
 # 1. With an overlap of 64, why is a phrase of 65 characters always whole in some chunk?
 # 2. What goes wrong if a splitter drops the separators?
-# 3. A program needs the offset of the third chunk of your recursive version. How does it get it?
+# 3. A file comes from Windows. Which separator is never found, and what warns you?
 #
 # <details><summary>Answers</summary>
 #
-# 1. Take the last chunk that cuts it off. It ends before the phrase's last character, so the next one starts at the phrase's first character or
-#    before, and does not cut it off.
+# 1. Take the last chunk that cuts it off. It ends before the phrase's last character. The next chunk starts 64 characters earlier, so at
+#    the phrase's first character or before. It has the whole phrase.
 # 2. Blank lines and full stops are in no chunk, and a reader cannot read on without a gap.
-# 3. It adds up the lengths of the first two. With overlap this is wrong, and `find` may return another place.
+# 3. `"\n\n"`, and nothing.
 #
 # </details>
 

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 04 · The chunk contract
 #
-# A search finds the right answer, but in a piece that begins in the middle of something else, because no splitter knows the format of the
-# file. You will write this splitter. Before that, you will check what splitters return, and find out which of it is new.
+# A search finds the right answer, but its piece begins in the middle of something else. The reason: no splitter knows the format of the
+# file. You will write this splitter. Before that, you will check the records that splitters return, and find out which of them are new.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -71,8 +71,8 @@ record = json.loads(parse_code(scoring)[6].to_json())
 pd.Series(record, name="value").to_frame().map(lambda value: f"{value!r:.90}")
 
 # %% [markdown]
-# `tenantId` and `repoSlug` say whose text it is. A *tenant* is an owner of texts, and must not see the private texts of another. What else
-# a parser knows goes into `customMeta`.
+# `tenantId` and `repoSlug` say whose text it is. A *tenant* is an owner of texts. No tenant may see another tenant's private texts.
+# Everything else that a parser knows is in `customMeta`.
 #
 # Each record goes this way to the store. You write the blue steps:
 #
@@ -116,7 +116,7 @@ print(len(accepted), "accepted, with line_start", [chunk.line_start for chunk in
 #
 # ## Exercise 4.1: check each record separately
 #
-# Write a function that judges one record and never stops the loop. These helpers do the small steps; you decide their order, and what each
+# Write a function that judges one record and never stops the loop. These helpers do the small steps. You decide what each
 # error means:
 #
 # ```
@@ -159,12 +159,12 @@ rows = [
 pd.DataFrame(rows, columns=["result", "field", "message"], index=pd.RangeIndex(1, 7, name="line"))
 
 # %% tags=["claim"]
-assert [isinstance(one, Chunk) for one in checked] == [True, False, False, False, False, True], "Both correct records get through"
-assert [one.record for one in checked[1:5]] == [f"line {n}" for n in (2, 3, 4, 5)], "each of the other four has a code for programs and a reason for people"
+assert [isinstance(one, Chunk) for one in checked] == [True, False, False, False, False, True], "Both correct records are accepted"
+assert [one.record for one in checked[1:5]] == [f"line {n}" for n in (2, 3, 4, 5)], "Each of the other four gets a code (for programs) and a reason (for people)"
 
 # %% [markdown]
-# Both correct records get through, and each of the other four has a code for programs and a reason for people. A vector from outside is refused, because you cannot
-# know which text it was made from.
+# Both correct records are accepted. Each of the other four gets a code (for programs) and a reason (for people). A vector from outside is
+# refused, because you cannot know which text it was made from.
 #
 # ## What has changed?
 #
@@ -226,11 +226,11 @@ pd.DataFrame(seen, columns=["tenantId", "repoSlug", "name", "hash"], index=["as 
 
 # %% tags=["claim"]
 assert isinstance(claimed, Chunk), "check_record accepts it"
-assert stamped.tenant_id == "acme" and content_hash(claimed) != content_hash(stamped), "what is stored belongs to acme"
+assert stamped.tenant_id == "acme" and content_hash(claimed) != content_hash(stamped), "the stored record belongs to acme"
 
 # %% [markdown]
-# No, `check_record` accepts it. But what is stored belongs to `acme`, because `stamp` writes the tenant that the server
-# has authenticated. It does so *before* the hash is computed, so each hash covers the real tenant.
+# No, `check_record` accepts it. But the stored record belongs to `acme`: `stamp` replaces the tenant by the one that has logged in at the
+# server. It does so *before* the hash is computed, so each hash covers the real tenant.
 
 # %% [markdown]
 # ## Measure: which fields to hash
@@ -240,7 +240,8 @@ assert stamped.tenant_id == "acme" and content_hash(claimed) != content_hash(sta
 # - The hash is new, but the embedded text is not. Then the work is *wasted*.
 # - The embedded text is new, but the hash is not. Then the piece keeps a *wrong vector*.
 #
-# > **Predict.** The hash covers content and path. Which change wastes work? Which keeps wrong vectors?
+# > **Predict.** `drift.py` is changed in four ways: a line is corrected, an import is added, `inspect` is renamed, the file is renamed. The
+# > hash covers content and path. Which change wastes work? Which keeps wrong vectors?
 
 # %%
 from dataclasses import replace
@@ -294,21 +295,20 @@ draw(customMeta=True)
 
 # %% tags=["claim"]
 meta = costs(customMeta=True)
-assert {"customMeta", "sourcePath"} <= set(record["hashInputs"]), "The course's code records hash customMeta and the path"
+assert {"customMeta", "sourcePath"} <= set(record["hashInputs"]), "So the course hashes too much, customMeta and the path"
 assert meta["wrong vector kept"].sum() == 0, "No wrong vector is left"
-assert round(meta.loc["a line is corrected"].iloc[1]) == 42, "The corrected line wastes 42"
+assert round(meta.loc["a line is corrected"].iloc[1]) == 42, "The corrected line wastes 42 per cent"
 assert meta.loc["an import is added"].iloc[:2].sum() == 100 and meta.loc["an import is added"].iloc[1] > 90, "the added import now wastes more than 90 per cent"
 
 # %% [markdown]
-# No wrong vector is left. But the added import now wastes more than 90 per cent, because it moves all pieces. The corrected line wastes
-# 42, because it moves those below it.
+# No wrong vector is left. But the added import now wastes more than 90 per cent, because it moves all pieces. The corrected line wastes 42
+# per cent, because it moves all pieces below it.
 #
-# So hash what is embedded, content and header, and leave out what only says where the piece is. Equal pieces of two files, such as a licence,
-# then have the same hash. They can share a vector, but not a record. And fields that are not hashed, such as line numbers, must still be
-# written again.
+# So hash what is embedded, content and header, and leave out what only says where the piece is. If a field changes that is not hashed,
+# such as a line number, write the record again, but keep its vector.
 #
-# The course's code records hash `customMeta` and the path, because `hashInputs` cannot name the header alone. So their hash says only that the
-# *record* has changed. Before it encodes a changed record, the course compares the embedded text.
+# `hashInputs` cannot name the header alone. So the course hashes too much, `customMeta` and the path, and then compares the embedded text:
+# it encodes only if this text is new.
 #
 # ## A parser of your own
 #
@@ -427,7 +427,8 @@ assert all(isinstance(one, Chunk) for one in check_all([chunk.to_json() for chun
 # %% [markdown]
 # ## In the field
 #
-# A contract for JSON records is often published as a [JSON Schema](https://json-schema.org). Does it replace your function? Both judge the six records, and a seventh whose `line_end` is less than its `line_start`.
+# A contract for JSON records is often published as a [JSON Schema](https://json-schema.org). Does it replace your function? Let both judge
+# the six records. A seventh is added, with a `line_end` that is less than its `line_start`.
 #
 # > **Predict.** On which record do the two disagree?
 
