@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 06 · A table for vectors
 #
-# A search shows one text twice, and a text that was deleted last week. You will write a table in which this cannot happen, also when a job runs
+# A search shows one text twice, and another that was deleted. You will write a table in which this cannot happen, also when a job runs
 # twice or fails halfway.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | give chunks an identity, so that no chunk is stored twice or gets stale · replace a document in one transaction · build a vector index at the right moment, and measure what it costs and finds | `store/schema.sql` · `store/writer.py` | about {minutes} min | SQL; lab 05 for embeddings |
+# | give each chunk an identity, so that none is stored twice or stays after its text is deleted · replace a document in one transaction · build a vector index at the right moment, and measure what it costs and finds | `store/schema.sql` · `store/writer.py` | about {minutes} min | SQL; lab 05 for embeddings |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -26,8 +26,8 @@ lab.show.pipeline("table")
 # %% [markdown]
 # ## A first table, without identity
 #
-# A colleague asks how to undo a bad release, and gets such results. Here is how that happens. We cut five documents into [chunks](../labs/GLOSSARY.md#chunk), and store each with its
-# [embedding](../labs/GLOSSARY.md#embedding), as JSON.
+# A colleague asks how to undo a bad release, and gets one text twice, and another that its author has deleted. Here is how. We cut five
+# documents into [chunks](../labs/GLOSSARY.md#chunk), and store each with its [embedding](../labs/GLOSSARY.md#embedding), as JSON.
 
 # %%
 import numpy as np
@@ -55,7 +55,7 @@ def search_plain(question, k=5):
 
 
 # %% [markdown]
-# The search fetches every row and compares in Python. This works, so the ingest now runs every night.
+# The search fetches every row and compares in Python. The ingest now runs every night.
 #
 # > **Predict.** How many rows are there after the second night? How many different texts are among the best five?
 
@@ -79,7 +79,7 @@ assert len(set(found)) == 3, "The best five hold only three different texts"
 # %% [markdown]
 # Nothing in this table says which row is which, so each night adds all chunks again. The best five hold only three different texts.
 #
-# The next night is worse. An author has deleted the section about rollback from the first document, and the ingest runs once more.
+# The next night is worse. An author has deleted the section about rollback from the first document.
 
 # %%
 from dataclasses import replace
@@ -259,9 +259,9 @@ assert [len(tables) for tables in read.values()] == [6, 1], "PostgreSQL left out
 # In the statement below, the new values are given. You decide
 #
 # - which columns make a conflict (those of 6.1),
-# - what an update sets besides: `updated_at` becomes now,
-# - which rows it leaves alone: a row whose values are all equal already keeps its `updated_at`. An update writes a new copy of a row even
-#   if nothing changed.
+# - what else an update sets: `updated_at` becomes now,
+# - which rows it leaves alone: if all values are the same, a row keeps its `updated_at`. An update writes a new copy
+#   of a row even if nothing changed.
 #
 # `(a, b) IS DISTINCT FROM (c, d)` compares several values at once, and treats two NULLs as equal.
 
@@ -473,22 +473,22 @@ by = measured.set_index(["setting", "built"])
 for setting in ("ivfflat.probes = 1", "ivfflat.probes = 2"):
     assert by.recall[setting, "before"] < 0.95 * by.recall[setting, "after"], "IVFFlat finds less if it comes first"
 for setting in ("hnsw.ef_search = 40", "hnsw.ef_search = 100"):
-    assert abs(by.recall[setting, "before"] - by.recall[setting, "after"]) < 0.12, "HNSW learns no centres and finds as much"
-assert built["HNSW", "before"] > 1.2 * built["HNSW", "after"], "but it takes much longer"
+    assert abs(by.recall[setting, "before"] - by.recall[setting, "after"]) < 0.12, "HNSW learns no centres, so it finds as much"
+assert built["HNSW", "before"] > 1.2 * built["HNSW", "after"], "But it takes much longer"
 assert "ivfflat index created with little data" in notices, "PostgreSQL's notice is the only warning"
 
 # %% [markdown]
-# IVFFlat finds less if it comes first. Without rows, pgvector chooses the centres at random, and there they stay. PostgreSQL's notice is the
-# only warning. HNSW learns no centres and finds as much, but it takes much longer: each new row changes the graph on its pages, while a later
-# build makes it in memory. So build a vector index when the rows are there. Later nights may insert into the finished HNSW index, because
-# inserts did not harm its recall above.
+# IVFFlat finds less if it comes first. Without rows, pgvector chooses the centres at random, and there they stay. PostgreSQL's notice is
+# the only warning. HNSW learns no centres, so it finds as much. But it takes much longer: each new row changes the graph page by page. If
+# the rows are there first, the graph is made in memory. So build a vector index when the rows are there. Above, inserts did not harm the
+# recall of HNSW. So later nights can insert into the finished index.
 #
 # How far should a search look?
 #
 # > **Predict.** Which of the two needs fewer pages for a recall of 0.95?
 
 # %%
-def look(ef_search=50, probes=3):
+def look(ef_search=60, probes=3):
     rows = {}
     for name, setting in {"HNSW": f"hnsw.ef_search = {ef_search}", "IVFFlat": f"ivfflat.probes = {probes}"}.items():
         found, pages = search_ten(f"{name}_after", setting)
@@ -505,13 +505,12 @@ for at in range(1, 6):
     for setting, one in look(20 * at, at).iterrows():
         enough[setting.partition(".")[0]] += [one.pages] * int(one.recall >= 0.95)
 assert min(enough["hnsw"]) < min(enough["ivfflat"]), "It is HNSW"
-shown = look()
-assert shown.recall.iloc[0] > shown.recall.iloc[1] - 0.06, "A list of 50 finds about as much as three of five cells"  # each build has another graph
-assert shown.pages.iloc[0] < 0.8 * shown.pages.iloc[1], "on far fewer pages"
+assert by.recall["ivfflat.probes = 2", "after"] < 0.95, "IVFFlat needs more than half of its cells"
+assert look().recall.iloc[0] > 0.92, "A list of 60 is near 0.95"  # each build has another graph
 
 # %% [markdown]
-# It is HNSW. A list of 50 finds about as much as three of five cells, on far fewer pages. Which shortest list reaches 0.95 on your machine?
-# Each build makes another graph.
+# It is HNSW. A list of 60 is near 0.95. IVFFlat needs more than half of its cells, and more pages. Which shortest list reaches
+# 0.95 on your machine? Each build makes another graph.
 #
 # ## The whole schema
 #

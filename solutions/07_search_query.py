@@ -22,9 +22,9 @@ lab.show.pipeline("search")
 # %% [markdown]
 # ## A search that returns too few rows
 #
-# All texts of a company are in one table: the [chunks](../labs/GLOSSARY.md#chunk) of our five documents, and 12,000 rows of a
-# handbook and a forum, which we make up. Each of their sections (`doc-section`) has nine comments. Old rows have the namespace `archive`. More
-# than half of the comments are old, but only twelve sections.
+# All texts of a company are in one table: the [chunks](../labs/GLOSSARY.md#chunk) of our five documents, and 12,000 rows of a handbook and
+# a forum, which we make up. Each of their sections (`doc-section`) has nine comments. Old rows have the namespace `archive`. More than half
+# of the comments are old, but only twelve of the sections.
 #
 # For each question we want the five nearest sections.
 #
@@ -66,7 +66,7 @@ lab.alt(axes, f"How many rows the questions got: {len(counts) - few} got five, {
 sized = "SELECT kind, count(*), count(*) FILTER (WHERE namespace = 'archive') FROM document_chunks GROUP BY 1"
 sizes = {kind: (count, old) for kind, count, old in conn.execute(sized)}
 assert sizes["doc-section"][0] > 1000, "More than a thousand rows are sections"
-assert sizes["doc-section"][1] == 12 and sizes["comment"][1] > sizes["comment"][0] / 2, "More than half of the comments are old, but only twelve sections"
+assert sizes["doc-section"][1] == 12 and sizes["comment"][1] > sizes["comment"][0] / 2, "More than half of the comments are old, but only twelve of the sections"
 assert 5 < few < len(counts) / 2, "some lists are just shorter"
 
 # %% [markdown]
@@ -76,8 +76,8 @@ assert 5 < few < len(counts) / 2, "some lists are just shorter"
 #
 # ![A graph in three layers, and the way of a search through it.](../labs/figures/hnsw_walk.svg)
 #
-# The candidates leave the index, and only then is the [filter](../labs/GLOSSARY.md#filter) applied. The index does not replace the rows that
-# the filter removes.
+# First the index returns its candidates. Only then does PostgreSQL apply the [filter](../labs/GLOSSARY.md#filter). The index does not
+# replace the rows that the filter removes.
 
 # %% [markdown]
 # ## By hand: 20 rows, 8 candidates
@@ -117,12 +117,15 @@ explained = conn.execute(f"EXPLAIN (ANALYZE) {plain}", question).fetchall()
 lab.show.plan(explained)
 
 # %% tags=["claim"]
+import re
+
 steps = "\n".join(line for (line,) in explained)
-assert "Index Scan using chunks_hnsw" in steps, "The index scan returns rows by distance, and LIMIT stops it early"
+assert re.search(r"Index Scan using chunks_hnsw.*rows=12121 .*actual.*rows=6\b", steps), "LIMIT stops it after 6 of 12,121"
 
 # %% [markdown]
-# Read the innermost line first. The index scan returns rows by distance, and LIMIT stops it early. This works because the statement sorts by
-# the distance itself. With `ORDER BY similarity_score DESC` PostgreSQL would read the whole table, because no index is sorted that way.
+# Read the innermost line first. The index scan returns rows by distance, and LIMIT stops it after 6 of 12,121. (The sixth only shows that
+# it does not tie with the fifth.) This works because the statement sorts by the distance itself. No index is sorted for
+# `ORDER BY similarity_score DESC`, so PostgreSQL would read the whole table.
 
 # %% [markdown]
 # ## A filter that leaks
@@ -164,14 +167,14 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 #
 # Write the statement that all searches of the course run. Its columns are given, and four of its seven filters. These parts are missing:
 #
-# - `similarity_score`: always the similarity to `%(query)s`, whatever `{distance}` is
+# - `similarity_score`: the similarity to `%(query)s`; do not use `{distance}`
 # - the table, `document_chunks`
 # - the filters `kind`, `namespace` and `partition`. The value of the last is a list (`text[]`), and `= ANY (…)` compares with each element. An
 #   empty list lets no row pass.
 # - the order: by `{distance}`, then by document name, then by chunk index
 # - at most `%(top_k)s` rows
 #
-# `{distance}` is in braces because a placeholder can be a value, but not an order. Python fills it in:
+# `{distance}` is in braces, because it is a piece of SQL. A placeholder can only be a value. Python fills it in:
 # `NEAREST.format(distance=BY_VECTOR)` puts `embedding <=> %(query)s` there.
 
 # %% exercise="7.1"
@@ -255,11 +258,11 @@ assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their va
 #
 # ## Exercise 7.2: a walk that continues
 #
-# From version 0.8 on, pgvector continues a walk if `hnsw.iterative_scan` is not `off`. It can be `strict_order`, which returns the rows by
-# distance, or `relaxed_order`, which may swap some of them.
+# From version 0.8 on, pgvector continues a walk if `hnsw.iterative_scan` is not `off`. `strict_order` returns the rows by distance.
+# `relaxed_order` may return some in another order.
 #
-# `SET …` changes a setting of the connection, also for whoever uses it next. `SET LOCAL …` changes it until the transaction ends.
-# `with conn.transaction():` opens a transaction, or joins the one that is open. Which `SET` do you need?
+# `SET …` changes a setting of the connection, also for its next user. `SET LOCAL …` changes it until the transaction ends. `with
+# conn.transaction():` opens a transaction, or joins the one that is open. Which `SET` do you need?
 
 # %% exercise="7.2"
 from course_lib.retriever.query import find_nearest
@@ -275,9 +278,9 @@ lab.hint("7.2")  # run again for the next hint
 # plain `SET` works, and stays: with a pool, the next search on this connection has your setting.
 
 # %% [markdown]
-# Does the repair work? A full list is not enough: are its rows the nearest that pass? An
-# [exact scan](../labs/GLOSSARY.md#exact-scan) finds these, because it compares all rows that pass. `EXACT` makes PostgreSQL do this: it is
-# the distance plus zero, and no index is sorted by that. For 20 questions, we take the means of
+# A full list is not enough: are its rows the nearest that pass? An [exact scan](../labs/GLOSSARY.md#exact-scan) finds these, because it
+# compares all rows that pass. `EXACT` makes PostgreSQL do this: it is the distance plus zero, and no index is sorted by that. For 20
+# questions, we take the means of
 #
 # - *[recall](../labs/GLOSSARY.md#recall)*: which share of the true rows a search finds
 # - *pages*: how many pages of 8 kB it visits
@@ -308,7 +311,8 @@ def measure(way, filters, top_k=5, some=queries[:20]):
 
 
 # %% [markdown]
-# We also try statistics about pairs of kind and namespace (`CREATE STATISTICS`).
+# PostgreSQL has to guess how many rows pass two filters together. In a last run it counts the pairs of kind and namespace first
+# (`CREATE STATISTICS`).
 #
 # > **Predict.** How many pages does a walk visit to find five archived sections, compared with five of all sections?
 
@@ -336,7 +340,7 @@ assert 1.1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.5
 assert 500 < old.pages["iterative scan on"] / old.pages["exact scan"] < 2000, "about a thousand times as many pages as the exact scan"
 assert old.pages["exact scan"] < 100, "finds its twelve rows by B-trees"
 assert 300 < old["rows expected"]["iterative scan on"] < 1500, "it expected hundreds of archived sections to pass"
-assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with statistics"] < 100, "PostgreSQL expects few rows and does not walk"
+assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with statistics"] < 100, "With the statistics, it expects few rows and does not walk"
 
 # %% [markdown]
 # With the iterative scan, each search gets five rows. Without it, a search found almost none of the archived sections.
@@ -346,10 +350,9 @@ assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with 
 #
 # For the archived sections, the walk visits about a thousand times as many pages as the exact scan, which finds its twelve rows by B-trees.
 #
-# Why does PostgreSQL walk at all? It decides by its [estimate](../labs/GLOSSARY.md#row-estimate). Of 12,121
-# rows, 11 % are sections and half are archived. So it expected hundreds of archived sections to pass: 0.11 · 0.5 · 12,121, about 660. But
-# nearly all archived rows are comments. The statistics count how often two values come together. With them, PostgreSQL expects few rows and
-# does not walk.
+# PostgreSQL decides by its [estimate](../labs/GLOSSARY.md#row-estimate). Of 12,121 rows, 11 % are sections and half are archived. So it
+# expected hundreds of archived sections to pass: 0.11 · 0.5 · 12,121, about 660. But nearly all archived rows are comments. With the
+# statistics, it expects few rows and does not walk.
 
 # %% [markdown]
 # ## A threshold, inside or outside
@@ -376,7 +379,7 @@ assert read["inside"] > 11_000, "through nearly the whole table"
 
 # %% [markdown]
 # Inside the statement, a threshold is one more filter. We know that all later rows fail, too, but the index does not. So the walk goes on,
-# here through nearly the whole table. This is why the threshold comes after the statement, in Python.
+# through nearly the whole table. This is why the threshold comes after the statement, in Python.
 #
 # > **Predict.** Some people advise 0.7. We ask our own questions, and eight that no document answers. How many of ours keep their answer?
 
@@ -457,11 +460,11 @@ proof.round(2)
 # %% tags=["claim"]
 assert proof.recall["archived sections", "on, then exact"] > 0.95, "recall is 1 for the archived sections, or nearly"
 assert proof.rows["archived sections", "iterative scan on"] < 4, "With the iterative scan alone, rows are missing"
-assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "iterative scan on"], "For all sections it is that of the walk"
+assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "iterative scan on"], "For all sections, recall is the same as without it"
 
 # %% [markdown]
-# With the iterative scan alone, rows are missing, and there is no message. With your function, recall is 1 for the archived sections, or nearly.
-# For all sections it is that of the walk: it found five rows, so there was no second search. Which setting helps which filter?
+# With the iterative scan alone, rows are missing. With your function, recall is 1 for the archived sections, or nearly. For all sections,
+# recall is the same as without it, because the walk found five rows. Which setting helps which filter?
 
 # %%
 def look(filter="sections", top_k=5, ef_search=40, iterative="off"):

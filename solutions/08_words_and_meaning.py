@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | rank texts by their words, in SQL · fuse two rankings into one · say when words help, and what a comparison of single word pieces costs | `store/rank_by_words.sql` · `retriever/query.py` · `retriever/rerank.py` | about {minutes} min | SQL; lab 07 for the search by meaning |
+# | rank texts by their words, in SQL · fuse two rankings into one · say when words help, and what it costs to compare word pieces | `store/rank_by_words.sql` · `retriever/query.py` · `retriever/rerank.py` | about {minutes} min | SQL; lab 07 for the search by meaning |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -68,14 +68,14 @@ print(f"{office} The answer is number {at} of {len(near)}:\n{contents[near[at - 
 # %% tags=["claim"]
 import re
 
-assert at > 30, "dozens of chunks come before it"
+assert at > 30, "Dozens of chunks come before this one"
 having = [chunk for chunk, text in contents.items() if "office" in text.lower() and "guest" in text.lower()]
-assert having == [near[at - 1]], "the only chunk with both words"
-assert re.search(r"ipBlock:\s+cidr: .*\s+except:\s+# The guest network of the office\.", contents[near[at - 1]]), "except the part for guests"
+assert having == [near[at - 1]], "no other has both words"
+assert re.search(r"ipBlock:\s+cidr: .*\s+except:\s+# The guest network of the office\.", contents[near[at - 1]]), "but not to the part for guests"
 
 # %% [markdown]
-# The answer is no: to port 5432, the database's, this rule lets in the network of the office, except the part for guests. But dozens of chunks come before it, although it
-# is the only chunk with both words, *office* and *guest*. So a search should look at words, too.
+# The answer is no. Port 5432 is the database's. This rule opens it to the network of the office, but not to the part for guests. Dozens of
+# chunks come before this one, although no other has both words, *office* and *guest*. So a search should look at words, too.
 
 # %% [markdown]
 # ## By hand: what a word is
@@ -86,8 +86,8 @@ assert re.search(r"ipBlock:\s+cidr: .*\s+except:\s+# The guest network of the of
 #   *waits* are the same word.
 # - A `tsquery` says which words a text must have: `&` is and, `|` is or. `tsvector @@ tsquery` is true if the text has them.
 #
-# PostgreSQL cuts `kubeflow-pipelines` at the hyphen, but for it, `KubeflowPipelines` is one word. So the course has
-# a function `search_words`. It keeps each identifier as a whole, and also its parts.
+# PostgreSQL cuts `kubeflow-pipelines` at the hyphen. But it takes `KubeflowPipelines` for one word. So the course has a function
+# `search_words`. It keeps each identifier as a whole, and also its parts.
 #
 # > **Predict.** Which texts does the query `kubeflow & pipeline` find, by PostgreSQL's words and by the course's?
 
@@ -125,19 +125,19 @@ found = pd.DataFrame(conn.execute("""
 pd.DataFrame({"questions with such a chunk": (found > 0).sum(), "chunks, at the median": found.median().astype(int)})
 
 # %% tags=["claim"]
-assert sum(found.iloc[:, 0] > 0) < 12, "For nearly all questions no chunk has all words"
-assert found.iloc[:, 1].median() > 40, "and dozens have one of them"
+assert sum(found.iloc[:, 0] > 0) < 12, "For nearly all questions, no chunk has all words"
+assert found.iloc[:, 1].median() > 40, "But dozens of chunks have at least one"
 
 # %% [markdown]
-# For nearly all questions no chunk has all words, and dozens have one of them. So we look for any word, and rank what we find.
+# For nearly all questions, no chunk has all words. But dozens of chunks have at least one. So we look for any word, and rank what we find.
 #
 # ## Rare words say more
 #
 # The word *guests* is rare, so a chunk that has it is more likely the answer than one with *production*. A word that is in *n* chunks gets
 # the weight 1 + ln(2000 / n), because the statement looks at no more than 2,000 chunks for one word. A chunk's score is the sum of its words' weights.
 #
-# This weight is like an *inverse document frequency*, which has the number of all chunks in place of 2,000. BM25, the usual ranking by words,
-# also counts repeats and length.
+# This weight is a kind of *inverse document frequency*. The usual one has the number of all chunks in place of 2,000. BM25, the usual
+# ranking by words, also counts repeats and length.
 #
 # > **Predict.** A word is in 2 chunks, another one in 200. Compute both weights: ln(1000) is 6.9, and ln(10) is 2.3.
 
@@ -154,9 +154,9 @@ rare.assign(weight=(1 + np.log(2000 / rare.chunks)).round(1))
 # %% [markdown]
 # ## Exercise 8.1: the ranking by words
 #
-# Now write this ranking as one statement. It has named parts (`WITH`), and each part reads those before it. `hit`, which finds the chunks of
-# each word, is given, and so is the end. You write the two parts between them, `weighed` and `found`. You need only the comments on these
-# three, so skip the rest at first.
+# Now write this ranking as one statement. It has named parts (`WITH`), and each part reads those before it. `hit`, which finds the chunks
+# of each word, is given, and so is the end. You write the two parts between them, `weighed` and `found`. Read only the comments on `hit`,
+# `weighed` and `found`.
 #
 # For example, let *guest* be in chunk A, and *reach* in A and B:
 #
@@ -166,7 +166,7 @@ rare.assign(weight=(1 + np.log(2000 / rare.chunks)).round(1))
 # | `weighed` | (guest, 8600902), (reach, 7907755) |
 # | `found` | (A, 16508657), (B, 7907755) |
 #
-# In `found`, a word in 2,000 chunks does not count, and it keeps twice `%(most)s` rows, with ties.
+# In `found`, leave out words that are in 2,000 chunks or more. Keep the 2 · `%(most)s` best chunks, with ties.
 #
 # Three facts about SQL help:
 #
@@ -232,10 +232,12 @@ assert list(places.words[:2]) == [1, 1] and pd.isna(places.words[2]), "By words,
 # > at which B still comes before A?
 
 # %% [markdown]
-# B needs 2 / (60 + place) > 1 / 61, so its place may be 61 at most. So a chunk in both rankings, down to place 61, comes before any that is in
-# only one.
+# B needs 2 / (60 + place) > 1 / 61, so its place may be 61 at most. So a chunk at place 61 or better in both rankings comes before any that
+# is in only one.
 #
 # ## Exercise 8.2: fuse
+#
+# Write this fusion.
 
 # %% exercise="8.2"
 from course_lib.retriever.query import fuse
@@ -303,9 +305,9 @@ assert gained["manifests"].low > 0, "For manifests the whole interval is above 0
 assert gained["documents"].low < 0 < gained["documents"].high, "For documents the interval contains 0"
 
 # %% [markdown]
-# After the gain is its 95 % [interval](../labs/GLOSSARY.md#confidence-interval): with other questions of this kind, the gain would probably
-# be inside. For manifests the whole interval is above 0, so words help there. For documents the interval contains 0, so these questions do
-# not decide.
+# After the gain is its 95 % [interval](../labs/GLOSSARY.md#confidence-interval): the mean gain over all questions of this kind is probably
+# inside. For manifests the whole interval is above 0, so words help there. For documents the interval contains 0, so these questions do not
+# decide.
 #
 # ## How much should words count?
 #
@@ -340,27 +342,29 @@ lab.interact(mrr_with, weight=(0.0, 3.0, 0.25), constant=(1, 120, 1))
 # %% tags=["claim"]
 highest = {name: each.gain.idxmax() for name, each in over_one.items()}
 assert highest["manifests"] > 1 > highest["documents"], "For manifests the best weight is above 1, for documents below 1"
-assert all(each.low[highest[name]] <= 0 < each.high[highest[name]] for name, each in over_one.items()), "at the best weights, both bands contain 0"
+assert all(each.low[highest[name]] <= 0 < each.high[highest[name]] for name, each in over_one.items()), "both bands contain 0 there"
 assert over_one["manifests"].high[0] < 0, "For manifests, no words at all (0) is worse"
-assert over_one["documents"].low[0.5] > -0.005, "For documents at 0.5, the band is just above 0"
+assert over_one["documents"].low[0.5] > -0.005, "One band is just above 0: that of documents at 0.5"
 
 # %% [markdown]
-# For manifests the best weight is above 1, for documents below 1. Look at the bands. (At 1, a weight is compared with itself.) For manifests,
-# no words at all (0) is worse. But at the best weights, both bands contain 0. For documents at 0.5, the band is just above 0. But of 24 such bands, about one misses 0 by chance. So test
-# a weight with other questions. Until then, the course keeps 1.
+# For manifests the best weight is above 1, for documents below 1. Look at the bands. For manifests, no words at all (0) is worse. But the
+# gains of the best weights may be chance, because both bands contain 0 there. One band is just above 0: that of documents at 0.5. But of 24
+# bands, about one misses 0 by chance. So the course keeps 1 until other questions decide.
 
 # %% [markdown]
 # ## Word piece by word piece
 #
 # A chunk has one vector, and much of its text is lost in it. [Late interaction](../labs/GLOSSARY.md#late-interaction) instead has a vector
-# for each [word piece](../labs/GLOSSARY.md#word-piece). Each piece of the question looks for the most similar piece of the passage. *MaxSim* is
-# usually the sum of these best matches. We take their mean.
+# for each [word piece](../labs/GLOSSARY.md#word-piece). For each piece of the question, we take the most similar piece of the passage.
+# *MaxSim* is usually the sum of these best matches; we take the mean.
 #
 # ColBERT, a model that was trained for this, stores all these vectors. We do not, because they need much room, and our model was trained for
 # one vector a text. Instead, the model reads the first 15 results of a search once more, and puts them in a better order. This is called
 # [reranking](../labs/GLOSSARY.md#reranking).
 #
 # ## Exercise 8.3: MaxSim
+#
+# Write this score.
 
 # %% exercise="8.3"
 from course_lib.retriever.rerank import maxsim
@@ -475,7 +479,8 @@ assert field["the course"].manifests > field["meaning alone"].manifests + 0.05, 
 # %% [markdown]
 # ## Measure
 #
-# Last, the library's search looks through one corpus at a time, and fuses the first 100 of each ranking. So its recall is not the one above.
+# The library's own search looks through one corpus at a time, and fuses only the first 100 of each ranking. So its recall differs from that
+# above.
 
 # %%
 from course_lib.teaching.lab.retrieval import measure
@@ -507,8 +512,8 @@ assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and
 # - Words are stems in a `tsvector`. Identifiers need their parts, too.
 # - Two scores have two scales, so fuse places.
 # - **At work**, use both rankings for texts with names: code, configuration, logs. Write 50 questions, and
-#   take another weight than 1 only if, on new questions, the interval of its gain is above 0. Rerank only if a search may take about twenty
-#   times as long. The usual reranker is a cross-encoder, which reads question and passage together.
+#   keep the weight 1, unless new questions give a gain whose interval is above 0. Rerank only if a search may take about twenty times as
+#   long. The usual reranker is a cross-encoder, which reads question and passage together.
 #
 # ## Three questions
 #
@@ -519,7 +524,7 @@ assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and
 # <details><summary>Answers</summary>
 #
 # 1. Both have 1 / 70. `fuse` keeps the order of the first ranking, so the one at place 80 comes first.
-# 2. From the ranking, they could guess the words of rows that are hidden from them.
+# 2. The order of the results would tell them which words are in hidden rows.
 # 3. The score of words is many times as large, so it decides nearly alone.
 #
 # </details>

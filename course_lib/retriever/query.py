@@ -47,8 +47,8 @@ def find_nearest(
 
     - A walk continues after a filter has removed rows, and the rows are in the order of `distance`.
     - The statement is planned for its values, however often it runs.
-    - After the search, also one that fails, the settings of `conn` are as before;
-      within a transaction of the caller's, once that ends.
+    - After the search, also one that fails, the settings of `conn` are as before.
+      If the caller has opened a transaction, they are as before when it ends.
     - Rows have names (`row.similarity_score`), as by a cursor with `row_factory=namedtuple_row`.
 
     Examples
@@ -75,9 +75,9 @@ def search_filtered(
     - The first search is `find_nearest` with `distance`.
     - If it returns fewer than `top_k` rows, a walk may have ended too early. An exact scan
       (`EXACT`) returns all that were missed.
-    - A search that cannot find a missing row is not made.
-    - Rows less similar than `threshold` are not returned. They were found, so they are not
-      missing. A similarity of NaN is below any threshold.
+    - Do not search a second time if that can only find the same rows again.
+    - Rows less similar than `threshold` are not returned. They are not missing.
+      A similarity of NaN is below any threshold.
 
     Examples
     --------
