@@ -28,7 +28,7 @@ lab.show.pipeline("answers")
 # No language model comes with the course. In its place, a *quoting answerer* copies the lines of the context that are most like the question.
 # It invents nothing, so a wrong answer often shows what is wrong with the context.
 #
-# In this lab you search code: `kfp.dsl`, the language of lab 11's pipelines. The next cell indexes it. The
+# In this lab you search code: `kfp.dsl`, the language of lab 11's pipelines. The
 # context is what a [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search finds: five passages.
 
 # %%
@@ -45,9 +45,9 @@ def passages_for(question, options, top_k=5):  # the context
 
 
 # %% [markdown]
-# Of the course's sixty questions about this code, thirty name a file.
+# We ask thirty of the course's questions about this code.
 #
-# > **Predict.** How many of the thirty answers quote no line of the file that their question names?
+# > **Predict.** Each of these thirty questions names a file. How many of the answers quote no line of this file?
 
 # %%
 from pathlib import PurePosixPath
@@ -80,7 +80,7 @@ assert (~first.quotes_it).sum() == 3 and not first.quotes_it[asked], "Three"
 assert "defined under component_decorator.py" in first.answer[asked], "The answer above the table even says where to look"
 
 # %% [markdown]
-# Three. The table shows what they quote instead. The answer above the table even says where to look: *defined under component_decorator.py*.
+# Three. The answer above the table even says where to look: *defined under component_decorator.py*.
 # But no passage of this file is in the context, although the question names it.
 
 # %% [markdown]
@@ -89,7 +89,7 @@ assert "defined under component_decorator.py" in first.answer[asked], "The answe
 # `extract_file_hints` finds the words of a question that look like a file's name: its *hints*. Your function decides which files of the index
 # a hint means.
 #
-# People seldom write the whole path. They write the base name alone, or with some folders, of which the index may not know all:
+# People write only the base name, or put some folders before it. The index may not know all of these folders:
 #
 # ```
 # "app/cmd/main.go" in  ["web/cmd/main.go", "main.go"]  →  ["web/cmd/main.go"], which shares the folder cmd
@@ -118,7 +118,7 @@ meant = pd.Series({hint: find_hinted(hint, manifest) for hint in extract_file_hi
 meant.map(", ".join).rename("means").to_frame()
 
 # %% tags=["claim"]
-assert find_hinted("kfp/dsl/executor.py", manifest) == [] and manifest["executor.py"] == ["executor.py"], "Nothing: this path has no folder to share"
+assert find_hinted("kfp/dsl/executor.py", manifest) == [] and manifest["executor.py"] == ["executor.py"], "Nothing, although it is the right file: `executor.py` has no folder to compare"
 assert len(meant["__init__.py"]) > 1 and not meant["setup.py"], "__init__.py means several files, and setup.py none"
 assert meant["kfp/dsl/types/type_utils.py"] == meant["TYPE_UTILS.py"] == ["types/type_utils.py"], "`__init__.py` means several files, and `setup.py` none"
 
@@ -129,8 +129,7 @@ assert meant["kfp/dsl/types/type_utils.py"] == meant["TYPE_UTILS.py"] == ["types
 # %% [markdown]
 # ## A question that names no file
 #
-# *Where do I find artifacts?* names no file. For such questions, the index has a *structure page*, `STRUCTURE.md`: a list of all files, with what
-# each says about itself.
+# *Where do I find artifacts?* names no file. For such questions, the index has a *structure page*, `STRUCTURE.md`. It has a line for each file, such as: `artifact_types.py`: Classes and utilities for using and creating artifacts in components.
 #
 # > **Predict.** Where should this page be in the context, if a question names a file? And if it names none?
 
@@ -148,18 +147,17 @@ pages
 
 # %% tags=["claim"]
 place = {one: pages[one].str.startswith("STRUCTURE.md").idxmax() for one in pages}
-assert place == {asked: 4, where: 1}, "and place 1, because no file is named"
-assert pages[asked][:3].str.startswith("component_decorator.py").all(), "Place 4, after the three passages of the named file"
+assert place == {asked: 4, where: 1}, "If none is named, at place 1"
+assert pages[asked][:3].str.startswith("component_decorator.py").all(), "If a file is named, at place 4, after its three passages"
 assert pages[where].str.contains("←").to_list() == [True, False, False, False, False], "Only this page names artifact_types.py"
 
 # %% [markdown]
-# Place 4, after the three passages of the named file; and place 1, because no file is named. Only this page names `artifact_types.py`. But it
-# takes a place from the search.
+# If a file is named, at place 4, after its three passages. If none is named, at place 1. Only this page names `artifact_types.py`.
 
 # %% [markdown]
 # ## Passages that repeat each other
 #
-# Code repeats itself. If two of five passages say the same, a place is lost.
+# If two of five passages say the same, a place is lost.
 #
 # The next figure compares the ten best passages for a question about a task's memory limit. Each number is the similarity of two of them.
 
@@ -194,10 +192,10 @@ assert [f"{one:.2f}" for one in pairs.nlargest(3)] == ["0.99", "0.98", "0.72"], 
 assert [*pairs.nlargest(2).index] == ["8 and 10", "1 and 2"], "8 and 10 have 0.99, and 1 and 2 have 0.98"
 
 # %% [markdown]
-# Two pairs are nearly equal: 8 and 10 have 0.99, and 1 and 2 have 0.98. They differ in a word or two.
+# Two pairs are nearly equal: 8 and 10 have 0.99, and 1 and 2 have 0.98.
 #
 # [Maximal marginal relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) (MMR) takes one passage after the other, each time the one that
-# *adds* most. What a passage adds is its relevance, less what it repeats:
+# *adds* most. What a passage adds is its relevance minus what it repeats:
 #
 # (1 − diversity) · relevance − diversity · similarity to the most similar passage already taken
 #
@@ -207,8 +205,7 @@ assert [*pairs.nlargest(2).index] == ["8 and 10", "1 and 2"], "8 and 10 have 0.9
 # %% [markdown]
 # ## Exercise 14.2: the passage that adds most
 #
-# If several passages are taken, with which should a candidate be compared: the last, their mean, or the most similar one? Decide before you
-# read on.
+# Why is a candidate compared with the most similar passage taken, not with the mean of all?
 #
 # Passages of named files are in the context already, so your function gets their vectors as `taken`. All vectors have length 1, so an inner
 # product is a similarity.
@@ -227,6 +224,8 @@ lab.hint("14.2")  # run again for the next hint
 # mean over the taken passages is wrong, too: a copy of one of five would look different enough.
 
 # %% [markdown]
+# A copy of one passage can be far from the mean of all.
+#
 # Your function chooses five of these ten passages. The relevance of each is its *place* in the search, because the scores of different searches
 # have different scales.
 #
@@ -239,16 +238,16 @@ orders = {diversity: maximal_marginal_relevance(relevance, vectors, 5, diversity
 pd.DataFrame({f"diversity {diversity}": [labels[place] for place in order] for diversity, order in orders.items()}, index=range(1, 6))
 
 # %% tags=["claim"]
-assert orders[0.0] == [0, 1, 2, 3, 4] and orders[0.3].index(2) < orders[0.3].index(1), "Already with 0.3, which the library uses"
-assert 8 in orders[0.7] and 8 not in orders[0.3], "With 0.7, passage 9 comes in, a table of types"
+assert orders[0.0] == [0, 1, 2, 3, 4] and orders[0.3].index(2) < orders[0.3].index(1), "With 0.3, the value of the library, 3 is already before 2"
+assert 8 in orders[0.7] and 8 not in orders[0.3], "With 0.7, passage 9 comes in: a table of types"
 
 # %% [markdown]
-# Already with 0.3, which the library uses. With 0.7, passage 9 comes in, a table of types.
+# With 0.3, the value of the library, 3 is already before 2. With 0.7, passage 9 comes in: a table of types.
 
 # %% [markdown]
 # ## The window
 #
-# Now your passages must fit. What a model reads and what it writes share one
+# What a model reads and what it writes share one
 # [context window](../labs/GLOSSARY.md#context-window). Its size is a number of [tokens](../labs/GLOSSARY.md#token): words, or pieces of words.
 #
 # Only the tokenizer of the model that answers counts them exactly. Without it, you estimate: the course counts three bytes as one token.
@@ -271,10 +270,10 @@ counts
 
 # %% tags=["claim"]
 ratio = counts["estimate"] / counts["MiniLM's tokens"]
-assert (ratio >= 1).to_list() == [True, True, False] and ratio["hashes"] < 0.5, "For the hashes, which have more than twice as many"
+assert (ratio >= 1).to_list() == [True, True, False] and ratio["hashes"] < 0.5, "For the hashes: they have more than twice as many tokens as estimated"
 
 # %% [markdown]
-# For the hashes, which have more than twice as many. They contain no words, so the tokenizer cuts them into tiny pieces. Because an estimate
+# For the hashes: they have more than twice as many tokens as estimated. They contain no words, so the tokenizer cuts them into tiny pieces. Because an estimate
 # can be too low, a *margin* of the window stays free.
 #
 # By hand: the window has 1,000 tokens, the margin 100, and the answer may take 200. So there is `room` for 700. Instructions and question
@@ -300,7 +299,9 @@ lab.hint("14.3")  # run again for the next hint
 # Then, too, a worse one stays while a better one is gone.
 
 # %% [markdown]
-# Back to the wrong answer, now with ten passages: three of the named file, then seven of the search. The bar shows what fills the window.
+# The longest passage may be the best. And packing may drop the best one for two worse ones that fill the room.
+#
+# Back to the wrong answer, now with ten passages: three of the named file, then seven of the search.
 #
 # > **Predict.** A larger window has room for more passages. Does the answer get better?
 
@@ -364,7 +365,7 @@ assert len(kept_in(3400)) == 7 and "component_decorator.py" not in files, "In a 
 assert "defined under component_decorator.py" in text, "quotes the sentence defined under component_decorator.py"
 
 # %% [markdown]
-# No. With the three passages of the named file, the answer quotes only this file: the right place, but not everything. In
+# No. With the three passages of the named file, the answer quotes only this file. This is the right place, although the answer is not complete. In
 # a window of 3,400, with seven passages, it no longer quotes this file. Again, it quotes the sentence *defined under component_decorator.py*, because this is
 # more like the question.
 #
@@ -386,16 +387,16 @@ print(prompt.system, "", *shown[:5], "…", *shown[-6:], sep="\n")
 assert all(f"PASSAGE {one.index}: {one.place}\n{one.text[:20]}" in prompt.user for one in kept_in(2000)), "The line before each passage has its number and its path"
 
 # %% [markdown]
-# The line before each passage has its number and its path, so the model can cite it. The code shows which END is the real one
+# The line before each passage has its number and its path, so the model can cite it. The twelve characters after BEGIN and END show which END is the real one
 # ([lab 15](../labs/15_checking_an_answer.ipynb)).
 
 # %% [markdown]
 # ## Measure
 #
-# Do your new steps help? We ask all sixty questions, and count those with a right passage in the context. A passage is right if it has a phrase that
+# We ask all sixty questions, and count those with a right passage in the context. A passage is right if it has a phrase that
 # we know. For questions that ask for a file, it is right if it is from this file, or is the structure page and names it.
 #
-# > **Predict.** How many of the thirty questions that name a file get a right passage only through its name?
+# > **Predict.** How many of the thirty questions that name a file get a right passage only because of this name?
 
 # %%
 def helps(passage, one):
@@ -421,10 +422,10 @@ named, none = found["names a file"], found["names none"]
 assert named["+ named files"].sum() - named["search alone"].sum() == 3, "with named files, three more of the thirty questions have a right passage"
 assert (none["+ named files"] == none["search alone"]).all(), "For the others, it changes nothing"
 assert none["+ diversity"].sum() - none["+ named files"].sum() == 2, "With diversity, two more of them have one"
-assert none["+ diversity"].sum() - none["+ structure page"].sum() == 1, "The structure page costs one question"
-assert all((some["+ structure page"] <= some["+ diversity"]).all() for some in (named, none)), "and gains none"
+assert none["+ diversity"].sum() - none["+ structure page"].sum() == 1, "With it, one question less has a right passage"
+assert all((some["+ structure page"] <= some["+ diversity"]).all() for some in (named, none)), "It gains nothing here"
 which = none[[not one.answer_contains for one in groups["names none"]]]
-assert which["+ diversity"].sum() == len(which) == 10, "the search already finds the file for each of the ten questions that ask for one"
+assert which["+ diversity"].sum() == len(which) == 10, "ten questions ask for a file, and the search already finds all ten files"
 page = next(one for one in passages_for(asked, with_page) if one.path == "STRUCTURE.md")
 assert 650 < count_tokens(page.text) < 750, "about 700 tokens"
 
@@ -432,8 +433,7 @@ assert 650 < count_tokens(page.text) < 750, "about 700 tokens"
 # Three: with named files, three more of the thirty questions have a right passage. For the others, it changes nothing. With diversity, two more
 # of them have one. But two or three of thirty may be chance ([lab 16](../labs/16_measuring_retrieval.ipynb)).
 #
-# The structure page costs one question and about 700 tokens, and gains none, because the search already finds the file for each of the ten
-# questions that ask for one.
+# The structure page takes about 700 tokens. With it, one question less has a right passage. It gains nothing here: ten questions ask for a file, and the search already finds all ten files.
 #
 # > **Predict.** How many of the three wrong answers quote the named file now?
 
@@ -449,15 +449,13 @@ still = second[~second.quotes_it]
 assert all(file in {one.path for one in passages_for(question, chosen)} for question, file in still.file.items()), "For the other two, the named file is in the context now"
 
 # %% [markdown]
-# One, the decorator's. For the other two, the named file is in the context now, but the answerer quotes others. A better model may quote it.
-# But no model can quote what is not in its context. So repair the context first, then check the answer (lab 15).
+# One, the decorator's. For the other two, the named file is in the context now, but the answerer quotes others. No model can quote what is not in its context. So repair the context first, then check the answer (lab 15).
 
 # %% [markdown]
 # ## In the field
 #
 # Which step pays depends on *your* users. To find out, take thirty questions that they asked. Count how many name a file, and how many have a
 # right passage in the context, with and without each step: `RAG_FILE_HINT_MAX_CHUNKS` and `RAG_STRUCTURE_MAX_CHUNKS` switch them (0 is off).
-# Lab 16 says when thirty are enough.
 #
 # If the right passage is often among the first fifty, but not the first five, try a *cross-encoder*: a model that reads question and passage
 # together (`RAG_RERANK=1`, with its name in `RAG_RERANK_MODEL`).
@@ -474,14 +472,14 @@ assert all(file in {one.path for one in passages_for(question, chosen)} for ques
 # ## Three questions to test yourself
 #
 # 1. A question names `__init__.py`, and the repository has 300 files with this name. What should happen?
-# 2. A colleague drops the longest passage first, because one is enough then. What is wrong with this?
+# 2. A file and its old copy are both found. Which step can keep the copy out?
 # 3. A question names `kfp/dsl/executor.py`, and the index has it as `executor.py`. What does your function return?
 #
 # <details><summary>Answers</summary>
 #
 # 1. A few passages of the few files that the search ranks highest.
-# 2. The longest passage may be the best one.
-# 3. Nothing: this path has no folder to share.
+# 2. Diversity: the copy adds little.
+# 3. Nothing, although it is the right file: `executor.py` has no folder to compare. Otherwise, `tests/executor.py` would mean it, too.
 #
 # </details>
 #

@@ -126,8 +126,9 @@ def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:
     """Return the paths that a file's name in a question may mean, in the manifest's order.
 
     1. Look for the exact base name first. If there is none, ignore case.
-    2. If the hint has folders, keep the paths with the most equal folders, compared from the
-       right until two differ. Ignore case here. If no path shares a folder, keep none.
+    2. If the hint has folders, compare them from the right, and stop at the first that differs.
+       Keep the paths with the most equal folders. Ignore case here. If no path shares a folder,
+       keep none.
 
     Parameters
     ----------

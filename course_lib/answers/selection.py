@@ -56,7 +56,7 @@ def maximal_marginal_relevance(
     """Return the places of `count` candidates, taken one by one: each time the one that adds most.
 
     - A candidate adds ``(1 - diversity) * relevance - diversity * similarity``.
-    - The similarity is the one to the most similar passage already taken, also one of `taken`.
+    - The similarity is that to the most similar passage already taken, or in `taken`.
     - If it is below 0, or if nothing is taken yet, it counts as 0.
     - Of equal values, the first candidate is taken.
     - If there are fewer than `count` candidates, all of them are taken.

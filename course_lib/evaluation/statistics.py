@@ -47,8 +47,8 @@ def bootstrap_interval(
       drawn before.
     - Draw with `np.random.default_rng(seed)`, so that the same seed gives the same interval.
     - `mean` is the mean of the values themselves; `low` and `high` are from the redrawn means.
-    - A share of `confidence` of these is between the two. Half of the rest is below `low`, and half
-      above `high`.
+    - A share of `confidence` of these is between the two. With 0.95, 2.5 % are below `low`, and
+      2.5 % above `high`.
 
     Raises
     ------
@@ -79,8 +79,8 @@ def paired_interval(
 ) -> Interval:
     """Return by how much `after` is better than `before` on the same questions, as an interval.
 
-    - `before[n]` and `after[n]` belong to one question, which is compared only with itself and is
-      drawn with both results. So which numbers are redrawn?
+    - `before[n]` and `after[n]` are the two results of one question. A draw takes both together. So
+      which one number of each question do you redraw?
     - The other parameters are those of `bootstrap_interval`.
 
     Raises

@@ -209,7 +209,7 @@ def nearest_packages_query(
     - Only the packages count that this project of this tenant uses in this language, and of these
       only those whose vectors this model made.
     - The nearest come first; if equally near, in the order of `mine.name`; at most `k` of them.
-    - The nearest packages count even if they are far away.
+    - Return the nearest packages, however far away they are.
     - The columns are `COLUMNS`, and `similarity`, which is 1 minus the cosine distance.
 
     Parameters
