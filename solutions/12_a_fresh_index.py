@@ -49,7 +49,7 @@ def best():
     return found
 
 
-gone = best().document_name
+gone = best().document_name  # to run this cell again, run the one with `ingest` before it first
 (pages / gone).unlink(missing_ok=True)
 stale = best()
 print(f"{stale.document_name}, is it there? {(pages / gone).exists()}\n\n… {stale.content[-230:].partition(' ')[2]}")
@@ -58,7 +58,7 @@ print(f"{stale.document_name}, is it there? {(pages / gone).exists()}\n\n… {st
 assert stale.document_name == gone and not (pages / gone).exists(), "The search still quotes the page"
 
 # %% [markdown]
-# The search still quotes the page, because the index was not told. So we run the ingest in nights 2 and 3. Before night 2, an author adds one line to another page. Before night 3, nothing changes.
+# The search still quotes the page, because the index was not told. So we run the ingest in nights 2 and 3. Before night 2, an author adds one line to another page.
 #
 # > **Predict.** A page has about 24 chunks. How many chunks are new or changed in night 2, and how many in night 3?
 
@@ -77,7 +77,7 @@ assert list(done.iloc[2]) == [0, 0, done.iloc[1, 1] + done.iloc[1, 2], 0], "and 
 assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the deleted page are gone"
 
 # %% [markdown]
-# Only one chunk changed, and in night 3 nothing was written. All chunks of the deleted page are gone. How does the ingest know? It
+# Only one chunk changed, and in night 3 nothing was written. All chunks of the deleted page are gone, so the search finds another page. How does the ingest know? It
 # compares what is there with what was stored.
 
 # %% [markdown]
@@ -165,7 +165,7 @@ assert [len(each) for each in asdict(plans["pages"]).values()] == [3, 0, 1, 1], 
 # [foreign key](../labs/GLOSSARY.md#foreign-key) leads from the first to the second, so the database rejects a row of a list if its package is not
 # in the catalogue.
 #
-# Two functions are given: `stored` returns the list of a project, and `carry_out` applies a plan to it.
+# Two functions are given: `stored` returns the list of a project, and `carry_out` applies a plan to it and fills the catalogue.
 
 # %%
 from course_lib.teaching.lab.meeting import carry_out, stored
@@ -178,7 +178,7 @@ create_tables(conn)
 # ## Exercise 12.2: what has to be encoded
 #
 # A search finds a package by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description. To encode them is the most expensive
-# step of a sync. So your function finds the packages that need a new vector. Here, the state of a vector is its text and its model.
+# step of a sync. Here, the state of a vector is its text and its model.
 
 # %% exercise="12.2"
 from course_lib.xray.catalogue import names_to_embed
@@ -286,7 +286,7 @@ print("deleted:", [name for (name,) in deleted], "in the catalogue:", in_catalog
 # %% [markdown]
 # ## Break it: two at once
 #
-# A sync is one [transaction](../labs/GLOSSARY.md#transaction) of three steps: it carries out the plan, deletes orphans, and commits. PostgreSQL's default is READ COMMITTED: a statement sees what
+# A sync is one [transaction](../labs/GLOSSARY.md#transaction) of three steps: it carries out the plan, deletes orphans, and commits. PostgreSQL's default [isolation level](../labs/GLOSSARY.md#isolation-level) is READ COMMITTED: a statement sees what
 # others have committed before it began.
 #
 # The generator `sync` stops at each `yield`. At one of these stops, `meet` runs the whole other sync.
@@ -307,7 +307,7 @@ def sync(conn, project, packages, events):
 
 # %% [markdown]
 # In the first case, the project *jobs* begins to use `shared`, while *app* replaces it by `mine`. In the second case, both
-# projects stop using `shared`. There is no foreign key here, as in many schemas.
+# projects stop using `shared`. There is no foreign key here.
 
 # %%
 # the lists before, the sync that begins, and the other one
@@ -363,7 +363,7 @@ assert stopped == ["all is well", "all is well", "shared is an orphan", "all is 
 #
 # Which one lets two syncs take turns, even if one of them fails?
 #
-# A caller may have chosen another *isolation level*. Under REPEATABLE READ, a transaction sees the database as it was when its first query
+# A caller may have chosen another isolation level. Under REPEATABLE READ, a transaction sees the database as it was when its first query
 # began. Here, the first query waits for the lock. So after the wait, it still sees the old data, from before the wait. Which statement has to come first?
 # ([SET TRANSACTION](https://www.postgresql.org/docs/current/sql-set-transaction.html))
 
@@ -400,9 +400,9 @@ assert all(order in (["app"] * 3 + ["jobs"] * 3, ["jobs"] * 3 + ["app"] * 3) for
 assert all(title.endswith("all is well") for title in runs), "Nothing is lost, and no orphan stays"
 
 # %% [markdown]
-# One sync does all three steps. The second waits, then reads what the first has committed. Nothing is lost, and no orphan stays.
+# One sync does all three steps. The second waits, then reads what the first has committed. Nothing is lost, and no orphan stays. Either can be first: if *app* is, *jobs* adds `shared` again.
 #
-# The library encodes after it has released the lock, because this may take minutes.
+# The library encodes after it has released the lock.
 #
 # ## In the field
 #
