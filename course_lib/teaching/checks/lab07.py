@@ -15,6 +15,7 @@ import numpy as np
 from course_lib.records import Query
 from course_lib.retriever.statements import BY_VECTOR, EXACT
 from course_lib.teaching.checks import Exercise
+from course_lib.teaching.checks.crowd import directions, fill
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
 from course_lib.teaching.checks.outcomes import CheckFailed
 from course_lib.teaching.checks.probe import Case, Probe, exercise
@@ -24,8 +25,6 @@ from course_lib.teaching.checks.searched import (
     NAMES,
     SETTINGS,
     Searches,
-    directions,
-    fill,
     pasted,
 )
 

@@ -102,7 +102,9 @@ def gains(measured: Mapping[str, Frame], across: str, up: str) -> Figure:
         axes.fill_between(each.index, each.low, each.high, alpha=0.25, label="95 % interval")
         axes.plot(each.index, each.gain, label="gain")
         axes.scatter(best, each.gain[best], color=INK, marker="D", zorder=3, label="highest")
-        axes.set(title=f"{name}: highest at {best}", xlabel=across)
+        gain, low, high = each.loc[best, ["gain", "low", "high"]]
+        interval = f"{gain:+.2f} [{low:+.2f}, {high:+.2f}]"
+        axes.set(title=f"{name}: highest at {best}\n{interval}", xlabel=across)
         told.append(f"{name}, highest at {best}: {each.loc[best].round(3).to_dict()}")
     panels[0].set_ylabel(up)
     panels[-1].legend(loc="lower right", frameon=False)
