@@ -298,6 +298,11 @@ def read_settings(kind: type[SomeSettings]) -> SomeSettings:
         raise InputError(
             f"{project_root() / '.env'} is not UTF-8: {error}", hint="Save it as UTF-8."
         ) from error
+    except OSError as error:
+        raise InputError(
+            f"{project_root() / '.env'} cannot be read: {error.strerror}",
+            hint="Check its permissions.",
+        ) from error
     except ValidationError as error:
         raise InputError(
             explain(error), hint="Correct it in the environment or in .env, or unset it."

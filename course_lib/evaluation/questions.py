@@ -191,9 +191,8 @@ def read_questions(
         try:
             record = from_json(raw)
         except ValueError as error:
-            raise InputError(
-                f"{path.name}, line {number} is not JSON: {error}", hint=HINT
-            ) from None
+            why = str(error).replace(" at line 1 column ", " in column ")
+            raise InputError(f"{path.name}, line {number} is not JSON: {why}", hint=HINT) from None
         try:
             if isinstance(record, dict):
                 strange |= record.keys() - known_fields

@@ -227,7 +227,10 @@ class _Batch:
 
 
 def _state(document: SourceDocument) -> tuple[str, ...]:
-    return (document.content_hash, document.parser, document.settings, document.model)
+    # A link in a repository may lead to another file with the same text, which is cited then.
+    commit, url = document.commit_sha, document.citation_url or ""
+    cited = url.split(commit)[1] if commit and commit in url else ""
+    return (cited, document.content_hash, document.parser, document.settings, document.model)
 
 
 def _count_chunks(conn: psycopg.Connection, scope: Scope) -> int:

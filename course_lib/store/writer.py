@@ -252,10 +252,10 @@ def delete_documents(conn: psycopg.Connection, scope: Scope, names: Sequence[str
 
 
 def stored_documents(conn: psycopg.Connection, scope: Scope) -> dict[str, tuple[str, ...]]:
-    """Return name → (content hash, parser, settings, model) of what is indexed of a scope."""
+    """Return name → (cited path, content hash, parser, settings, model) of a scope's documents."""
     rows = conn.cursor(row_factory=tuple_row).execute(
-        "SELECT document_name, content_hash, parser, settings, model FROM documents "
-        f"WHERE {IN_SCOPE}",
+        "SELECT document_name, coalesce(split_part(citation_url, commit_sha, 2), ''), "
+        f"content_hash, parser, settings, model FROM documents WHERE {IN_SCOPE}",
         scope.key,
     )
     return {name: tuple(state) for name, *state in rows}

@@ -225,7 +225,8 @@ def cite(chunk: Chunk, web: str, commit: str, page: str) -> Chunk:
     page
         The `citation_url` of its document: for a link, it is that of the target.
     """
-    path = unquote(page.removeprefix(citation_url(web, commit, "")))
+    base = citation_url(web, commit, "")
+    path = unquote(page.removeprefix(base)) if page.startswith(base) else chunk.source_path
     url = citation_url(web, commit, path, chunk.line_start, chunk.line_end)
     meta = chunk.custom_meta | {"commitSha": commit, "citationUrl": url}
     return chunk.model_copy(update={"custom_meta": meta})

@@ -14,7 +14,7 @@ from course_lib.loader.github import DownloadOptions, Selection
 from course_lib.loader.github.errors import GitHubError
 from course_lib.records import Scope
 from course_lib.retriever import Query, search
-from course_lib.teaching.github_server import GitHubServer, Repository, faults
+from course_lib.teaching.github_server import GitHubServer, Repository, faults, link
 
 ALL = (".yaml", ".py", ".go", ".sh", ".md")
 FILES = {
@@ -95,6 +95,22 @@ def test_what_did_not_change_is_not_written_again_and_cites_the_newer_commit(
     urls += [url for (url,) in conn.execute("SELECT citation_url FROM code_chunks").fetchall()]
     assert len(found) == len(rows(conn, "id")) and len(urls) > len(found)
     assert all(f"/blob/{new}/" in str(url) for url in urls)
+
+
+def test_a_link_that_leads_to_another_file_with_the_same_text_cites_this_one(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    text = FILES["docs/d.md"]
+    repository.commit({"old/a.md": text, "index.md": link("old/a.md")})
+    run(conn, client, dest)
+    repository.commit({"new/a.md": text, "index.md": link("new/a.md")})
+    run(conn, client, dest)
+    encoded = len(client.texts)
+    run(conn, client, dest)
+    assert len(client.texts) == encoded
+    for table in ("documents", "document_chunks"):
+        cited = dict(rows(conn, "document_name, citation_url", table))
+        assert "/new/a.md" in cited["index.md"], table
 
 
 @pytest.mark.parametrize(

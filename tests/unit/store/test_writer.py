@@ -223,10 +223,10 @@ def test_document_rows_are_read_back_updated_and_deleted(conn: psycopg.Connectio
     write_documents(conn, other, [row("two")])
     write(conn, "a", "b")
     assert stored_documents(conn, source) == {
-        "a.md": ("hash of one", "parser", "settings", "model")
+        "a.md": ("", "hash of one", "parser", "settings", "model")
     }
     write_documents(conn, source, [row("three")])
-    assert stored_documents(conn, source)["a.md"][0] == "hash of three"
+    assert stored_documents(conn, source)["a.md"][1] == "hash of three"
     assert delete_documents(conn, source, ["a.md", "missing.md"]) == 2
     assert stored_documents(conn, source) == {}
     assert list(stored_documents(conn, other)) == ["a.md"]
