@@ -11,7 +11,7 @@ MODULE := .venv/bin/python -m
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-long test-containers test-browser lab start build grade bench faults site doctor images up down clean lock licences
+.PHONY: help setup run test test-long test-containers test-browser lab start build grade bench faults site doctor model images up down clean lock licences
 
 help:  ## list the tasks
 	@echo "make TASK, where TASK is one of"
@@ -58,6 +58,9 @@ site: setup  ## build the course as a site: build/site/index.html, without a net
 
 doctor: setup  ## say what is wrong on this machine, and the fix
 	@$(COURSE) doctor
+
+model: setup  ## fetch a language model, 1.1 GB, which answers with --backend local
+	@$(MODULE) infra.course model
 
 images:  ## build the three images of infra/docker, for Docker or Kind
 	@infra/setup-kubeflow.sh images

@@ -1,10 +1,12 @@
-"""Folders and files: what is below, and what is in one, up to a limit."""
+"""Folders and files: what is below, what is in one, up to a limit, and writing one as a whole."""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
+import sys
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,9 +14,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from course_lib.errors import InputError
+from course_lib.settings import make_folder
 
 LONGEST_LINE = 150_000_000
 """Bytes; JSON takes up to six for one of a document, and a document has 20 MB at most."""
+
+NOT_OURS = frozenset(
+    {"node_modules", "vendor", "bower_components", "site-packages", "__pycache__", "target", "venv"}
+)
+"""Folders of what was installed or built: what is in them is other people's."""
 
 _DOTTED = re.compile(
     r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}(?:[\w"'-])""", re.ASCII
@@ -90,6 +98,63 @@ def read_file(path: Path, most: int, inside: str | None = None) -> bytes:
     if len(raw) > most:
         raise ValueError(f"grew while it was read; the limit is {most / 1e6:.1f} MB")
     return raw
+
+
+@contextmanager
+def replacing(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
+    """Give a new file that takes a file's place at the end; after an error, the old one stays.
+
+    Parameters
+    ----------
+    path
+        The file, in a folder that exists.
+    mode
+        Who may read and write the new one; nobody else can before.
+
+    Examples
+    --------
+    >>> path = Path(tempfile.mkdtemp(), "a.txt")
+    >>> with replacing(path) as file:
+    ...     _ = file.write(b"whole")
+    >>> path.read_text()
+    'whole'
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:50]}-", suffix=".part", dir=path.parent)
+    try:
+        with open(handle, "wb") as file:
+            yield file
+            if sys.platform != "win32":
+                os.fchmod(handle, mode)  # by its name, it may be another file by now
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, content: str | bytes, mode: int = 0o644) -> bool:
+    """Write a file so that readers see the old or the new one; return whether it changed.
+
+    Parameters
+    ----------
+    path
+        The file; folders above it are made.
+    content
+        What it is to hold; a text is written in UTF-8.
+    mode
+        As in `replacing`.
+
+    Examples
+    --------
+    >>> path = Path(tempfile.mkdtemp(), "a.txt")
+    >>> write_atomically(path, "whole"), write_atomically(path, "whole")
+    (True, False)
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    make_folder(path.parent)
+    with replacing(path, mode) as file:
+        file.write(data)
+    return True
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """Settings: what comes from the environment or `.env`, and where the course keeps its own files.
 
 Every setting has a default that works on a laptop without an account. In the environment a
-field's name is in capitals after `RAG_`, or is its `alias`; the command line's options win.
+field's name is in capitals after `RAG_`, or is its `alias`; the command line's options win. A
+variable without a value is one that is not set.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
+from dotenv.parser import parse_stream
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -29,7 +31,9 @@ CHUNK_OVERLAP = 64
 
 BackendName = Literal["auto", "torch", "openvino", "sbert", "openai"]
 PrecisionName = Literal["float32", "bfloat16"]
-GeneratorName = Literal["extractive", "ollama", "openai", "auto"]
+LanguageModelName = Literal["ollama", "openai", "local"]
+GeneratorName = Literal["extractive", LanguageModelName, "auto"]
+"""What answers. `course_lib.answers.generators` makes them; options of commands are of these."""
 
 
 def project_root() -> Path:
@@ -173,6 +177,7 @@ class Settings(BaseSettings):
         extra="ignore",
         frozen=True,
         env_file_encoding="utf-8",
+        env_ignore_empty=True,
         alias_generator=lambda name: f"RAG_{name.upper()}",
         use_attribute_docstrings=True,
     )
@@ -189,9 +194,12 @@ class Settings(BaseSettings):
     processors that have it, and changes nothing else"""
     vector_dim: int = Field(384, ge=1, le=16000)
     """dimension of the vectors; with openai, how many numbers are asked for"""
-    collection: Annotated[str, AfterValidator(_own_schema)] | None = Field(
-        None, pattern="^[a-z][a-z0-9_-]*$", max_length=63
-    )
+    collection: (
+        Annotated[
+            str, Field(pattern="^[a-z][a-z0-9_-]*$", max_length=63), AfterValidator(_own_schema)
+        ]
+        | None
+    ) = None
     """schema of the database that holds the index, one for each model; unset: course"""
     chunk_size: int = Field(CHUNK_SIZE, ge=1)
     """characters in a chunk of a document or of code, at most; manifests have a size of their
@@ -216,14 +224,12 @@ class Settings(BaseSettings):
     """passages of each file that a question names, at most"""
     structure_max_chunks: int = Field(1, ge=0)
     """passages kept free for STRUCTURE.md"""
-    rerank: bool = False
-    """order the passages of an answer again"""
     rerank_model: str | None = None
-    """a CrossEncoder, name or path; unset: MaxSim, without a model"""
+    """a CrossEncoder, name or path, that orders the passages of an answer; unset: none does"""
     rerank_k: int | None = Field(None, ge=1)
-    """results to order again; unset: 15, or RAG_TOP_K if larger"""
+    """results that passages are chosen from; unset: 20, 15 with a CrossEncoder, or RAG_TOP_K"""
     generator: GeneratorName = "extractive"
-    """what answers: extractive, ollama, openai; auto takes a model that is there"""
+    """what answers: extractive, ollama, openai, local; auto takes a model that is there"""
     ollama_url: str = Field("http://localhost:11434", alias="OLLAMA_URL")
     """address of Ollama"""
     ollama_model: str = "llama3"
@@ -236,6 +242,8 @@ class Settings(BaseSettings):
     """key of the OpenAI API"""
     openai_base_url: str | None = Field(None, alias="OPENAI_BASE_URL")
     """another server that speaks the OpenAI API; unset: OpenAI's"""
+    model_file: Path | None = None
+    """a GGUF file for the local generator; unset: the one that `make model` made"""
     max_output: int = Field(4096, alias="OPENAI_MAX_OUTPUT", ge=1)
     """tokens of an answer, at most, with any generator"""
     safety_margin: int | None = Field(None, alias="RAG_SAFETY_MARGIN_TOKENS", ge=0)
@@ -252,10 +260,6 @@ class Settings(BaseSettings):
     """who may use the API: tenant:digest, with commas between; `course api-key` makes them"""
     api_key_required: bool = False
     """whether reading needs a key too; writing always does"""
-    api_rate_limit: str | None = None
-    """requests of one client, such as 60/minute; unset: no limit"""
-    api_embeddings_limit: str | None = "1000/minute"
-    """texts that a caller without a key may have encoded; empty: no limit"""
     api_hosts: Words = ()
     """names and addresses under which the API is called, with commas between, such as
     `*.example.org` or `10.1.2.3`; localhost always is"""
@@ -293,6 +297,7 @@ def read_settings(kind: type[SomeSettings]) -> SomeSettings:
         If a variable has a value that cannot be used, or `.env` cannot be read.
     """
     try:
+        _check_lines(project_root() / ".env")
         return kind()
     except UnicodeDecodeError as error:
         raise InputError(
@@ -307,3 +312,18 @@ def read_settings(kind: type[SomeSettings]) -> SomeSettings:
         raise InputError(
             explain(error), hint="Correct it in the environment or in .env, or unset it."
         ) from error
+
+
+def _check_lines(file: Path) -> None:
+    """Refuse a file with a line that sets nothing: python-dotenv would leave its setting out."""
+    if not file.is_file():
+        return
+    with file.open(encoding="utf-8") as lines:
+        for one in parse_stream(lines):
+            if one.error:
+                text = one.original.string
+                begin = one.original.line + text[: len(text) - len(text.lstrip())].count("\n")
+                raise InputError(
+                    f"{file}, line {begin}: this is not NAME=value",
+                    hint="Correct it, close its quotation marks, or put a # before it.",
+                )

@@ -43,7 +43,9 @@ drop_schema(conn)  # so that you can run the cell again
 create_schema(conn, vectors.shape[1])
 write_chunks(conn, chunks, vectors)
 write_chunks(conn, *lab.crowd(chunks, vectors))
-index = "CREATE INDEX chunks_hnsw ON document_chunks_documentation USING hnsw (embedding vector_cosine_ops)"
+index = """
+    CREATE INDEX chunks_hnsw ON document_chunks_documentation
+    USING hnsw (embedding vector_cosine_ops)"""
 for statement in (index, "ANALYZE document_chunks"):  # the statistics from which PostgreSQL plans
     conn.execute(statement)
 
@@ -59,8 +61,12 @@ sections = """
 conn.execute("SET hnsw.iterative_scan = off; SET hnsw.ef_search = 40")  # pgvector's defaults
 counts = pd.Series([conn.execute(sections, {"query": query}).rowcount for query in queries])
 few = (counts < 5).sum()
-axes = counts.value_counts().reindex(range(6), fill_value=0).plot.bar(rot=0, xlabel="rows found", ylabel="questions", title=f"Five rows were asked for: {few} of {len(counts)} questions got fewer")
-lab.alt(axes, f"How many rows the questions got: {len(counts) - few} got five, {few} got fewer, and the fewest rows are {counts.min()}.")
+axes = counts.value_counts().reindex(range(6), fill_value=0).plot.bar(
+    rot=0, xlabel="rows found", ylabel="questions",
+    title=f"Five rows were asked for: {few} of {len(counts)} questions got fewer",
+)
+five = f"{len(counts) - few} got five, {few} got fewer, and the fewest rows are {counts.min()}."
+lab.alt(axes, f"How many rows the questions got: {five}")
 
 # %% tags=["claim"]
 sized = "SELECT kind, count(*), count(*) FILTER (WHERE namespace = 'archive') FROM document_chunks GROUP BY 1"
@@ -70,14 +76,20 @@ assert sizes["doc-section"][1] == 12 and sizes["comment"][1] > sizes["comment"][
 assert 5 < few < len(counts) / 2, "some lists are just shorter"
 
 # %% [markdown]
-# There is no error and no warning: some lists are just shorter. Why? An [HNSW](../labs/GLOSSARY.md#hnsw) index is a graph, in which each row
-# is linked to rows near it. A search walks from neighbour to neighbour towards the query. On its way, it keeps the best rows in a list of
-# candidates, whose length is [`ef_search`](../labs/GLOSSARY.md#ef_search), 40 by default.
+# <details><summary>The answer</summary>
+#
+# Not all questions get five rows. There is no error and no warning: some lists are just shorter.
+#
+# </details>
+#
+# Why are rows missing? An [HNSW](../labs/GLOSSARY.md#hnsw) index is a graph, in which each row is linked to rows near it. A search walks from
+# neighbour to neighbour towards the query. On its way, it keeps the best rows in a list of candidates, whose length is
+# [`ef_search`](../labs/GLOSSARY.md#ef_search), 40 by default. (The library's search takes 100 or more.)
 #
 # ![A graph in three layers, and the way of a search through it.](../labs/figures/hnsw_walk.svg)
 #
 # First the index returns its candidates. Only then does PostgreSQL apply the [filter](../labs/GLOSSARY.md#filter). The index does not
-# replace the rows that the filter removes.
+# replace the rows that the filter removes. Of our rows, 11 % are sections: of 40 candidates, about four pass.
 
 # %% [markdown]
 # ## By hand: 20 rows, 8 candidates
@@ -88,11 +100,11 @@ assert 5 < few < len(counts) / 2, "some lists are just shorter"
 # > **Predict.** How many rows come back? How many rows must a search read until it has five?
 
 # %% [markdown]
-# <details><summary>Answer</summary>
+# <details><summary>The answer</summary>
 #
 # ![20 rows: an index that gives 8 finds two; an iterative scan reads 19.](../labs/figures/filter_starves.svg)
 #
-# Two come back. An [iterative scan](../labs/GLOSSARY.md#iterative-scan) continues until five rows have passed, here after 19 rows.
+# Two rows come back. An [iterative scan](../labs/GLOSSARY.md#iterative-scan) continues until five rows have passed, here after 19 rows.
 #
 # </details>
 #
@@ -102,43 +114,46 @@ assert 5 < few < len(counts) / 2, "some lists are just shorter"
 
 # %%
 from IPython.display import display
-from psycopg.rows import dict_row, namedtuple_row
+from psycopg.rows import dict_row
 
 as_dicts = conn.cursor(row_factory=dict_row)
 plain = """
     SELECT document_name, content, 1 - (embedding <=> %(query)s) AS similarity_score
     FROM document_chunks WHERE partition = 'documentation'
     ORDER BY embedding <=> %(query)s, document_name, chunk_index LIMIT 5"""
-
-# %%
 question = {"query": lab.encode("How do I undo a bad release quickly?")}
 display(pd.DataFrame(as_dicts.execute(plain, question).fetchall()))
-explained = conn.execute(f"EXPLAIN (ANALYZE) {plain}", question).fetchall()
-lab.show.plan(explained)
+[[[explained]]] = conn.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {plain}", question).fetchall()
+lab.show.plan(explained["Plan"])
 
 # %% tags=["claim"]
-import re
-
-steps = "\n".join(line for (line,) in explained)
-assert re.search(r"Index Scan using chunks_hnsw.*rows=12121 .*actual.*rows=6\b", steps), "LIMIT stops it after 6 of 12,121"
+scan = explained["Plan"]
+while "Plans" in scan:
+    [scan] = scan["Plans"]
+planned, found = scan["Plan Rows"], scan["Actual Rows"]
+assert scan["Index Name"] == "chunks_hnsw", scan
+assert (planned, found) == (12121, 6), "LIMIT stops it after 6 rows"
 
 # %% [markdown]
-# Read the innermost line first. The index scan returns rows by distance, and LIMIT stops it after 6 of 12,121. (The sixth only shows that
-# it does not tie with the fifth.) This works because the statement sorts by the distance itself. No index is sorted for
-# `ORDER BY similarity_score DESC`, so PostgreSQL would read the whole table.
+# Most results are comments that we made up: *Something about Rollback.*
+#
+# In the plan, read the innermost line first. The index scan returns rows by distance, and LIMIT stops it after 6 rows: PostgreSQL reads a
+# sixth to be sure that the fifth has no equal. (It expected 12,121, because its estimate does not know `ef_search`.) This works because the
+# statement sorts by the distance itself. No index is sorted for `ORDER BY similarity_score DESC`, so PostgreSQL would read the whole table.
 
 # %% [markdown]
 # ## A filter that leaks
 #
-# The value of a filter often comes from outside, for example from a URL. The search below pastes this value into its SQL. It is meant to show
-# the [partition](../labs/GLOSSARY.md#partition) *documentation*, and never the note in *issues*.
+# The value of a filter often comes from outside, such as from a URL. The search below pastes it into its SQL. It is meant to show the
+# [partition](../labs/GLOSSARY.md#partition) *documentation*, and never the note in *issues*.
 #
 # > **Predict.** What does the second call print?
 
 # %% tags=["nbval-check-output"]
 secret = "Incident 88: nobody could sign in after the update. The root password is tulip-42."
-fields = {"source_path": "incident-88.md", "repo_slug": "incidents", "kind": "note", "content": secret}
-write_chunks(conn, [chunks[0].model_copy(update=fields)], lab.encode([secret]), partition="issues")
+fields = {"source_path": "incident-88.md", "repo_slug": "incidents", "kind": "note"}
+note = chunks[0].model_copy(update=fields | {"content": secret})
+write_chunks(conn, [note], lab.encode([secret]), partition="issues")
 
 
 def first_in(repo, question):
@@ -153,11 +168,15 @@ print(first_in("forum", "What is the root password?")[0])
 print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 
 # %% [markdown]
-# It prints the password. The quote in the value closed the string, and PostgreSQL read the rest as SQL.
+# <details><summary>The answer</summary>
 #
-# The repair is a [parameterised query](../labs/GLOSSARY.md#parameterised-query). It has placeholders, whose values are sent beside the
-# statement and are never read as SQL. One statement can then serve all searches. If a search does not use a filter, its value is `None`, in
-# SQL NULL, and the condition lets every row pass:
+# The second call prints the note with the password. The quote in the value closed the string, and PostgreSQL read the rest as SQL.
+#
+# </details>
+#
+# The repair is a [parameterised query](../labs/GLOSSARY.md#parameterised-query). Its placeholders get values that are sent beside the
+# statement and are never read as SQL. One statement then serves all searches. If a filter is not used, its value is `None`, in SQL NULL,
+# and the condition lets every row pass:
 #
 # ```sql
 # (%(kind)s::text IS NULL OR kind = %(kind)s)
@@ -191,12 +210,17 @@ lab.check("7.1", NEAREST)
 lab.hint("7.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
+# One of the seven filters must not be optional: whoever forgets the tenant would search the texts of all tenants. So the course's tables also
+# have *row-level security*: for every role but their owner, PostgreSQL leaves out the private rows of other tenants. It
+# helps a program that forgets its tenant, not against a person who writes SQL and can name another one.
+#
 # The mistake to remember: `coalesce(%(kind)s, '') = ''` in place of `IS NULL`. It takes an empty value for no filter. For the list of partitions,
 # `cardinality(…) = 0` would be this mistake, and the worst case: a person who may see none of them, `[]`, would see all. And
 # `namespace = coalesce(%(namespace)s, namespace)` loses all rows whose namespace is NULL.
 
 # %% [markdown]
-# `Query(…).filters` returns the values of all seven filters. What you do not name is None.
+# `Query(…).filters` returns the values of all seven filters, by the names in your statement: `repo=` becomes `repo_slug`.
+# What you do not name is None.
 #
 # > **Predict.** We ask for the kind `doc-section`, in one partition. How many of the seven conditions are in the plan?
 
@@ -214,7 +238,8 @@ nearest = NEAREST.format(distance=BY_VECTOR)
 in_plan = []
 for filters in ({"kind": "doc-section"}, {}):
     values = asked(queries[0], partitions="documentation", **filters)
-    plan = conn.execute(f"EXPLAIN {nearest}", values, prepare=False).fetchall()  # planned for these values
+    # prepare=False: planned for these values
+    plan = conn.execute(f"EXPLAIN {nearest}", values, prepare=False).fetchall()
     in_plan.append([line.strip() for (line,) in plan if "Filter" in line])
     print(filters, *in_plan[-1])
 leaked = conn.execute(nearest, asked(queries[0], repo="forum' OR partition = 'issues")).rowcount
@@ -225,26 +250,30 @@ assert "NULL" not in str(in_plan) and "kind" in in_plan[0][0] and "kind" not in 
 assert leaked == 0, "never read as SQL"
 
 # %% [markdown]
-# Two. A condition whose value is NULL is not in the plan: PostgreSQL knew the values, and dropped what is always true.
+# <details><summary>The answer</summary>
+#
+# Two conditions are in the plan. A condition whose value is NULL is not in the plan: PostgreSQL dropped what is always true.
+#
+# </details>
 
 # %% [markdown]
 # ## A plan for other values
 #
-# But PostgreSQL can also keep a statement [prepared](../labs/GLOSSARY.md#prepared-statement), together with a
-# plan. psycopg prepares a statement after five uses, and with `prepare=True` at once.
+# PostgreSQL can keep a statement [prepared](../labs/GLOSSARY.md#prepared-statement), with a plan. psycopg prepares a statement after
+# five uses, and with `prepare=True` at once.
 #
-# > **Predict.** We ask for five chunks of our documents, ten times for five of the handbook, and for our documents again. How many come each time?
+# > **Predict.** We ask for five chunks of our documents, ten times for five of the handbook, and for our documents again. How
+# > many rows does each search return?
 
 # %%
 short = """
     SELECT document_name FROM document_chunks
     WHERE repo_slug = %(repo_slug)s ORDER BY embedding <=> %(query)s LIMIT 5"""
-
-# %%
 with lab.connect(autocommit=True) as fresh:  # on a new connection, the iterative scan is off
     repos = ["documents", *["handbook"] * 10, "documents"]
-    rows = [fresh.execute(short, asked(queries[26], repo=repo), prepare=True).rowcount for repo in repos]
-    plans = fresh.execute("SELECT custom_plans, generic_plans FROM pg_prepared_statements").fetchone()
+    values = [asked(queries[26], repo=repo) for repo in repos]
+    rows = [fresh.execute(short, one, prepare=True).rowcount for one in values]
+    [plans] = fresh.execute("SELECT custom_plans, generic_plans FROM pg_prepared_statements")
 print("rows: {} · planned for its values: {}, for any value: {}".format(rows, *plans))
 
 # %% tags=["claim"]
@@ -252,9 +281,16 @@ assert rows[0] == 5 and rows[-1] < 5, "The last search did not get its five"
 assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their values"
 
 # %% [markdown]
-# The last search did not get its five, although the first one did. Here PostgreSQL planned the first six runs for their values. Then it
-# changed to a generic plan, one plan for all values. It assumes a repository of average size, and walks the graph. But only one row in a
-# hundred is from our documents. With `prepare=False`, each search is planned for its own values.
+# <details><summary>The answer</summary>
+#
+# The last search did not get its five rows, although the first did. From the sixth run on, PostgreSQL compares the mean cost of the plans so far
+# with that of a *generic* plan, one plan for all values. It takes the generic one if this seems to cost no more. Here PostgreSQL planned the
+# first six runs for their values. The generic plan assumes a repository of average size, and walks the graph. But only one row in a hundred is
+# from our documents.
+#
+# </details>
+#
+# With `prepare=False`, each search is planned for its own values. (PostgreSQL's own switch is `plan_cache_mode = force_custom_plan`.)
 #
 # ## Exercise 7.2: a walk that continues
 #
@@ -278,77 +314,77 @@ lab.hint("7.2")  # run again for the next hint
 # plain `SET` works, and stays: with a pool, the next search on this connection has your setting.
 
 # %% [markdown]
-# A full list is not enough: are its rows the nearest that pass? An [exact scan](../labs/GLOSSARY.md#exact-scan) finds these, because it
-# compares all rows that pass. `EXACT` makes PostgreSQL do this: it is the distance plus zero, and no index is sorted by that. For 20
-# questions, we take the means of
+# A full list is not enough: are its rows the nearest that pass? An [exact scan](../labs/GLOSSARY.md#exact-scan) compares all rows that
+# pass. `EXACT` makes PostgreSQL do this: it is the distance plus zero, and no index is sorted by that. So there are three ways to search:
+# `NEAREST` alone (*iterative scan off*), your `find_nearest` (*on*), and `find_nearest` with `EXACT`. For 20 questions, we take the means of
 #
 # - *[recall](../labs/GLOSSARY.md#recall)*: which share of the true rows a search finds
-# - *pages*: how many pages of 8 kB it visits
+# - *pages*: how many pages of 8 kB it visits (one visited twice counts twice)
 # - *rows expected*: how many rows will pass, by PostgreSQL's estimate
-
-# %%
-from course_lib.teaching.lab.searching import measure_search
-
-named = conn.cursor(row_factory=namedtuple_row)
-
-
-def walk(values):
-    return named.execute(nearest, values, prepare=False).fetchall()  # without an iterative scan
-
-
-def exact(values):
-    return find_nearest(conn, values, EXACT)
-
-
-def continued(values):
-    return find_nearest(conn, values)
-
-
-def measure(way, filters, top_k=5, some=queries[:20]):
-    statement = NEAREST.format(distance=EXACT if way is exact else BY_VECTOR)
-    values = [asked(query, top_k, **filters) for query in some]
-    return measure_search(conn, way, exact, statement, values, "off" if way is walk else "strict_order")
-
-
-# %% [markdown]
-# PostgreSQL has to guess how many rows pass two filters together. In a last run it counts the pairs of kind and namespace first
-# (`CREATE STATISTICS`).
+#
+# PostgreSQL guesses how many rows pass two filters together. In a last run it first counts the pairs (`CREATE STATISTICS`).
 #
 # > **Predict.** How many pages does a walk visit to find five archived sections, compared with five of all sections?
 
 # %%
-# This cell takes a while: 140 searches, some of which walk through the whole graph.
-FILTERS = {"sections": {"kind": "doc-section"}, "archived sections": {"kind": "doc-section", "namespace": "archive"}}
+# This cell takes a while: it runs 140 searches.
+import matplotlib.pyplot as plt
+
+from course_lib.teaching.lab.searching import measure_search
+
 find_nearest = lab.use("find_nearest")
-ways = {}
-for name, filters in FILTERS.items():
-    for about, way in {"iterative scan off": walk, "iterative scan on": continued, "exact scan": exact}.items():
-        ways[name, about] = measure(way, filters)
-conn.execute("CREATE STATISTICS pairs (mcv) ON kind, namespace FROM document_chunks_documentation; ANALYZE document_chunks_documentation")
-ways["archived sections", "on, with statistics"] = measure(continued, FILTERS["archived sections"])
+FILTERS = {
+    "sections": {"kind": "doc-section"},
+    "archived sections": {"kind": "doc-section", "namespace": "archive"},
+}
+SCANS = ("iterative scan off", "iterative scan on", "exact scan")
+
+
+def measure(scan, name, top_k=5, some=queries[:20], find=find_nearest):
+    values = [asked(query, top_k, **FILTERS[name]) for query in some]
+    return measure_search(conn, find, scan, values)
+
+
+ways = {(name, scan): measure(scan, name) for name in FILTERS for scan in SCANS}
+conn.execute("""
+    DROP STATISTICS IF EXISTS pairs;  -- so that you can run the cell again
+    CREATE STATISTICS pairs (mcv) ON kind, namespace FROM document_chunks_documentation;
+    ANALYZE document_chunks_documentation""")
+ways["archived sections", "on, with statistics"] = measure(SCANS[1], "archived sections")
 conn.execute("DROP STATISTICS pairs; ANALYZE document_chunks_documentation")
 ways = pd.DataFrame(ways).T
-display(ways[["rows", "rows expected"]].round(2))
-lab.show.pages_and_recall(ways, "Few rows pass: compare them all")
+display(ways.round(2))
+figure, axes = plt.subplots(figsize=(7, 3))
+axes.semilogx(ways.pages[::-1], [", ".join(way) for way in ways.index[::-1]], "o")
+axes.set(xlabel="pages a search visits", title="Pages of each way to search")
+lab.alt(axes, f"The pages of the table above, as dots:\n{ways.pages.round(0).to_string()}")
 
 # %% tags=["claim"]
 old, both = ways.loc["archived sections"], ways.xs("iterative scan on", level=1)
 assert old.rows["iterative scan off"] < 1, "a search found almost none of the archived sections"
 assert (both.rows == 5).all(), "each search gets five rows"
 assert 0.8 < both.recall["sections"] < 0.95, "the walk misses about one true row in ten"
-assert 1.1 < ways.pages["sections", "exact scan"] / both.pages["sections"] < 1.5, "for about a quarter more pages"
-assert 500 < old.pages["iterative scan on"] / old.pages["exact scan"] < 2000, "about a thousand times as many pages as the exact scan"
-assert old.pages["exact scan"] < 100, "finds its twelve rows by B-trees"
+assert old.pages["iterative scan on"] > 10 * both.pages["sections"], "more than ten times as many pages as for all sections"
+assert 0.22 < ways.pages["sections", "exact scan"] / both.pages["sections"] - 1 < 0.38, "for about 30 % more pages"
+assert 800 < old.pages["iterative scan on"] / old.pages["exact scan"] < 1250, "about a thousand times as many pages as the exact scan"
+exact = f"EXPLAIN {NEAREST.format(distance=EXACT)}"
+used = str(conn.execute(exact, asked(queries[0], **FILTERS["archived sections"]), prepare=False).fetchall())
+assert "Index Scan" in used and "hnsw" not in used and old.pages["exact scan"] < 50, "finds its twelve rows by B-trees, the table's ordinary indexes"
 assert 300 < old["rows expected"]["iterative scan on"] < 1500, "it expected hundreds of archived sections to pass"
 assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with statistics"] < 100, "With the statistics, it expects few rows and does not walk"
 
 # %% [markdown]
+# <details><summary>The answer</summary>
+#
+# For five archived sections, a walk visits more than ten times as many pages as for all sections. That is about a thousand times as many
+# pages as the exact scan, which finds its twelve rows by B-trees, the table's ordinary indexes.
+#
+# </details>
+#
 # With the iterative scan, each search gets five rows. Without it, a search found almost none of the archived sections.
 #
-# For all sections, the walk misses about one true row in ten. The exact scan finds all, for about a quarter more pages. But it
+# For all sections, the walk misses about one true row in ten. The exact scan finds all, for about 30 % more pages. But the exact scan
 # has to compare every row that passes, and the walk does not. So with a million sections you would walk.
-#
-# For the archived sections, the walk visits about a thousand times as many pages as the exact scan, which finds its twelve rows by B-trees.
 #
 # PostgreSQL decides by its [estimate](../labs/GLOSSARY.md#row-estimate). Of 12,121 rows, 11 % are sections and half are archived. So it
 # expected hundreds of archived sections to pass: 0.11 · 0.5 · 12,121, about 660. But nearly all archived rows are comments. With the
@@ -363,12 +399,17 @@ assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with 
 # > **Predict.** No row has a similarity of 0.8. What does the walk do when this threshold is in the statement?
 
 # %%
-inside = f"{plain.partition('ORDER')[0]} AND 1 - (embedding <=> %(query)s) >= 0.8 ORDER BY embedding <=> %(query)s LIMIT 5"
+inside = """
+    SELECT document_name, content, 1 - (embedding <=> %(query)s) AS similarity_score
+    FROM document_chunks
+    WHERE partition = 'documentation' AND 1 - (embedding <=> %(query)s) >= 0.8
+    ORDER BY embedding <=> %(query)s LIMIT 5"""
 visited, read = {}, {}
 with conn.transaction():
     conn.execute("SET LOCAL hnsw.iterative_scan = strict_order")
     for name, statement in {"inside": inside, "after it": plain}.items():
-        plan = conn.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", question).fetchone()[0][0]["Plan"]
+        explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}"
+        plan = conn.execute(explain, question).fetchone()[0][0]["Plan"]
         visited[name] = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
         read[name] = plan["Plans"][0].get("Rows Removed by Filter", 0)
 pd.DataFrame({"pages": visited, "rows removed": read})
@@ -378,53 +419,62 @@ assert visited["inside"] > 10 * visited["after it"], "the walk goes on"
 assert read["inside"] > 11_000, "through nearly the whole table"
 
 # %% [markdown]
-# Inside the statement, a threshold is one more filter. We know that all later rows fail, too, but the index does not. So the walk goes on,
-# through nearly the whole table. This is why the threshold comes after the statement, in Python.
+# <details><summary>The answer</summary>
 #
-# > **Predict.** Some people advise 0.7. We ask our own questions, and eight that no document answers. How many of ours keep their answer?
+# Inside the statement, a threshold is one more filter. We know that all later rows are even less similar. The index does not know it. So
+# the walk goes on, through nearly the whole table.
+#
+# </details>
+#
+# This is why the threshold comes after the statement, in Python.
+#
+# > **Predict.** Some people advise 0.7. We ask our own questions, and two kinds that no document answers: *far* ones, about something else,
+# > and *near* ones, which our documents nearly answer. Which threshold separates ours from each kind?
 
 # %%
-unrelated = [
-    "How long do I boil an egg?", "Who won the football match last night?",
-    "What is the capital of France?", "How do I repair a flat bicycle tyre?",
-    "How do I train for a marathon?", "What time does the train leave?",
-    "Which guitar should a beginner buy?", "How do I grow tomatoes on a balcony?",
-]
+others = pd.read_json(lab.data_dir.parent / "questions" / "unanswerable.jsonl", lines=True)
+highest = pd.Series((lab.encode([*others.question]) @ vectors.T).max(axis=1)).groupby(others.kind)
+similar = []  # of our questions that find their answer: the similarity of this answer
+for each, scores in zip(questions, queries @ vectors.T, strict=True):
+    best = [(scores[i], chunks[i]) for i in np.argsort(-scores, kind="stable")[:5]]
+    similar += [s for s, one in best if each.is_answered_by(one.source_path, one.content)][:1]
 
-# %%
-highest = (lab.encode(unrelated) @ vectors.T).max(axis=1)
-own = queries @ vectors.T
-
-
-def answered(question, scores, threshold):
-    best = [i for i in np.argsort(-scores, kind="stable")[:5] if scores[i] >= threshold]
-    return any(question.is_answered_by(chunks[i].source_path, chunks[i].content) for i in best)
-
-
-# %%
-steps = [step / 20 for step in range(15)]
-kept = [np.mean([answered(one, scores, step) for one, scores in zip(questions, own, strict=True)]) for step in steps]
-shares = pd.DataFrame({"own, answer kept": kept, "unrelated, no result": [np.mean(highest < step) for step in steps]}, index=steps)
-axes = shares.plot(xlabel="threshold (cosine similarity)", ylabel="share of the questions", ylim=(0, 1.05), title="No threshold separates the two kinds of question")
-lab.alt(axes, f"Kept falls from {kept[0]:.2f} to {kept[-1]:.2f}, no result rises to 1; they cross near {shares.min(axis=1).idxmax():.2f}.")
+steps = np.arange(0, 0.75, 0.05).round(2)
+kept = [np.mean(np.array(similar) >= step) for step in steps]
+shares = pd.DataFrame({"ours, answer kept": kept}, steps)
+for kind, each in highest:
+    shares[f"{kind}, no result"] = [(each < step).mean() for step in steps]
+axes = shares.plot(
+    xlabel="threshold (cosine similarity)", ylabel="share of the questions", ylim=(0, 1.05),
+    title=f"{len(similar)} questions of ours, and {len(others)} that nothing answers",
+)
+lab.alt(axes, shares.round(2).to_string())
 
 # %% tags=["claim"]
-assert shares.iloc[-1, 1] == 1 and kept[14] < 0.05, "Here 0.7 removes nearly every answer"
-best = shares.min(axis=1).idxmax()
-assert shares.loc[best, "own, answer kept"] < kept[0] and shares.loc[best, "unrelated, no result"] < 1, "No value separates the two kinds of question"
-assert kept[5] > 0.95 * kept[0] and 0.5 < shares.iloc[5, 1] < 1, "0.25 keeps nearly every answer and refuses most of the eight"
-assert kept[7] < 0.95 * kept[0] and shares.iloc[7, 1] == 1, "0.35 refuses all eight, but loses more answers"
+kept, far, near = (shares[name] for name in shares)
+assert kept[0.7] < 0.05, "0.7 removes nearly every answer"
+assert kept[0.25] > 0.95 and far[0.25] == 1, "0.25 keeps nearly every answer, and refuses every far question"
+assert 0.28 < near[0.25] < 0.38, "But it refuses only a third of the near ones"
+assert 0.75 < near[0.35] < 0.85, "0.35 refuses four of five near ones"
+assert 0.12 < 1 - kept[0.35] < 0.18, "and loses about 15 % of the answers"
 
 # %% [markdown]
-# Here 0.7 removes nearly every answer: each model has its own scale. No value separates the two kinds of question. 0.25 keeps nearly every
-# answer and refuses most of the eight. 0.35 refuses all eight, but loses more answers. So choose a low value, with your own questions.
+# <details><summary>The answer</summary>
+#
+# Here 0.7 removes nearly every answer. 0.25 keeps nearly every answer, and refuses every far question. But it refuses only a third of the near
+# ones. 0.35 refuses four of five near ones, and loses about 15 % of the answers.
+#
+# </details>
+#
+# So a threshold refuses what is about something else. Choose a low value, with your own questions. Whether a near text answers the question,
+# no similarity says: something has to read it ([lab 15](../labs/15_checking_an_answer.ipynb)).
 
 # %% [markdown]
 # ## Exercise 7.3: five rows, whatever the filter removes
 #
-# A walk may end too early: usually its limit is 20,000 rows (`hnsw.max_scan_tuples`), or memory
-# (`hnsw.scan_mem_multiplier`). An exact scan misses nothing, but may be slow. A threshold removes rows. Which comes first, which only if it is
-# needed, and which last?
+# A walk may end too early: its limit is 20,000 rows (`hnsw.max_scan_tuples`), or memory (`hnsw.scan_mem_multiplier`).
+# An exact scan misses nothing, but may be slow. A threshold removes rows. Which of the three comes first, which only if it is needed, and
+# which last?
 
 # %% exercise="7.3"
 from course_lib.retriever.query import search_filtered
@@ -446,14 +496,17 @@ lab.hint("7.3")  # run again for the next hint
 # %%
 # This cell takes a while.
 search_filtered = lab.use("search_filtered")
+
+
+def then_exact(conn, values, distance):
+    return search_filtered(conn, values, -1)  # -1: an archived section can have one below 0
+
+
 conn.execute("SET hnsw.max_scan_tuples = 2000")
-proof = {}
-for name, filters in FILTERS.items():
-    proof[name, "iterative scan off"] = measure(walk, filters)
-    proof[name, "iterative scan on"] = measure(continued, filters)
-    # -1: no threshold, because archived sections can have a negative similarity
-    proof[name, "on, then exact"] = measure(lambda values: search_filtered(conn, values, -1), filters)
-proof = pd.DataFrame(proof).T[["rows", "recall"]]
+proof = {(name, scan): measure(scan, name) for name in FILTERS for scan in SCANS[:2]}
+for name in FILTERS:
+    proof[name, "on, then exact"] = measure(SCANS[1], name, find=then_exact)
+proof = pd.DataFrame(proof).T[["rows", "recall"]].sort_index(ascending=False)
 conn.execute("RESET hnsw.max_scan_tuples")
 proof.round(2)
 
@@ -467,46 +520,46 @@ assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "i
 # recall is the same as without it, because the walk found five rows. Which setting helps which filter?
 
 # %%
-def look(filter="sections", top_k=5, ef_search=40, iterative="off"):
+def look(name="sections", top_k=5, ef_search=40, scan="iterative scan off"):
     conn.execute(f"SET hnsw.ef_search = {ef_search}")
-    way = walk if iterative == "off" else continued
-    return measure(way, FILTERS[filter], top_k, queries[:8]).round(2).to_frame("mean")
+    found = measure(scan, name, top_k, queries[:8])
+    conn.execute("RESET hnsw.ef_search")  # so that earlier cells do not change
+    return found.round(2).to_frame("mean")
 
 
-lab.interact(look, filter=list(FILTERS), top_k=(1, 20, 1), ef_search=(10, 200, 10), iterative=["off", "strict_order"])
+lab.interact(look, name=[*FILTERS], top_k=(1, 20, 1), ef_search=(10, 200, 10), scan=[*SCANS[:2]])
 
 # %% tags=["claim"]
-lists = {(filter, size): look(filter, 5, size, "strict_order")["mean"] for filter in FILTERS for size in (10, 100)}
-starved = look("archived sections", 5, 100, "off")["mean"]
-conn.execute("RESET hnsw.ef_search")
+lists = {(name, size): look(name, 5, size, SCANS[1])["mean"] for name in FILTERS for size in (10, 100)}
+starved = look("archived sections", 5, 100)["mean"]
 few, wide = lists["sections", 10], lists["sections", 100]
-assert wide.pages > few.pages and wide.recall > few.recall, "a longer list finds more, and costs pages"
-assert starved.rows < 3 and lists["archived sections", 100].rows == 5, "only the iterative scan helps"
+assert wide.pages > few.pages and wide.recall > few.recall, "a list of 100 finds more than one of 10, and costs pages"
+assert starved.rows < 3 and lists["archived sections", 100].rows == 5, "a list of 100 is too short without the iterative scan"
 
 # %% [markdown]
-# For all sections, a longer list finds more, and costs pages. For the archived sections, only the iterative scan helps.
+# For all sections, a list of 100 finds more than one of 10, and costs pages. For the archived sections, a list of 100 is too short
+# without the iterative scan.
 #
 # ## Measure
 
 # %%
-from course_lib.retriever import search
-
 encoded = dict(zip([each.question for each in questions], queries, strict=True))
-mine = lab.measure_retrieval(lambda text: search_filtered(conn, asked(encoded[text], repo="documents")))
-library = lab.measure_retrieval(lambda text: search(conn, encoded[text], Query(repo="documents")))
-in_memory = np.mean([answered(one, scores, 0) for one, scores in zip(questions, own, strict=True)])
-print(f"recall@5: yours {mine.recall:.2f}, the library's {library.recall:.2f}, in memory {in_memory:.2f}")
-lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, as in lab 00, in a table of 12,000")
+mine = lab.measure_retrieval(
+    lambda text: search_filtered(conn, asked(encoded[text], repo="documents"))
+)
+print(f"recall@5: {mine.recall:.2f}, in memory {len(similar) / len(questions):.2f}")
+lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, in a table of 12,000")
 
 # %% [markdown]
 # ## Recap
 #
-# - Values are parameters. A filter that is NULL costs nothing in a plan that is made for its values (`prepare=False`).
-# - A filter starves a walk. Let the walk continue, and where too few rows came, compare all that pass.
-# - A threshold comes after the statement. Choose its value with your own questions.
+# - Values are parameters. If the plan is made for these values, a NULL filter is free.
+# - A filter can leave a walk with too few rows. Let it continue. Where rows are still missing, compare all that pass.
+# - A threshold comes after the statement. It refuses what is about something else, and no more.
 # - **At work**, run your rarest filter for twenty questions, and count the rows. Then switch the iterative scan on, and compare with an exact
-#   scan. If a library writes your SQL, look whether it sets `hnsw.iterative_scan`. LangChain's `PGVectorStore` (0.0.19) does not; then
-#   `?options=-c%20hnsw.iterative_scan%3Dstrict_order` at the end of the database's URL sets it for every connection.
+#   scan. If a library writes your SQL, does it set `hnsw.iterative_scan`? LangChain's `PGVectorStore` (0.0.19) does not; then
+#   `?options=-c%20hnsw.iterative_scan%3Dstrict_order` at the end of the database's URL sets it for every connection by psycopg. asyncpg takes
+#   `connect_args={"server_settings": {"hnsw.iterative_scan": "strict_order"}}`.
 
 # %% [markdown]
 # ## Three questions to test yourself
@@ -517,9 +570,9 @@ lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, as in lab 00,
 #
 # <details><summary>Answers</summary>
 #
-# 1. The walk. PostgreSQL knows from its statistics that every second row passes.
+# 1. It takes the walk. PostgreSQL knows from its statistics that every second row passes.
 # 2. To the index, the threshold is a filter that no row passes, so the walk goes on to its limit.
-# 3. After some searches on one connection, PostgreSQL may take a generic plan. It walks for rare values, too, and this is slow.
+# 3. After some searches on one connection, PostgreSQL may take a generic plan. This plan walks for rare values, too, and this is slow.
 #
 # </details>
 

@@ -3,6 +3,8 @@
 #
 # An index is a copy, and a copy gets old. Each night, you will find out what has changed, and do only that work. Then you will delete from a catalogue that two projects share, while both change it.
 #
+# **Elective.** It adds updates and deletions that are safe while others write. For you if your index will be in use for longer than its first version.
+#
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
 # | plan a sync of documents or packages that encodes only what changed · delete what no project uses any more · find out how two syncs disturb each other, and prevent it | `indexing/plan.py` · `xray/` | about {minutes} min | SQL; lab 05 for embeddings, lab 06 for transactions |
@@ -52,7 +54,8 @@ def best():
 gone = best().document_name  # to run this cell again, run the one with `ingest` before it first
 (pages / gone).unlink(missing_ok=True)
 stale = best()
-print(f"{stale.document_name}, is it there? {(pages / gone).exists()}\n\n… {stale.content[-230:].partition(' ')[2]}")
+end = stale.content[-230:].partition(" ")[2]
+print(f"{stale.document_name}, is it there? {(pages / gone).exists()}\n\n… {end}")
 
 # %% tags=["claim"]
 assert stale.document_name == gone and not (pages / gone).exists(), "The search still quotes the page"
@@ -67,8 +70,11 @@ import pandas as pd
 
 edited = min(pages.glob("*.md"))
 edited.write_text(edited.read_text("utf-8") + "\nOne more line.\n", "utf-8")
-nights = [nights[0], *(ingest(pages, Scope(repo="wiki"), conn=conn, embedder=lab.embedder) for _ in range(2))]
-done = pd.DataFrame(nights, index=["1", "2: one edited, one deleted", "3: nothing changed"])[["inserted", "updated", "unchanged", "deleted"]]
+del nights[1:]  # so that you can run the cell again
+for _ in range(2):
+    nights.append(ingest(pages, Scope(repo="wiki"), conn=conn, embedder=lab.embedder))
+done = pd.DataFrame(nights, index=["1", "2: one edited, one deleted", "3: nothing changed"])
+done = done[["inserted", "updated", "unchanged", "deleted"]]
 done
 
 # %% tags=["claim"]
@@ -77,8 +83,14 @@ assert list(done.iloc[2]) == [0, 0, done.iloc[1, 1] + done.iloc[1, 2], 0], "and 
 assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the deleted page are gone"
 
 # %% [markdown]
-# Only one chunk changed, and in night 3 nothing was written. All chunks of the deleted page are gone, so the search finds another page. How does the ingest know? It
-# compares what is there with what was stored.
+# <details><summary>The answer</summary>
+#
+# Only one chunk changed in night 2, and in night 3 nothing was written.
+#
+# </details>
+#
+# All chunks of the deleted page are gone, so the search finds another page. How does the ingest know? It compares what is there with what
+# was stored.
 
 # %% [markdown]
 # ## By hand: one night
@@ -136,7 +148,9 @@ from hashlib import sha256
 from course_lib.settings import project_root
 from course_lib.xray import find_lock_files
 
-rider, forecasting = (find_lock_files(project_root() / "data" / "lockfiles" / name).packages("python") for name in ("rider-app", "forecasting"))
+lock_files = project_root() / "data" / "lockfiles"
+rider = find_lock_files(lock_files / "rider-app").packages("python")
+forecasting = find_lock_files(lock_files / "forecasting").packages("python")
 today = {name: version for name, version in rider.items() if name not in ("pillow", "bleach")}
 today |= {"spotipy": "2.26.0", "polars": forecasting["polars"]}
 
@@ -147,9 +161,10 @@ def hashes(folder):
 
 # %%
 make_plan = lab.use("make_plan")
-plans = {"pages": make_plan(hashes(pages), hashes(lab.data_dir)), "list of rider-app": make_plan(today, rider)}
-plan = plans["list of rider-app"]
-pd.DataFrame({what: {**asdict(each), "skip": f"{len(each.skip)} keys"} for what, each in plans.items()}).T
+plan = make_plan(today, rider)
+plans = {"pages": make_plan(hashes(pages), hashes(lab.data_dir)), "list of rider-app": plan}
+shown = {what: {**asdict(one), "skip": f"{len(one.skip)} keys"} for what, one in plans.items()}
+pd.DataFrame(shown).T
 
 # %% tags=["claim"]
 assert (plan.add, plan.change, sorted(plan.remove)) == (["polars"], ["spotipy"], ["bleach", "pillow"]), "The plan of the list is the one that you made by hand"
@@ -203,7 +218,8 @@ lab.hint("12.2")  # run again for the next hint
 from course_lib.teaching.lab.meeting import embed
 from course_lib.xray import Package, TableDescriber
 
-[described] = TableDescriber().describe([Package("python", name) for name in {**rider, **forecasting}])
+names = {**rider, **forecasting}
+[described] = TableDescriber().describe([Package("python", name) for name in names])
 texts = {package.name: f"{package.name}: {text}" for package, text in described.items()}
 better = {**texts, "twilio": "twilio: Sends text messages and makes phone calls"}
 
@@ -211,12 +227,14 @@ better = {**texts, "twilio": "twilio: Sends text messages and makes phone calls"
 names_to_embed = lab.use("names_to_embed")
 for project, packages in {"rider-app": rider, "forecasting": forecasting}.items():
     carry_out(conn, project, make_plan(packages, stored(conn, project)), packages)
-conn.execute("UPDATE xray_packages SET model = NULL, embedding = NULL")  # so that you can run the cell again
+# so that you can run the cell again
+conn.execute("UPDATE xray_packages SET model = NULL, embedding = NULL")
 rows = []
 for used, said in ((rider, texts), (rider, texts), (today, better)):
     carry_out(conn, "rider-app", make_plan(used, stored(conn, "rider-app")), used)
     rows.append((len(used) + len(forecasting), embed(lab, said, names_to_embed)))
-spent = pd.DataFrame(rows, columns=["naive", "planned"], index=["first", "nothing changed", "a new lock file"])
+which = ["first", "nothing changed", "a new lock file"]
+spent = pd.DataFrame(rows, columns=["naive", "planned"], index=which)
 spent
 
 # %% tags=["claim"]
@@ -225,8 +243,14 @@ assert spent.naive.iloc[0] - len(texts) == 62, "In the first night, the plan sav
 assert len({*rider} & {*forecasting}) == 62, "because a package that both projects use is encoded once"
 
 # %% [markdown]
-# None in the second. The third night needs only one vector, for the better description. Polars has a vector already. Spotipy has a new
-# version, but the same description. In the first night, the plan saves 62 vectors, because a package that both projects use is encoded once.
+# <details><summary>The answer</summary>
+#
+# You have to encode no text in the second night. The third night needs only one vector, for the better description. Polars has a vector
+# already. Spotipy has a new version, but the same description.
+#
+# </details>
+#
+# In the first night, the plan saves 62 vectors, because a package that both projects use is encoded once.
 
 # %% [markdown]
 # ## Packages that other projects use
@@ -240,7 +264,8 @@ import psycopg
 
 
 def in_catalogue():
-    return [name for (name,) in conn.execute("SELECT name FROM xray_packages WHERE name IN ('bleach', 'pillow') ORDER BY 1")]
+    both = "SELECT name FROM xray_packages WHERE name IN ('bleach', 'pillow') ORDER BY 1"
+    return [name for (name,) in conn.execute(both)]
 
 
 try:
@@ -250,7 +275,11 @@ except psycopg.errors.ForeignKeyViolation as error:
 print("in the catalogue:", in_catalogue())
 
 # %% [markdown]
-# It refuses the whole statement. So pillow is saved, but bleach was not deleted either.
+# <details><summary>The answer</summary>
+#
+# The database refuses the whole statement. So pillow is saved, but bleach was not deleted either.
+#
+# </details>
 
 # %% [markdown]
 # ## Exercise 12.3: orphans
@@ -278,7 +307,8 @@ lab.hint("12.3")  # run again for the next hint
 
 # %% tags=["nbval-check-output"]
 DELETE_ORPHANS = lab.use("DELETE_ORPHANS")
-carry_out(conn, "rider-app", make_plan(rider, stored(conn, "rider-app")), rider)  # so that you can run the cell again
+# so that you can run the cell again
+carry_out(conn, "rider-app", make_plan(rider, stored(conn, "rider-app")), rider)
 carry_out(conn, "rider-app", plan, today)
 deleted = conn.execute(DELETE_ORPHANS, {"language": "python", "names": plan.remove}).fetchall()
 print("deleted:", [name for (name,) in deleted], "in the catalogue:", in_catalogue())
@@ -286,8 +316,9 @@ print("deleted:", [name for (name,) in deleted], "in the catalogue:", in_catalog
 # %% [markdown]
 # ## Break it: two at once
 #
-# A sync is one [transaction](../labs/GLOSSARY.md#transaction) of three steps: it carries out the plan, deletes orphans, and commits. PostgreSQL's default [isolation level](../labs/GLOSSARY.md#isolation-level) is READ COMMITTED: a statement sees what
-# others have committed before it began.
+# A sync is one [transaction](../labs/GLOSSARY.md#transaction) of three steps: it carries out the plan, deletes orphans, and commits.
+# PostgreSQL's default [isolation level](../labs/GLOSSARY.md#isolation-level) is READ COMMITTED: a statement sees what others have committed
+# before it began.
 #
 # The generator `sync` stops at each `yield`. At one of these stops, `meet` runs the whole other sync.
 
@@ -295,7 +326,8 @@ print("deleted:", [name for (name,) in deleted], "in the catalogue:", in_catalog
 def sync(conn, project, packages, events):
     plan = make_plan(packages, stored(conn, project))
     carry_out(conn, project, plan, packages)
-    events.append((project, " ".join([*(f"+{name}" for name in plan.add), *(f"−{name}" for name in plan.remove)])))
+    changes = [f"+{name}" for name in plan.add] + [f"−{name}" for name in plan.remove]
+    events.append((project, " ".join(changes)))
     yield
     rows = conn.execute(DELETE_ORPHANS, {"language": "python", "names": plan.remove}).fetchall()
     events.append((project, f"deletes {' '.join(name for (name,) in rows) or 'nothing'}"))
@@ -306,47 +338,56 @@ def sync(conn, project, packages, events):
 
 
 # %% [markdown]
-# In the first case, the project *jobs* begins to use `shared`, while *app* replaces it by `mine`. In the second case, both
-# projects stop using `shared`. There is no foreign key here.
-
-# %%
-# the lists before, the sync that begins, and the other one
-CASES = {
-    "jobs starts, app stops": ({"app": {"shared": "1"}}, ("jobs", {"shared": "1"}), ("app", {"mine": "1"})),
-    "both stop": ({"app": {"shared": "1", "mine": "1"}, "jobs": {"shared": "1", "yours": "1"}}, ("app", {"mine": "1"}), ("jobs", {"yours": "1"})),
-}
-
-# %% [markdown]
+# In the first case, two projects stop using `shared`. In the second case, the project *jobs* begins to use it, while *app* stops. The foreign key
+# is left out here.
+#
 # > **Predict.** The other sync runs after two steps of the first. What is wrong at the end? Move the slider: when does nothing go wrong?
 
 # %%
-from course_lib.teaching.lab.meeting import at_once, meet
+from course_lib.teaching.lab.meeting import at_once, in_order, meet
+
+# the lists before, the sync that begins, and the other one
+CASES = {
+    "both stop": (
+        {"app": {"shared": "1", "mine": "1"}, "jobs": {"shared": "1", "yours": "1"}},
+        ("app", {"mine": "1"}), ("jobs", {"yours": "1"}),
+    ),
+    "jobs starts, app stops": (
+        {"app": {"shared": "1"}},
+        ("jobs", {"shared": "1"}), ("app", {"mine": "1"}),
+    ),
+}
 
 
 def look(steps=2):
-    return lab.show.turns(meet(lab, sync, CASES, steps))
+    return in_order(meet(lab, sync, CASES, steps))
 
 
 lab.interact(look, steps=(0, 3, 1))
 
 # %% tags=["claim"]
-started, stopped = ([title.partition(": ")[2] for title in titles] for titles in zip(*(meet(lab, sync, CASES, steps) for steps in range(4)), strict=True))
-assert started == ["all is well", "shared is lost", "shared is lost", "all is well"], "jobs starts, app stops | shared is lost | shared is lost"
+stopped, started = ([title.partition(": ")[2] for title in titles] for titles in zip(*(meet(lab, sync, CASES, steps) for steps in range(4)), strict=True))
 assert stopped == ["all is well", "all is well", "shared is an orphan", "all is well"], "both stop | all is well | shared is an orphan"
+assert started == ["all is well", "shared is lost", "shared is lost", "all is well"], "jobs starts, app stops | shared is lost | shared is lost"
+[kept] = meet(lab, sync, {"both stop": CASES["both stop"]}, 2, foreign_key=True)
+assert kept == "both stop: shared is an orphan", "The foreign key does not prevent it"
 
 # %% [markdown]
+# <details><summary>The answer</summary>
+#
 # | case | after 1 step | after 2 steps |
 # |---|---|---|
-# | jobs starts, app stops | `shared` is lost | `shared` is lost |
 # | both stop | all is well | `shared` is an orphan |
+# | jobs starts, app stops | `shared` is lost | `shared` is lost |
 #
 # With 0 or 3 steps, one sync runs after the other, and all is well.
 #
-# In the first case, *jobs* has not committed, so *app* does not see its use and deletes `shared`. (With the foreign key, *app* would wait, and then fail.)
+# </details>
 #
-# In the second case, each still sees the use of the other, so neither deletes `shared`. No constraint prevents this orphan. No later night
-# repairs it: it checks only names that were just removed. A sweep of the whole catalogue would, but without a lock, it can make
-# the first mistake.
+# In the first case, each still sees that the other uses `shared`, so neither deletes it. The foreign key does not prevent it, and no later
+# night repairs it: a sync checks only names that its project has just removed. A check of the whole catalogue would find it. But without a
+# lock, this check can make the second mistake: *jobs* has not committed, so *app* does not see its use and deletes `shared`. There the foreign
+# key helps. With it, *app* would wait, and then fail.
 #
 # No statement can see what the other sync has not committed. So they have to take turns.
 
@@ -354,6 +395,7 @@ assert stopped == ["all is well", "all is well", "shared is an orphan", "all is 
 # ## Exercise 12.4: take turns
 #
 # An [advisory lock](../labs/GLOSSARY.md#advisory-lock) is a lock on a number. `hashtextextended(text, 0)` makes a number of a text.
+# (PostgreSQL uses it internally, and does not document it.)
 #
 # | function | if another holds the lock | it ends |
 # |---|---|---|
@@ -364,8 +406,8 @@ assert stopped == ["all is well", "all is well", "shared is an orphan", "all is 
 # Which one lets two syncs take turns, even if one of them fails?
 #
 # A caller may have chosen another isolation level. Under REPEATABLE READ, a transaction sees the database as it was when its first query
-# began. Here, the first query waits for the lock. So after the wait, it still sees the old data, from before the wait. Which statement has to come first?
-# ([SET TRANSACTION](https://www.postgresql.org/docs/current/sql-set-transaction.html))
+# began. Here the first query is the one that waits for the lock, so the transaction sees old data, from before the wait. Which statement has
+# to come first? ([SET TRANSACTION](https://www.postgresql.org/docs/current/sql-set-transaction.html))
 
 # %% exercise="12.4"
 from course_lib.xray.tables import take_lock
@@ -378,6 +420,7 @@ lab.hint("12.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: a lock of the session. It stays when the transaction has failed, so the next night waits for a sync that has ended.
+# A pool such as pgbouncer can also give the session to another client after each transaction, with the lock.
 
 # %% [markdown]
 # Now both syncs start at once, in two threads.
@@ -390,19 +433,23 @@ def careful_sync(conn, project, packages, events):
     yield from sync(conn, project, packages, events)
 
 
-# %%
 take_lock = lab.use("take_lock")
 runs = at_once(lab, careful_sync, CASES)
-lab.show.turns(runs)
+in_order(runs)
 
 # %% tags=["claim"]
 assert all(order in (["app"] * 3 + ["jobs"] * 3, ["jobs"] * 3 + ["app"] * 3) for order in ([who for who, _ in events] for events in runs.values())), "One sync does all three steps. The second waits, then reads what the first has committed"
 assert all(title.endswith("all is well") for title in runs), "Nothing is lost, and no orphan stays"
 
 # %% [markdown]
-# One sync does all three steps. The second waits, then reads what the first has committed. Nothing is lost, and no orphan stays. Either can be first: if *app* is, *jobs* adds `shared` again.
+# <details><summary>The answer</summary>
 #
-# The library encodes after it has released the lock.
+# One sync does all three steps. The second waits, then reads what the first has committed. Either sync can be first: if *app* is, *jobs* adds
+# `shared` again.
+#
+# </details>
+#
+# Nothing is lost, and no orphan stays. But all tenants wait for one lock of a language. So the library encodes after it has released the lock.
 #
 # ## In the field
 #
@@ -413,7 +460,7 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 # LangChain's `index` plans in the same way, by a hash of text *and*
 # metadata: so a new version means a new vector, and a new model means none.
 #
-# SQL's `MERGE` and *change data capture* do not replace the lock.
+# SQL's `MERGE` and *change data capture* do not replace the lock: they, too, do not see what others have not committed.
 
 # %% [markdown]
 # ## Recap
@@ -421,7 +468,7 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 # - A plan only compares states: skip, add, change, remove.
 # - For a vector, the state is text and model, not the version.
 # - Delete from a shared catalogue only what no project uses.
-# - Two syncs can each be right and still fail together. A lock prevents this.
+# - Two syncs can each be right and still leave an orphan. No constraint prevents this. A lock does.
 #
 # ## Three questions to test yourself
 #
@@ -431,9 +478,10 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 #
 # <details><summary>Answers</summary>
 #
-# 1. If the program were killed between two transactions, an orphan would stay forever. With the encoding inside, all others would wait.
-# 2. One of the two would fail, and the program would have to run it again.
-# 3. It adds all packages under the new name and encodes nothing. `course xray forget` removes the list of the old name.
+# 1. If the program were killed between two transactions, an orphan would stay until a check of the whole catalogue. With the encoding inside,
+#    all others would wait.
+# 2. One of the two syncs would fail, and the program would have to run it again.
+# 3. The next sync adds all packages under the new name and encodes nothing. `course xray forget` removes the list of the old name.
 #
 # </details>
 #

@@ -1,12 +1,14 @@
 # %% [markdown]
 # # 13 · Packages for a prompt
 #
-# A model that writes code knows the packages of your project only if its prompt names them. You will choose these packages by meaning,
-# instead of the first fifty by name.
+# A model that writes code knows the packages of your project only if its prompt names them. You will find out which list of packages helps, what it costs,
+# and when no list is better.
+#
+# **Elective.** It adds a search for packages, for one project in a catalogue of many. For you if you build an assistant that writes code.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | read the packages of a project from a lock file · search a shared catalogue by meaning for one project only · choose the packages that a code-generation prompt names | `xray/` | about {minutes} min | SQL; labs 05, 07 and 12 |
+# | read the packages of a project from a lock file · search a shared catalogue by meaning for one project only · suggest nothing where nothing fits | `xray/` | about {minutes} min | SQL; labs 05 and 07 |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -21,129 +23,205 @@ conn = lab.connect(autocommit=True)  # each statement commits by itself
 lab.show.pipeline("search")
 
 # %% [markdown]
-# ## The package that the prompt does not name
+# ## A package that the project does not have
 #
-# Imagine that you work on *rider-app*, one of the course's two example projects. In a Python file, you write the comment
-# `# fetch top charts from Spotify`, and a language model has to write the code below it. The project has a package for this. But the model
-# knows your project only from its [prompt](../labs/GLOSSARY.md#prompt). If the prompt does not name the package, the model may use one that
-# you do not have.
-#
-# Why not name all packages? The 111 for Python alone would add about 7,700 characters to every request. So a simple program names only the
-# first fifty, in the order of the alphabet. A better program names the few that fit the comment.
-#
-# To see both prompts, first fill the tables of [lab 12](../labs/12_a_fresh_index.ipynb) with the packages of both projects. Their descriptions
-# come from a file.
+# In a Python file of *rider-app*, one of the course's two example projects, you write a comment, and a language model has to write the
+# code below it. It knows your project only from its [prompt](../labs/GLOSSARY.md#prompt). We asked a small one, Qwen2.5-Coder with 1.5
+# billion parameters, and kept what it said. We call such a comment an *instruction*. The first one:
 
 # %% tags=["nbval-check-output"]
-from course_lib.settings import project_root
-from course_lib.xray import TableDescriber, create_tables, drop_tables, find_lock_files, sync_project
+from course_lib.teaching.lab.package_lists import judged_records, recorded
 
-lock_files = {project: find_lock_files(project_root() / "data" / "lockfiles" / project) for project in ("rider-app", "forecasting")}
-drop_tables(conn)
-create_tables(conn)
-for project, files in lock_files.items():
-    sync_project(conn, project, files, embedder=lab.embedder, describer=TableDescriber())
-print(len(lock_files), "projects,", conn.execute("SELECT count(*) FROM xray_packages").fetchone()[0], "packages in the catalogue")
+records = recorded()
+first = {one["condition"]: one for one in records if one["id"] == records[0]["id"]}
+print(first["nearest five"]["prompt"]["user"])
+for condition, one in first.items():
+    print(f"— {condition} —", *one["answer"].splitlines()[:7], sep="\n")
 
 # %% [markdown]
-# Now the course's `generation_prompt` makes the prompt in both ways:
+# Without a list, the model takes *pandas*, which the project does not have: the code fails at its first line. With a list, it names *openpyxl*, which
+# the project has for this.
+#
+# The course has 22 such instructions on record, chosen by a rule before the model was asked anything. For 12, the project has the needed
+# package, their [gold](../labs/GLOSSARY.md#gold). For 10, Python's standard library is enough. Each was asked without a list, with the names of
+# all packages, and with five that are near in meaning and their descriptions.
+#
+# > **Predict.** Ten instructions need no package. For how many of these does the model import one, without a list, and with the five?
 
 # %%
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from course_lib.settings import project_root
+from course_lib.xray import find_lock_files
 
+folder = project_root() / "data" / "lockfiles"
+lock_files = {name: find_lock_files(folder / name) for name in ("rider-app", "forecasting")}
+locked = {name: files.packages("python") for name, files in lock_files.items()}
+harm = judged_records(locked)
+harm
+
+# %% tags=["claim"]
+from packaging.utils import canonicalize_name
+
+from course_lib.teaching.lab.package_lists import failing
+
+needs, none = harm.loc["needs a package"], harm.loc["needs none"]
+assert list(none["imports a package"]) == [0, 4, 9] and set(none["answers"]) == {10}, (
+    "Without a list, for none. With all names, for four, and with the five, for nine"
+)
+assert none.loc["nearest five", "an import fails"] == 4, "In four of the nine, an import fails"
+assert list(needs["a needed one"]) == [0, 5, 9] and set(needs["answers"]) == {12}, (
+    "the model names it 0, 5 and 9 times of 12"
+)
+assert needs.loc["nearest five", "only imports"] == 11, "11 are only a list of imports"
+assert needs.loc["no list", "an import fails"] == 3, "three of 12 fail"
+for one in records:
+    failed = failing(one, locked[one["project"]])
+    own = [canonicalize_name(name) in locked[one["project"]] for name in failed]
+    assert one["condition"] == "no list" or all(own), "each is a package's name"
+
+# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# Without a list, for none. With all names, for four, and with the five, for nine. In four of the nine, an import fails.
+#
+# Where a package is needed, the list helps to find it: the model names it 0, 5 and 9 times of 12. But of the 12 answers with five packages, 11 are only a
+# list of imports, without code. Without a list, three of 12 fail, because the project does not have the package.
+#
+# With a list, no import fails for this reason: each is a package's name that is not the name of its module. *python-dateutil* is imported as
+# `dateutil`, but the model writes `python_dateutil`.
+#
+# </details>
+#
+# So to this model, a list is an order: *what you name is imported*. With another sentence than *prefer them*, or a larger model, you may see
+# something else. The rest of this lab asks what to name: which list, whose packages, and when none.
+
+# %% [markdown]
+# ## What a list costs, and what it contains
+#
+# The simplest list has the names of all packages. We compare it with others, for the course's 39 Python instructions that need a package: the first fifty
+# by the alphabet, as simple programs do it, and those whose vectors are nearest to the instruction's (lab 05). Tokens are estimated: 3 bytes each.
+#
+# > **Predict.** The two projects have 111 and 152 packages. Which lists contain all needed ones, for fewer tokens than the first fifty take?
+
+# %% tags=["nbval-check-output"]
 import pandas as pd
 
-from course_lib.xray import generation_prompt
+from course_lib.teaching.lab.package_lists import (
+    descriptions,
+    ladder,
+    plot_ladder,
+    shelf_of,
+    with_made_up,
+)
+from course_lib.xray.measure import read_instructions
 
-with TemporaryDirectory() as folder:
-    source = Path(folder, "charts.py")
-    source.write_text("import json\n\n# fetch top charts from Spotify\n", encoding="utf-8")
-    by_name = generation_prompt(source, 4, conn=conn, project="rider-app", embedder=None)
-    by_meaning = generation_prompt(source, 4, conn=conn, project="rider-app", embedder=lab.embedder, k=3)
-made = {"first fifty by name": by_name, "nearest three by meaning": by_meaning}
-pd.DataFrame({way: {"characters": len(one.text), "names spotipy": "spotipy" in one.text} for way, one in made.items()}).T
-
-# %% tags=["nbval-check-output"]
-print(*by_name.text.splitlines()[:10], "… and 45 packages more", sep="\n")
-
-# %% tags=["nbval-check-output"]
-print(by_meaning.text)
+about = descriptions("python")
+instructions = [one for one in read_instructions() if one.language == "python"]
+shelves = {name: shelf_of(packages, about, lab.encode) for name, packages in locked.items()}
+small = ladder(shelves, instructions, lab.encode)
+small.round(2)
 
 # %% tags=["claim"]
-of_all = conn.execute(
-    "SELECT count(*), sum(length(name || version || coalesce(package.description, '')) + 6) FROM xray_report_packages AS mine "
-    "JOIN xray_packages AS package USING (language, name) WHERE project = 'rider-app' AND language = 'python'"
-).fetchone()
-assert of_all[0] == 111 and round(of_all[1], -2) == 7700, "The 111 for Python alone would add about 7,700 characters to every request"
-assert by_name.text.count("\n- ") == 50 and "spotipy" in by_meaning.text and "spotipy" not in by_name.text, "In the alphabet, it comes after the first fifty"
-assert len(by_name.text) > 6 * len(by_meaning.text), "although it is more than six times as long"
+best, names, first_fifty, five = (
+    small.loc[name]
+    for name in (
+        "nearest fifty names",
+        "all names",
+        "first fifty, described",
+        "nearest five, described",
+    )
+)
+assert best["contains"] == names["contains"] == 1, "Two: the nearest fifty names"
+assert (best["tokens"], names["tokens"]) == (165, 438), "for about 165 tokens, and all names, for"
+assert round(first_fifty["tokens"], -2) == 1100 and first_fifty["contains"] < 0.5, (
+    "The first fifty with descriptions take about 1,100, and miss more than half"
+)
+assert five["tokens"] == 109 and round(1 / (1 - five["contains"])) == 8, "one in eight is missing"
 
 # %% [markdown]
-# The code needs *spotipy*. In the alphabet, it comes after the first fifty. So the prompt by name does not contain it, although it is more than
-# six times as long. The short prompt names it first, and its description tells the model what it is for.
+# <details><summary>The answer</summary>
 #
-# The course has more such comments, for two projects and five languages. We call them *instructions*. Each is labelled
-# with the packages that it needs, its [gold](../labs/GLOSSARY.md#gold).
+# Two: the nearest fifty names, for about 165 tokens, and all names, for about 440. The first fifty with descriptions take about 1,100, and miss more than half of
+# the needed packages. In a small project, names alone win, and without a search. Five with descriptions take 109 tokens, but one in eight is missing, although
+# the course wrote both instructions and descriptions itself: with yours, expect more.
 #
-# > **Predict.** Over all instructions, what share of the needed packages is among the first fifty?
+# To contain a package is not yet to use it: in the records, five described packages led to the needed one more often than all names, 9 to 5 times of 12. Twelve are few.
+#
+# </details>
+#
+# Now a large company: each project may also use 12,000 packages of the company. We make them up: the vector of each is that of a real package,
+# changed a little. This is a hard case, because many of them are about the same as a needed one.
+#
+# > **Predict.** Many models read 32,768 tokens at most. Which lists fit?
 
 # %%
-from course_lib.xray.measure import read_instructions, score_suggestions
-
-instructions = read_instructions()
-
-
-def first_names(asked, count=50):
-    return sorted(lock_files[asked.project].packages(asked.language))[:count]
-
-
-groups = {}
-for each in instructions:
-    packages = len(lock_files[each.project].packages(each.language))
-    groups.setdefault((f"{each.project}, {each.language}", packages), []).append(each)
-shares = pd.Series({f"{name}: {packages} packages, {len(some)} instructions": 100 * score_suggestions(first_names, some).recall for (name, packages), some in groups.items()})
-axes = shares.sort_values().plot.barh(figsize=(7, 3), xlim=(0, 105), xlabel="needed packages among the first fifty, %")
-axes.bar_label(axes.containers[0], fmt="%.0f", padding=3)
-axes.containers[0][-1].set_facecolor("tab:orange")
-by_name_found = score_suggestions(first_names, instructions).recall
-axes.set_title(f"All {len(instructions)} instructions: {by_name_found:.0%} found", size=10)
-lab.alt(axes, f"Found in per cent: {shares.round().astype(int).to_dict()}, of all {by_name_found:.0%}.")
+every = locked["rider-app"] | locked["forecasting"]
+company = with_made_up(shelf_of(every, about, lab.encode), 12_000)
+large = ladder(dict.fromkeys(locked, company), instructions, lab.encode)
+lab.alt(*plot_ladder({"the project's": small, "with the company's": large}, 32_768))
 
 # %% tags=["claim"]
-small = [100 * score_suggestions(first_names, some).recall for (_, packages), some in groups.items() if packages < 50]
-large = [100 * score_suggestions(first_names, some).recall for (_, packages), some in groups.items() if packages > 50]
-assert len(small) == 1 and min(small) == 100, "Only the orange bar is full: this project has fewer than fifty packages in this language"
-assert len(large) > 5 and max(large) <= 50, "In each of the other bars, at least half of the needed packages are missing"
-assert round(10 * by_name_found) == 4, "Four of ten needed packages are found"
+assert large.loc["all names", "tokens"] > 60_000, "all names take more than 60,000"
+assert large.loc["first fifty, described", "contains"] == 0, "no needed package"
+assert round(large.loc["nearest fifty names", "contains"], 1) == 0.7, "seven of ten"
+assert 0.5 < large.loc["nearest five, described", "contains"] < 0.6, "more than half"
+assert large["tokens"].le(32_768).sum() == 4, "The short lists"
 
 # %% [markdown]
-# Four of ten needed packages are found. Only the orange bar is full: this project has fewer than fifty packages in this
-# language. In each of the other bars, at least half of the needed packages are missing.
+# <details><summary>The answer</summary>
 #
-# You will build a better choice, in three steps:
+# The short lists: all names take more than 60,000 tokens. The first fifty contain no needed package any more. The nearest fifty names contain seven of ten, the
+# five with descriptions more than half, for half the tokens. So here names win only after a search.
 #
-# ```
-# lock file → 13.1: names and versions → tables → 13.2: the nearest of this project ─┐
-#                                               → the first fifty by name ───────────┴→ 13.3: which of them → prompt
-# ```
+# </details>
+#
+# Before all this, somebody has to say what a project has.
 
 # %% [markdown]
 # ## Exercise 13.1: the packages of a lock file
 #
 # Which packages does a project have? Its [lock file](../labs/GLOSSARY.md#lock-file) says it: there, a tool such as Poetry writes down all
-# packages that it installs, with their versions. You will read `poetry.lock`, which is [TOML](https://toml.io). One entry:
+# packages that it installs, with their versions. `poetry.lock` is [TOML](https://toml.io). The next cell reads a short one in the obvious way.
 #
-# ```toml
-# [[package]]
-# name = "heron-common"
-# version = "0.3.0"
-# [package.source]
-# type = "directory"
-# ```
+# > **Predict.** Three packages can be suggested from this file. How many does the obvious way find, and what is wrong with each of the others?
+
+# %% tags=["nbval-check-output"]
+from course_lib.files import read_toml
+
+short = """
+[[package]]
+name = "Flask_Login"
+version = "0.6.3"
+[[package]]
+name = "flask-login"
+version = "0.5.0"
+[[package]]
+name = "numpy"
+version = "2.10.0"
+[[package]]
+name = "numpy"
+version = "2.9.0"
+[[package]]
+name = "heron-common"
+version = "0.3.0"
+[package.source]
+type = "directory"
+[[package]]
+name = "torch"
+version = "2.4.0+cpu"
+"""
+obvious = {one["name"]: one["version"] for one in read_toml(short)["package"]}
+print(len(obvious), obvious)
+
+# %% [markdown]
+# <details><summary>The answer</summary>
 #
-# Decide: may a prompt suggest the folders of your own project, too? Are `Flask_Login` and `flask-login` one package?
-# And what happens if the end of the file is missing, for example after a broken download?
+# It finds five. `Flask_Login` and `flask-login` are one package for Python's tools. Of numpy, the older version came last and stayed.
+# heron-common is a folder of the project itself: no other project can install it, so it does not belong into a shared catalogue. And the file has no
+# end, which nothing says: the table `[metadata]` comes last. The fifth trap is a format of tomorrow, in which packages may be written in another way.
+#
+# </details>
+#
+# Write a function that avoids the five traps.
 
 # %% exercise="13.1"
 # Given up to: check_version(written.split(".")[0], "1", "2")
@@ -156,61 +234,76 @@ lab.check("13.1", parse_poetry_lock)
 lab.hint("13.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# For Python's tools, Flask_Login, flask.login and flask-login are one package. If you keep three names, the catalogue has three packages, and
-# describes and encodes each of them.
+# The mistake to remember: to look for the word `metadata` in the text. A description can contain it. Ask for the table.
 
 # %% [markdown]
-# Why refuse a file without an end? The next cell reads half of a real file without this rule, and makes lab 12's plan for it.
-#
-# > **Predict.** The forecasting jobs have 36 packages. What does the plan do with them?
+# Why refuse a file without its end? The next cell cuts a real file in half.
 
 # %% tags=["nbval-check-output"]
-from course_lib.files import read_toml
-from course_lib.indexing.plan import make_plan
-
-parse_poetry_lock = lab.use("parse_poetry_lock")  # your function if its check passed, otherwise the course's
-text = (project_root() / "data/lockfiles/forecasting/jobs/poetry.lock").read_text(encoding="utf-8")
-jobs = parse_poetry_lock(text)
-half = text[: text.index("[[package]]", len(text) // 2)]
-plan = make_plan({one["name"]: one["version"] for one in read_toml(half)["package"]}, jobs)
-print(f"of {len(jobs)} packages, it keeps {len(plan.skip)} and removes {len(plan.remove)}")
-try:
-    parse_poetry_lock(half)
-except ValueError as error:
-    print("your function:", error)
+parse_poetry_lock = lab.use("parse_poetry_lock")  # yours if its check passed, else the course's
+jobs = (folder / "forecasting/jobs/poetry.lock").read_text(encoding="utf-8")
+half = read_toml(jobs[: jobs.index("[[package]]", len(jobs) // 2)])["package"]
+print(len(parse_poetry_lock(jobs)), "packages, and in the half", len(half))
 
 # %% [markdown]
-# Half of them would be removed, and no error would say so. But the project still uses them.
-#
-# The other decisions matter, too. With two spellings, one package would look like two. And your own folders stay out of the shared catalogue, because other projects cannot install them.
+# Without this rule, the nightly sync (lab 12) would remove 18 packages that the project still uses, and no error would say so.
 
 # %% [markdown]
-# ## Filter first
+# ## Whose packages?
 #
-# Now the packages are in two tables. `xray_report_packages` says which project uses which package. `xray_packages` is the catalogue that all
-# projects share: for each package a description, and one vector made of name and description.
+# The packages go into two tables. `xray_report_packages` says which project uses which package. `xray_packages` is the catalogue that all
+# projects share: each package once, with its description and its vector. Two made-up projects, *fleet* and *rider-app-2*, use the 12,000 packages of the company; *rider-app*
+# does not.
 #
-# The vectors are in the catalogue, so the naive way begins there. It takes the five nearest packages, and then keeps those that the project uses.
-#
-# > **Predict.** How many of the five remain?
+# Two ways to search for *rider-app* are often seen: take more than you need from the catalogue and keep what is the project's (*over-fetch*), or
+# compare only the beginning of the project's name.
+
+# %%
+from course_lib.teaching.lab.package_lists import compare_ways, store_made_up
+from course_lib.xray import TableDescriber, create_tables, drop_tables, sync_project
+
+drop_tables(conn)
+create_tables(conn)
+for project, files in lock_files.items():
+    sync_project(conn, project, files, embedder=lab.embedder, describer=TableDescriber())
+store_made_up(conn, company, lab.embedder.model_name, ["fleet", "rider-app-2"])
+
+
+# %%
+def over_fetch(vector, count, project="rider-app"):
+    query = """
+        SELECT name FROM (
+            SELECT * FROM xray_packages WHERE language = 'python'
+            ORDER BY embedding <=> %s LIMIT %s
+        ) AS near JOIN xray_report_packages AS mine USING (language, name)
+        WHERE mine.project LIKE %s ORDER BY near.embedding <=> %s LIMIT 5"""
+    return conn.execute(query, [vector, count, project, vector]).fetchall()
+
+
+ways = {
+    "the 5 nearest, then the project's": lambda vector: over_fetch(vector, 5),
+    "the 100 nearest, then the project's": lambda vector: over_fetch(vector, 100),
+    "a name that begins with rider-app": lambda vector: over_fetch(vector, 20_000, "rider-app%"),
+}
+
+# %% [markdown]
+# > **Predict.** Of the needed packages of rider-app, which share do these ways suggest?
 
 # %% tags=["nbval-check-output"]
-instruction = "fetch top charts from Spotify"
-model = lab.embedder.model_name
-nearest = conn.execute(
-    "SELECT language, name FROM xray_packages ORDER BY embedding <=> %s, language, name LIMIT 5", [lab.encode(instruction)]
-).fetchall()
-rider = lock_files["rider-app"].packages("python")
-table = pd.DataFrame(nearest, columns=["language", "name"])
-table.assign(remains=[language == "python" and name in rider for language, name in nearest])
+asked = [one for one in instructions if one.project == "rider-app"]
+compare_ways(ways, asked, locked["rider-app"], lab.encode)
 
 # %% [markdown]
-# One remains, because the five nearest are clients for Spotify in five languages. A filter by language is not enough: Python packages of the other project could still be among the five.
-
-# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# Over-fetching loses: of the five nearest, fewer than one is the project's, and of the 100 nearest, 2.3. With the beginning of the name, there are always five, but
+# more than four of them are of *rider-app-2*, which is another project. If the model imports them, the code fails.
+#
+# </details>
+#
 # ## Exercise 13.2: the nearest packages of a project
 #
-# So your query has to go the other way. It joins the two tables, keeps the packages of one project, and only then takes the nearest.
+# Your query goes the other way: it keeps the packages of one project, and only then takes the nearest.
 #
 # It also filters by the model, because a distance between vectors of two models means nothing. `<=>` is pgvector's
 # [cosine distance](../labs/GLOSSARY.md#cosine-distance).
@@ -225,100 +318,135 @@ lab.check("13.2", nearest_packages_query)
 lab.hint("13.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The table has no vector index, and needs none: a project has only hundreds of packages, so PostgreSQL compares all of them, exactly. With
-# an HNSW index over the whole catalogue, the filter could leave too few results, as in lab 07.
-
-# %% [markdown]
-# Try it with *charge the rider's card* and *retry the request*, then a search of your own.
+# The mistake to remember: a join by the name alone. Ruby has a *stripe*, too, and a description of another language would come into the prompt.
 
 # %%
 nearest_packages_query = lab.use("nearest_packages_query")
-pd.set_option("display.max_colwidth", None)
+model = lab.embedder.model_name
 
 
-def find_packages(instruction, project, language, k=5):
-    return conn.execute(*nearest_packages_query(lab.encode(instruction), project, language, model, k)).fetchall()
+def query_for(vector, project="rider-app", k=5):
+    return nearest_packages_query(vector, project, "python", model, k)
 
 
-def look(instruction=instruction, project="rider-app", language="python", k=5):
-    rows = find_packages(instruction, project, language, k)
-    return pd.DataFrame(rows, columns=["name", "version", "description", "similarity"]).round(2)
-
-
-lab.interact(look, instruction=instruction, project=["rider-app", "forecasting"], language=["python", "javascript", "go", "ruby", "rust"], k=(1, 20, 1))
+ways["yours"] = lambda vector: conn.execute(*query_for(vector)).fetchall()
+compared = compare_ways(ways, asked, locked["rider-app"], lab.encode)
+compared
 
 # %% tags=["claim"]
-for asked, wanted in {instruction: "spotipy", "charge the rider's card": "stripe", "retry the request": "tenacity"}.items():
-    assert find_packages(asked, "rider-app", "python", 1)[0][0] == wanted, "For each of the three comments, the first row is the package that the code needs"
-assert "stripe" not in "charge the rider's card", "charge the rider's card does not contain the name stripe"
-(*_, first), (*_, second) = find_packages(instruction, "rider-app", "python", 2)
-assert first > 1.4 * second, "After spotipy, the similarity falls clearly"
+five, hundred, prefix, yours = compared.itertuples(index=False)
+assert five[2] < 1, "of the five nearest, fewer than one is the project's"
+assert round(hundred[2], 1) == 2.3, "of the 100 nearest, 2.3"
+assert prefix[1] == 5 and prefix[2] < 1, "more than four of them are of *rider-app-2*"
+assert yours == (0.91, 5, 5), "Yours finds 91 %"
 
 # %% [markdown]
-# For each of the three comments, the first row is the package that the code needs: spotipy, stripe, tenacity. *charge the rider's card* does
-# not contain the name stripe.
+# Yours finds 91 %, and all five are the project's.
 #
-# After *spotipy*, the similarity falls clearly: the others only fill the list. A least similarity would drop them; lab 15 chooses such a threshold.
+# ## Break it: an index for the catalogue
 #
-# The next figure shows how often this works. It compares three ways on all instructions: vectors of name and description, vectors of the name
-# alone, and the alphabet.
+# The course's table has no vector index. Somebody adds one, to make the search faster (lab 06), and your query stays as it is.
 #
-# > **Predict.** The first fifty by name find 39 %. How many suggestions of your search find as many?
+# > **Predict.** Does PostgreSQL use the index? How many of five packages does rider-app get?
 
 # %%
-import numpy as np
-
-
-def near(asked):
-    return [name for name, *_ in find_packages(asked.instruction, asked.project, asked.language, 50)]
-
-
-def bare(asked):
-    names = first_names(asked, None)
-    similarity = lab.encode(names) @ lab.encode(asked.instruction)
-    return [names[at] for at in np.argsort(-similarity, kind="stable")]
-
-
-counts = [1, 3, 5, 10, 20, 50]
-ways = {"name and description": near, "name alone": bare, "first by name": first_names}
-names = {way: {each: choose(each) for each in instructions} for way, choose in ways.items()}
-
-
-def recall(way, count):
-    return score_suggestions(lambda asked: names[way][asked][:count], instructions).recall
-
-
-found = pd.DataFrame({way: [recall(way, count) for count in counts] for way in ways}, index=counts)
-axes = found.plot.line(marker="o", figsize=(6, 3.5), xlabel="suggestions", ylabel="share of the needed packages", ylim=(0, 1.02))
-for way, count, offset in (("name and description", 1, (8, -14)), ("name alone", 1, (8, -14)), ("first by name", 50, (-40, 8))):
-    axes.annotate(f"{count}: {found[way][count]:.2f}", (count, found[way][count]), xytext=offset, textcoords="offset points")
-axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
-lab.alt(axes, f"Share of the needed packages for 1 to 50 suggestions: {found.round(2).to_dict()}")
+vector = lab.encode("fetch top charts from Spotify")
+query, values = query_for(vector)
+with conn.transaction(force_rollback=True):
+    conn.execute(f"ALTER TABLE xray_packages ALTER embedding TYPE vector({len(vector)})")
+    conn.execute("CREATE INDEX ON xray_packages USING hnsw (embedding vector_cosine_ops)")
+    conn.execute("ANALYZE xray_packages")
+    [[[explained]]] = conn.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}", values).fetchall()
+    walked = conn.execute(query, values).fetchall()
+    conn.execute("SET LOCAL hnsw.iterative_scan = strict_order")
+    continued = conn.execute(query, values).fetchall()
+print(f"{len(walked)} with the index, {len(continued)} if the walk continues")
+lab.show.plan(explained["Plan"])
 
 # %% tags=["claim"]
-described, bare_names, alphabet = (found[way] for way in ways)
-assert 2.6 < described[1] / bare_names[1] < 3, "descriptions find nearly three times as much as names"
-assert described[1] > alphabet[50], "one suggestion by meaning finds more than fifty by name"
-assert described[5] - described[1] > 2 * (described[20] - described[10]), "After about five, it rises only slowly"
-missed = score_suggestions(lambda asked: names["name and description"][asked][:5], instructions).missed
-assert any("metres" in each.instruction and "geoalchemy2" in each.gold_packages for each in missed), "stations within 500 metres"
+plan = str(explained["Plan"])
+assert "hnsw" in plan or "xray_packages_embedding_idx" in plan, "PostgreSQL uses it"
+assert len(walked) < 5 == len(continued), "the project gets fewer than five"
+expected = explained["Plan"]["Plans"][0]["Plan Rows"]
+assert expected > 3 * len(locked["rider-app"]), "several times as many"
 
 # %% [markdown]
-# One is enough. Look at 1 on the upper line and at 50 on the lowest: one suggestion by meaning finds more than fifty by name. At the left of the upper two, descriptions find nearly three times as much as names.
+# <details><summary>The answer</summary>
 #
-# The upper line also says how many to suggest. After about five, it rises only slowly. Some packages need better descriptions. One comment asks for *stations within 500 metres*. The right package is *geoalchemy2*, but its description speaks of PostGIS, not of metres.
+# PostgreSQL uses it, and the project gets fewer than five. Read the plan from the inside: the index returns about 40 packages, the nearest of the catalogue. Hardly any is
+# the project's. PostgreSQL expected several times as many of the project's packages as there are, because it takes conditions on several columns as
+# independent. So it expected to have five soon.
 #
-# The course wrote these instructions and descriptions itself. So label twenty instructions of yours before you rely on such numbers.
+# If the walk continues (pgvector's `iterative_scan`, lab 07), there are five. The simplest repair is to have none: a project has hundreds of packages, and to compare all of
+# them takes a few milliseconds, exactly.
+#
+# </details>
 
 # %% [markdown]
-# ## Exercise 13.3: when nothing can be compared
+# ## The right to suggest nothing
 #
-# Sometimes there are no nearest packages. Perhaps there is no model, so the instruction has no vector. Or the model is new, and all vectors
-# are still from the old one.
+# By the records, the model imports what is named. So five packages for an instruction that needs none do harm. Can the similarity
+# tell? If nothing is nearer than some *least* similarity, suggest nothing.
 #
-# What should the prompt name then? The first fifty by name are better than nothing. But the list must say that it is only a *fallback*. If a list only looks chosen, no reader notices the fault. So your function also returns why its list is a fallback.
+# The course has 30 instructions that need no package. They are not easy: *parse a date such as 2026-03-01* is near to python-dateutil, but Python's
+# `datetime` is enough. We look at one half of them, and of the 39 others.
 #
-# A person who reads this reason will look for a fault. Suppose that a project has no packages. Is there a fault to look for?
+# > **Predict.** Is there a least similarity that keeps nearly all needed packages, and suggests nothing where nothing is needed?
+
+# %%
+from course_lib.teaching.lab.package_lists import thresholds
+
+unneeded = read_instructions("no_package")
+near = {
+    one.id: conn.execute(*query_for(lab.encode(one.instruction), one.project)).fetchall()
+    for one in [*instructions, *unneeded]
+}
+
+
+tuning = thresholds(near, [*instructions, *unneeded], tuning=True)
+axes = tuning.plot(
+    marker="", figsize=(7, 3.5), ylim=(0, 1.02), xlabel="least similarity", ylabel="share"
+)
+lab.alt(axes, f"Both curves fall: {tuning[::10].round(2).to_dict()}")
+
+# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# No such similarity exists. At 0.3, one in four needed packages is gone, and still most instructions that need nothing get something.
+#
+# </details>
+#
+# Which point to take is a question of costs. In the records, a needed package that no list named was never imported, and with the five, something
+# that was not needed nearly always was. So we count both mistakes alike, choose on this half, and look at the other one once.
+
+# %% tags=["nbval-check-output"]
+gain = tuning["needed packages kept"] - tuning["suggests where nothing is needed"]
+least = gain.idxmax()
+held_out = thresholds(near, [*instructions, *unneeded], tuning=False)
+pd.DataFrame({"chosen on": tuning.loc[least], "the other half": held_out.loc[least]}).round(2)
+
+# %% tags=["claim"]
+assert 0.7 < tuning.iloc[30, 0] < 0.8 and tuning.iloc[30, 1] > 0.5, (
+    "one in four needed packages is gone"
+)
+assert 0.45 < tuning.iloc[:, 0][least] < 0.55, "half of the needed packages are left"
+assert 0.2 < held_out.iloc[:, 0][least] < 0.3, "only a quarter"
+gains = held_out["needed packages kept"] - held_out["suggests where nothing is needed"]
+assert gains[least] > gains[0], "It is still better than always five"
+
+# %% [markdown]
+# On the half where it was chosen, half of the needed packages are left. On the other half, only a quarter, so the choice was lucky. It is still better than always
+# five, if both mistakes cost the same. But a similarity says what is *near*, and not what is *needed*. More certain is a check of the answer, as in the first
+# table: does each import exist in the project?
+#
+# ## Exercise 13.3: three kinds of nothing
+#
+# Your last function decides what a prompt names. `near` can be empty for another reason, too: there is no model, or it is new, so all vectors are of
+# the old one. Then nothing was compared, and the first fifty by name are better than nothing. But such a list must say that it is only a *fallback*.
+# If a list only looks chosen, no reader notices the fault.
+#
+# So there are three kinds of nothing: nothing was compared, nothing is near enough, and nothing is there. A person who reads that a list is a fallback will look for a
+# fault. In which of the three is there a fault?
 
 # %% exercise="13.3"
 from course_lib.xray.suggestions import choose
@@ -330,77 +458,57 @@ lab.check("13.3", choose)
 lab.hint("13.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# It is tempting to say *fallback* whenever nothing is near. But in a project without packages, a warning about a missing model would send a person
-# to look for a fault that is not there.
+# The mistake to remember: to drop what is too far away first, and then ask whether the list is empty. Then an instruction that needs nothing
+# gets fifty packages.
 
-# %% [markdown]
-# First, your function in three situations: there are nearest packages; the model is new; the project has no packages.
-
-# %% tags=["nbval-check-output"]
+# %%
 choose = lab.use("choose")
-first = [(name, version, None) for name, version in sorted(rider.items())[:50]]
-new_model = conn.execute(*nearest_packages_query(lab.encode(instruction), "rider-app", "python", "a new model")).fetchall()
-for near_rows, by_name_rows in ((find_packages(instruction, "rider-app", "python"), first), (new_model, first), (new_model, [])):
-    chosen = choose(near_rows, by_name_rows, "no vectors of this model")
-    print(len(chosen.packages), "packages, fallback:", repr(chosen.fallback))
+by_name = [(name, version, None) for name, version in sorted(locked["rider-app"].items())[:50]]
+for instruction in ("fetch top charts from Spotify", "shorten a comment to 80 characters"):
+    rows = conn.execute(*query_for(lab.encode(instruction))).fetchall()
+    chosen = choose(rows, by_name, "no vectors of this model", least)
+    print(f"{instruction}:", *(one.name for one in chosen.packages), repr(chosen.fallback))
+chosen = choose([], by_name, "no vectors of this model", least)
+print("a new model:", len(chosen.packages), "packages,", repr(chosen.fallback))
 
 # %% [markdown]
-# Only the second list is a fallback. The empty one replaces nothing.
-#
-# Now your three functions work together. The packages that 13.1 read become a project *jobs*. For this project and for rider-app, 13.2 finds the
-# nearest packages, and 13.3 chooses.
-
-# %% tags=["nbval-check-output"]
-from course_lib.xray import sync_packages
-
-sync_packages(conn, "jobs", "python", jobs)
-first_of = {"rider-app": first, "jobs": [(name, version, None) for name, version in sorted(jobs.items())[:50]]}
-for asked, project in ((instruction, "rider-app"), ("query the Parquet files with SQL", "jobs")):
-    chosen = choose(find_packages(asked, project, "python", 3), first_of[project], "no vectors of this model")
-    print(f"# {asked}", *(f"- {one.name} {one.version}: {one.description}" for one in chosen.packages), "", sep="\n")
-
-# %% tags=["claim"]
-made_by_yours = [f"- {one.name} {one.version}: {one.description}" for one in choose(find_packages(instruction, "rider-app", "python", 3), [], "").packages]
-assert "\n".join(made_by_yours) in by_meaning.text, "The first three lines are the list of the short prompt"
-assert chosen.packages[0].name == "duckdb", "duckdb is the package for the second comment"
-
-# %% [markdown]
-# The first three lines are the list of the short prompt, now made by your functions. *duckdb* is the package for the second comment.
+# For Spotify, one package is left. For the comment, none, and that is right. Only the last list is a fallback.
 #
 # ## In the field
 #
-# GitLab's [Repository X-Ray](https://docs.gitlab.com/user/duo_agent_platform/code_suggestions/repository_xray/) reads such files. It names
-# at most 300 libraries. Without this limit, projects with more than 1,000 could get a prompt that was far too long, or cut off
+# GitLab's [Repository X-Ray](https://docs.gitlab.com/user/duo_agent_platform/code_suggestions/repository_xray/) reads such files, and names
+# at most 300 libraries: projects with more than 1,000 could get a prompt that was too long, or cut off
 # ([issue](https://gitlab.com/gitlab-org/gitlab/-/issues/500365)).
 #
-# At work, read the lock files in CI after each change, make vectors only for new packages, and log how often the list is a fallback.
+# One danger: others wrote the descriptions, and one may contain an instruction that a model obeys
+# ([lab 15](../labs/15_checking_an_answer.ipynb)). Names alone leave less room for this.
 #
-# One danger: others wrote the descriptions, and each goes into your prompt. One may contain an instruction, and a model may obey it.
-# [Lab 15](../labs/15_checking_an_answer.ipynb) comes back to this.
+# **On Monday**, count the tokens of all names. Do they fit, name them all. And ask your model 20 things that need no package: what does it import?
 
 # %% [markdown]
 # ## Recap
 #
-# - A lock file says which packages a project has. Compare names in one form, and refuse a file without its end.
-# - Filter before you choose the nearest.
-# - If nothing can be compared, the first fifty are a fallback, and the answer says so.
+# - What a prompt names is imported. If names fit, names alone contain everything.
+# - A lock file says which packages a project has. Refuse a file without its end.
+# - Filter by the project before you take the nearest; an index over all projects can starve it.
+# - A similarity says what is near, not what is needed. A fallback says that it is one.
 #
 # ## Three questions to test yourself
 #
 # 1. What happens to a package whose vector is of another model?
 # 2. A catalogue has ten million packages, and each project has 300 of them. Which index does the query need?
-# 3. Why does 13.1 refuse a format that it does not know, instead of reading what it can?
+# 3. A larger model imports what is not needed in 1 of 10 cases. Would you choose a higher or a lower least similarity?
 #
 # <details><summary>Answers</summary>
 #
 # 1. It is missing from the answer until the next `course xray scan` makes its vector.
-# 2. None for the vectors: the primary keys find the 300 rows, and all are compared. An HNSW index could even miss some of them.
-# 3. A new format may write packages in another way. What is not found would look removed, as in the half file.
+# 2. None for the vectors: the primary keys find the 300 rows, and all are compared.
+# 3. A lower one: a mistake of this kind costs less, so more needed packages may be kept.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# Run `course xray scan DIR --project P` on a project of yours, then `course xray suggest`.
+# Run `course xray scan DIR --project P` on a project of yours, then `course xray suggest`, with and without `--least`.
 #
 # Next is [lab 14](../labs/14_choosing_passages.ipynb), which chooses passages for a prompt, and makes them fit.

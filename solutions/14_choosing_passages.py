@@ -1,11 +1,13 @@
 # %% [markdown]
 # # 14 · Choosing passages
 #
-# An answer cannot be better than the passages that it is made from. You will choose these passages, and make them fit into a model's window.
+# You will choose passages, fit them into a window, and see what a language model makes of them.
+#
+# **Elective.** It adds the step between a search and a language model. For you if a model will write answers from what your search finds.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | find the files that a question names · choose passages that do not repeat each other · count tokens, and fit passages into a budget | `answers/` | about {minutes} min | lab 08 for the search |
+# | measure how many passages a model should get · choose passages that do not repeat each other · fit passages into a budget of tokens | `answers/` | about {minutes} min | lab 08 for the search |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -20,79 +22,194 @@ conn = lab.connect(autocommit=True)
 lab.show.pipeline("answers")
 
 # %% [markdown]
-# ## Three wrong answers
+# ## The answer to another question
 #
-# The search of lab 08 finds passages, and a language model makes an answer of them. Of your repository, it knows only what you give it to read:
-# the *context*.
+# The search of lab 08 finds passages, and a language model writes an answer from them. Of your documents, it gets only these passages: the
+# *context*.
 #
-# No language model comes with the course. In its place, a *quoting answerer* copies the lines of the context that are most like the question.
-# It invents nothing, so a wrong answer often shows what is wrong with the context.
-#
-# In this lab you search code: `kfp.dsl`, the language of lab 11's pipelines. The
-# context is what a [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search finds: five passages.
+# All answers in this lab are a model's: *Qwen2.5 Coder 1.5B Instruct*, by its file's metadata. It answered 33 questions
+# (half of the course's questions: those on which we may try choices) from several contexts, and its answers were recorded.
 
 # %%
-from course_lib.answers import ContextOptions, retrieve_context
-from course_lib.retriever import Query
-from course_lib.teaching.lab.quoting import index_kfp_dsl, quoting_answerer
-
-folder = index_kfp_dsl(conn, lab.embedder)
-quote = quoting_answerer(lab.embedder)  # question, passages → an answer, and the files that it quotes
-
-
-def passages_for(question, options, top_k=5):  # the context
-    return retrieve_context(conn, lab.embedder, Query(question, top_k=top_k), options).passages
-
-
-# %% [markdown]
-# We ask thirty of the course's questions about this code.
-#
-# > **Predict.** Each of these thirty questions names a file. How many of the answers quote no line of this file?
-
-# %%
-from pathlib import PurePosixPath
-
 import pandas as pd
 
-from course_lib.evaluation import read_questions
 from course_lib.settings import project_root
 
-pd.set_option("display.max_colwidth", None)
-questions = read_questions(project_root() / "data/questions/kfp_dsl.jsonl")
-naming = [one for one in questions if PurePosixPath(one.gold_paths[0]).name in one.question]
+answers = project_root() / "data/answers"
 
 
-def ask_all(options):
-    rows = [(one.question, one.gold_paths[0], *quote(one.question, passages_for(one.question, options))) for one in naming]
-    table = pd.DataFrame(rows, columns=["question", "file", "answer", "quotes"]).set_index("question")
-    return table.assign(quotes_it=[file in quoted for file, quoted in zip(table.file, table.quotes, strict=True)])
+def recorded(condition):
+    records = pd.read_json(answers / f"{condition}.jsonl", lines=True).set_index("id")
+    return records.query("set == 'documents' and half == 'tuning'").sort_index()
 
 
-# %%
-search_alone = ContextOptions(hint_max_chunks=0, diversity=0.0, structure_max_chunks=0)
-first = ask_all(search_alone)
-asked = "Which arguments does the decorator in component_decorator.py have?"
-print(asked, *first.answer[asked].splitlines()[:9], "…", sep="\n")
-first.quotes[~first.quotes_it].to_frame()
-
-# %% tags=["claim"]
-assert (~first.quotes_it).sum() == 3 and not first.quotes_it[asked], "Three"
-assert "defined under component_decorator.py" in first.answer[asked], "The answer above the table even says where to look"
+three = recorded("numbered_3")  # from three passages that the search found
+one = three.loc["q20"]
+print(one.question, one.answer, sep="\n\n")
+print("In passage 1, word for word:", one.answer.removesuffix(" [1]") in one.passages[0]["text"])
 
 # %% [markdown]
-# Three. The answer above the table even says where to look: *defined under component_decorator.py*.
-# But no passage of this file is in the context, although the question names it.
+# > **Predict.** All this is in passage 1, word for word. What is wrong with the answer?
+
+# %%
+print(*(passage["text"].splitlines()[0] for passage in one.passages), sep="\n")
+print("A right passage says:", *one.answer_contains)
+
+# %% tags=["claim"]
+assert not any(phrase in passage["text"] for phrase in one.answer_contains for passage in one.passages), "no passage of the context answers this one"
+assert one.answer.removesuffix(" [1]") in one.passages[0]["text"], "All this is in passage 1, word for word"
+
+# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# It answers another question, about values from the future: no passage of the context answers this one.
+#
+# </details>
+#
+# How often does this happen? Of each question we know phrases that only a right passage contains. So a program can see whether a right
+# passage is in the context, and whether the answer cites one. *Refused* is an answer that begins with "I don't know".
+
+# %%
+from course_lib.answers.answering import is_refusal
+from course_lib.answers.citations import read_citations
+
+
+def holds(text, phrases):
+    return any(phrase in " ".join(text.split()) for phrase in phrases)
+
+
+def marked(one):
+    right = {each["number"] for each in one.passages if holds(each["text"], one.answer_contains)}
+    cited = right & {citation.number for citation in read_citations(one.answer)}
+    refused = is_refusal(one.answer)
+    marks = {"in the context": right, "cited": cited and not refused, "refused": refused}
+    return pd.Series(marks).astype(bool)
+
+
+marks = three.apply(marked, axis=1)
+marks.assign(answers=1).groupby("in the context")[["answers", "cited", "refused"]].sum()
+
+# %% tags=["claim"]
+has, none = marks[marks["in the context"]], marks[~marks["in the context"]]
+assert len(marks) == 33 and len(none) == 5 and none.refused.sum() == 2, "Five contexts have no right passage, and only two of these answers refuse"
+assert len(has) == 28 and has.cited.sum() == 17, "Of the 28 others, 17 cite a right passage"
+assert three.answer["q22"].startswith("Yes, it is safe") and marks.cited["q22"], "Yes, it is safe"
+
+# %% [markdown]
+# Five contexts have no right passage, and only two of these answers refuse. Of the 28 others, 17 cite a right passage.
+#
+# To cite is not yet to be right. *Somebody sent me a pickled network. Is it safe to open?* "Yes, it is safe", says the model, and cites the
+# passage that says why not. [Lab 15](../labs/15_checking_an_answer.ipynb) looks for such mistakes.
+#
+# ## How many passages?
+#
+# > **Predict.** With one passage, three, six: how many of the 33 contexts have a right one, and how many answers cite one?
+
+# %%
+records = {1: recorded("numbered_1"), 3: three, 6: recorded("numbered")}
+results = {number: each.apply(marked, axis=1) for number, each in records.items()}
+by_number = pd.DataFrame({number: each.sum() for number, each in results.items()}).T
+by_number = by_number[["in the context", "cited"]]
+axes = by_number.plot.line(xlabel="passages", ylabel="of 33 questions", ylim=(0, 33))
+lab.alt(axes, f"By the number of passages, of 33 questions: {by_number.to_dict()}.")
+
+# %% tags=["claim"]
+assert by_number["in the context"].to_list() == [23, 28, 30] and by_number["cited"].to_list() == [19, 17, 13], "More contexts have a right passage (23, 28, 30), and fewer answers cite one (19, 17, 13)"
+
+# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# More contexts have a right passage (23, 28, 30), and fewer answers cite one (19, 17, 13).
+#
+# </details>
+#
+# Is this chance? A [paired interval](../labs/GLOSSARY.md#confidence-interval) compares the answers to the same questions. If it contains 0, no
+# difference is shown. The last two rows have only the questions whose first passage is right, so that all contexts have it.
+
+# %%
+from course_lib.evaluation.statistics import paired_interval
+
+
+def difference(before, after):
+    return {name: paired_interval(before[name] * 1.0, after[name] * 1.0) for name in before}
+
+
+first = results[1]["in the context"]
+differences = {
+    "six, not one": difference(results[1], results[6]),
+    "six, not one, first right": difference(results[1][first], results[6][first]),
+    "six, not three, first right": difference(results[3][first], results[6][first]),
+}
+pd.DataFrame(differences).T[["in the context", "cited"]].map(str)
+
+# %% tags=["claim"]
+six, alone, fair = differences.values()
+assert six["in the context"].low > 0, "This shows that six passages contain a right one more often than one passage does"
+assert six["cited"].low < 0 <= six["cited"].high, "It does not show, over all questions, that the model cites one less often"
+cited = [results[number].cited[first].sum() for number in (1, 3, 6)]
+assert alone["cited"].high < 0 and first.sum() == 23 and cited[0] == 19 and cited[2] == 11, "of 23 answers, 19 cite a right passage if the first is alone, and 11 if five others follow"
+assert records[1].passages.str.len().eq(1).all(), "alone, the right passage has the only number to cite"
+assert fair["cited"].low < 0 < fair["cited"].high and cited[1] == 14, "Between three passages (14 answers) and six (11), no difference is shown"
+
+# %% [markdown]
+# This shows that six passages contain a right one more often than one passage does. It does not show, over all questions, that the model cites one
+# less often. Where the first passage is right, it does: of 23 answers, 19 cite a right passage if the first is alone, and 11 if five others follow.
+# But alone, the right passage has the only number to cite. Between three passages (14 answers) and six (11), no difference is shown.
+#
+# Liu and others (["Lost in the Middle"](https://arxiv.org/abs/2307.03172), 2023) measured answers of larger models, not citations: worse with the
+# right passage in the middle than at the beginning or end, and with 50 passages hardly better than with 20.
+#
+# ## Which end?
+#
+# > **Predict.** The best of three passages can be first, or last, right above the question. Which is better for our model? Do 33 questions show it?
+# > (With a right passage, a refusal is a mistake.)
+
+# %%
+last = recorded("numbered_3_last").apply(marked, axis=1)
+questions, tables = marks.index, {}
+groups = {"all": questions, "right passage": questions[marks["in the context"]]}
+for contexts, some in groups.items():
+    before, after = results[3].loc[some], last.loc[some]
+    ends = pd.Series(difference(before, after))
+    columns = {"first": before.sum(), "last": after.sum(), "difference": ends}
+    tables[contexts] = pd.DataFrame(columns)
+placed = pd.concat(tables)
+placed.assign(difference=placed["difference"].map(str))
+
+# %% tags=["claim"]
+refusals, mistaken = (placed.loc[which, "refused"] for which in tables)
+assert refusals["difference"].low > 0 and [refusals["first"], refusals["last"]] == [5, 9], "The first place gives fewer refusals: with the best passage last, our model refuses nine times, not five"
+assert mistaken["difference"].low <= 0 and [mistaken["first"], mistaken["last"]] == [3, 6], "in the 28 contexts with a right passage, neither more refusals (six, not three)"
+assert all(table.loc["cited", "difference"].low < 0 < table.loc["cited", "difference"].high for table in tables.values()), "nor fewer right citations"
+
+# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# The first place gives fewer refusals: with the best passage last, our model refuses nine times, not five. More is not shown: in the 28 contexts
+# with a right passage, neither more refusals (six, not three) nor fewer right citations.
+#
+# </details>
+#
+# ## A copy of the pages
+#
+# Repositories hold copies: a *vendored* library, a page that another team took over. In our index, the shop team has each page again, with lines of
+# 80 characters. Its chunks end at other places.
+
+# %%
+from course_lib.teaching.lab.copied import index_with_copy
+
+index_with_copy(conn, lab.embedder, lab.documents())
 
 # %% [markdown]
 # ## Exercise 14.1: which file is meant
 #
-# `extract_file_hints` finds the words of a question that look like a file's name: its *hints*. Your function decides which files of the index
-# a hint means.
+# If a question names a file, its passages come first in the context. Now `feature-stores.md` means two files.
 #
-# People write only the base name, or put some folders before it. The index may not know all of these folders:
+# `extract_file_hints` finds the words of a question that look like a file's name: its *hints*. Your function decides which files a hint means:
 #
 # ```
-# "app/cmd/main.go" in  ["web/cmd/main.go", "main.go"]  →  ["web/cmd/main.go"], which shares the folder cmd
+# "docs/shop-team/a.md"  in  ["a.md", "shop-team/a.md"]  →  ["shop-team/a.md"], which shares the folder shop-team
+# "docs/a.md"            in  ["a.md", "shop-team/a.md"]  →  ["a.md"]: the index may begin in docs
 # ```
 
 # %% exercise="14.1"
@@ -105,104 +222,54 @@ lab.check("14.1", find_hinted)
 lab.hint("14.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a rule that always finds something. If `web/main.go` meant any `main.go`, the context would begin with passages
-# that no question asked for.
+# The mistake to remember: a rule that always finds something. If `web/main.go` meant `cmd/main.go`, the context would begin with passages that no
+# question asked for.
 
 # %%
 from course_lib.answers import extract_file_hints, file_manifest
 
 find_hinted = lab.use("find_hinted")
-manifest = file_manifest(conn)
-names = r"Is `importer_node.py` or kfp\dsl\types\type_utils.py:7 older than TYPE_UTILS.py, __init__.py and setup.py?"
-meant = pd.Series({hint: find_hinted(hint, manifest) for hint in extract_file_hints(names, {".py"})})
-meant.map(", ".join).rename("means").to_frame()
-
-# %% tags=["claim"]
-assert find_hinted("kfp/dsl/executor.py", manifest) == [] and manifest["executor.py"] == ["executor.py"], "Nothing, although it is the right file: `executor.py` has no folder to compare"
-assert len(meant["__init__.py"]) > 1 and not meant["setup.py"], "__init__.py means several files, and setup.py none"
-assert meant["kfp/dsl/types/type_utils.py"] == meant["TYPE_UTILS.py"] == ["types/type_utils.py"], "`__init__.py` means several files, and `setup.py` none"
-
-# %% [markdown]
-# `__init__.py` means several files, and `setup.py` none. In a large repository, one name can mean hundreds of files, so the library takes at
-# most four. Files that the search found come first.
-
-# %% [markdown]
-# ## A question that names no file
-#
-# *Where do I find artifacts?* names no file. For such questions, the index has a *structure page*, `STRUCTURE.md`. It has a line for each file, such as: `artifact_types.py`: Classes and utilities for using and creating artifacts in components.
-#
-# > **Predict.** Where should this page be in the context, if a question names a file? And if it names none?
-
-# %%
-where = "Where do I find artifacts?"
-with_page = ContextOptions(hint_max_chunks=3, structure_max_chunks=1)
-
-
-def marked(passage):
-    return passage.place + (" ← names artifact_types.py" if "artifact_types.py" in passage.text else "")
-
-
-pages = pd.DataFrame({one: [marked(passage) for passage in passages_for(one, with_page)] for one in (asked, where)}, index=range(1, 6))
-pages
-
-# %% tags=["claim"]
-place = {one: pages[one].str.startswith("STRUCTURE.md").idxmax() for one in pages}
-assert place == {asked: 4, where: 1}, "If none is named, at place 1"
-assert pages[asked][:3].str.startswith("component_decorator.py").all(), "If a file is named, at place 4, after its three passages"
-assert pages[where].str.contains("←").to_list() == [True, False, False, False, False], "Only this page names artifact_types.py"
-
-# %% [markdown]
-# If a file is named, at place 4, after its three passages. If none is named, at place 1. Only this page names `artifact_types.py`.
+asked = "Do feature-stores.md and Shop-Team/FEATURE-STORES.md differ? And old/setup.py?"
+hints = extract_file_hints(asked, {".md", ".py"})
+{hint: find_hinted(hint, file_manifest(conn)) for hint in hints}
 
 # %% [markdown]
 # ## Passages that repeat each other
 #
-# If two of five passages say the same, a place is lost.
-#
-# The next figure compares the ten best passages for a question about a task's memory limit. Each number is the similarity of two of them.
+# The context is chosen from the twenty best passages; what is equal, letter for letter, is left out already. Here are the similarities of the first
+# six for the question *What is the difference between a split experiment with user groups and a safe roll-out?*
 
 # %%
-import matplotlib.pyplot as plt
-import numpy as np
+from course_lib.answers import ContextOptions, retrieve_context
+from course_lib.retriever import Query
 
-from course_lib.retriever import retrieve
 
-memory = "How do I set the memory limit of a task?"
-found = retrieve(conn, lab.embedder, Query(memory, top_k=10))
-vectors = lab.encode([one.content for one in found])
-likeness = vectors @ vectors.T
-labels = [f"{place} {one.name}" for place, one in enumerate(found, 1)]
+def candidates(question):
+    query, options = Query(question, top_k=20), ContextOptions(diversity=0)
+    passages = retrieve_context(conn, lab.embedder, query, options).passages
+    return passages, lab.encode([one.text for one in passages])
 
-# %%
-figure, axes = plt.subplots(figsize=(7, 3.6))
-axes.imshow(likeness, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-axes.set_xticks(range(10), range(1, 11))
-axes.set_yticks(range(10), labels)
-for (one, other), similarity in np.ndenumerate(likeness):
-    axes.text(other, one, f"{similarity:.2f}", ha="center", va="center", size=8, color="white" if similarity > 0.6 else "black")
-    if one != other and similarity > 0.9:
-        axes.add_patch(plt.Rectangle((other - 0.5, one - 0.5), 1, 1, fill=False, edgecolor="tab:orange", linewidth=3))
-axes.set_title("In orange: two passages with nearly the same text", size=10)
-pairs = pd.Series({f"{one} and {other}": likeness[one - 1, other - 1] for one in range(1, 11) for other in range(one + 1, 11)})
-best = ", ".join(f"{similarity:.2f} for {pair}" for pair, similarity in pairs.nlargest(3).items())
-lab.alt(axes, f"Cosine similarities of ten passages, of different ones from {pairs.min():.2f} to {best}.")
+
+found = three.question.map(candidates)
+passages, vectors = found["q16"]
+places = [f"{one.index} {one.place}" for one in passages[:6]]
+likeness = pd.DataFrame(vectors[:6] @ vectors[:6].T, places, range(1, 7))
+likeness.style.set_uuid("alike").background_gradient("Blues", vmin=0, vmax=1).format("{:.2f}")
 
 # %% tags=["claim"]
-assert [f"{one:.2f}" for one in pairs.nlargest(3)] == ["0.99", "0.98", "0.72"], "8 and 10 have 0.99, and 1 and 2 have 0.98"
-assert [*pairs.nlargest(2).index] == ["8 and 10", "1 and 2"], "8 and 10 have 0.99, and 1 and 2 have 0.98"
+assert f"{likeness.iloc[0, 1]:.2f}" == "0.94" and places[0].startswith("1 ci-cd") and places[1].startswith("2 shop-team/ci-cd"), "Passage 2 is a copy of 1, cut at another place: their similarity is 0.94"
 
 # %% [markdown]
-# Two pairs are nearly equal: 8 and 10 have 0.99, and 1 and 2 have 0.98.
+# Passage 2 is a copy of 1, cut at another place: their similarity is 0.94.
 #
-# [Maximal marginal relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) (MMR) takes one passage after the other, each time the one that
+# [Maximal marginal relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) (MMR) is a usual remedy. It takes one passage after the other, each time the one that
 # *adds* most. What a passage adds is its relevance minus what it repeats:
 #
 # (1 − diversity) · relevance − diversity · similarity to the most similar passage already taken
 #
 # By hand, with a *diversity* of 0.5: passages a, b and c have the relevances 1.0, 0.9 and 0.6. Passage b is a copy of a, and c has nothing in
 # common with them. First, a is taken. Now b adds 0.45 − 0.5 = −0.05, and c adds 0.3 − 0 = 0.3. So c is next.
-
-# %% [markdown]
+#
 # ## Exercise 14.2: the passage that adds most
 #
 # Why is a candidate compared with the most similar passage taken, not with the mean of all?
@@ -224,65 +291,194 @@ lab.hint("14.2")  # run again for the next hint
 # mean over the taken passages is wrong, too: a copy of one of five would look different enough.
 
 # %% [markdown]
-# A copy of one passage can be far from the mean of all.
+# Your function chooses three of the twenty. Searches have different scales, so relevance is the *place*: of 20 passages, the first has 1, the second
+# 0.95, and so on.
 #
-# Your function chooses five of these ten passages. The relevance of each is its *place* in the search, because the scores of different searches
-# have different scales.
-#
-# > **Predict.** Passage 2 repeats 1. With which diversity is 3 taken before 2?
+# A simple opponent: take the best passages, but none with a similarity above 0.9 to one that was taken.
 
 # %%
+from functools import partial
+
+from course_lib.answers.selection import by_place
+
 maximal_marginal_relevance = lab.use("maximal_marginal_relevance")
-relevance = [1 - place / 10 for place in range(10)]
-orders = {diversity: maximal_marginal_relevance(relevance, vectors, 5, diversity=diversity) for diversity in (0.0, 0.3, 0.7)}
-pd.DataFrame({f"diversity {diversity}": [labels[place] for place in order] for diversity, order in orders.items()}, index=range(1, 6))
+
+
+def none_above(limit, vectors):
+    kept = []
+    for place, vector in enumerate(vectors):
+        if (vectors[kept] @ vector).max(initial=0) <= limit:
+            kept.append(place)
+    return kept[:3]
+
+
+def choices(vectors):  # way of choosing → three places
+    mmr = partial(maximal_marginal_relevance, by_place(len(vectors)), vectors, 3)
+    ways = {"search alone": [0, 1, 2], "none above 0.9": none_above(0.9, vectors)}
+    return ways | {f"MMR, {diversity}": mmr(diversity=diversity) for diversity in (0.3, 0.5)}
+
+
+pd.DataFrame(choices(vectors), [1, 2, 3]) + 1
 
 # %% tags=["claim"]
-assert orders[0.0] == [0, 1, 2, 3, 4] and orders[0.3].index(2) < orders[0.3].index(1), "With 0.3, the value of the library, 3 is already before 2"
-assert 8 in orders[0.7] and 8 not in orders[0.3], "With 0.7, passage 9 comes in: a table of types"
+assert [[*chosen] for chosen in choices(vectors).values()] == [[0, 1, 2]] + [[0, 2, 3]] * 3, "All ways but the first leave out the copy"
 
 # %% [markdown]
-# With 0.3, the value of the library, 3 is already before 2. With 0.7, passage 9 comes in: a table of types.
+# All ways but the first leave out the copy.
+#
+# > **Predict.** Over all 33 questions: which way has a right passage among its three most often? Which ways keep no copy?
+
+# %%
+rows = []
+for question, (passages, vectors) in found.items():
+    for way, chosen in choices(vectors).items():
+        some = [passages[i] for i in chosen]
+        right = any(holds(one.text, three.answer_contains[question]) for one in some)
+        is_copied = (vectors[chosen] @ vectors[chosen].T > 0.9).sum() > 3  # each is like itself
+        rows.append([way, right, is_copied, len({one.result.name for one in some})])
+measured = pd.DataFrame(rows, columns=["way", "right passage", "with a copy", "sections"])
+measured.groupby("way", sort=False).sum()
+
+# %% tags=["claim"]
+ways = dict(list(measured.groupby("way", sort=False)))
+assert [each["right passage"].sum() for each in ways.values()] == [31, 31, 29, 29], "The search alone and the simple rule have a right passage 31 times, MMR 29 times"
+assert [each["with a copy"].sum() for each in ways.values()] == [5, 0, 2, 0], "The simple rule and MMR with 0.5 keep no copy; MMR with 0.3 keeps two of five"
+alone, _, least, more = ways.values()
+assert all(paired_interval(alone["right passage"].to_numpy() * 1.0, each["right passage"].to_numpy() * 1.0).high >= 0 for each in (least, more)), "A difference of two in 33 may be chance"
+assert [each.sections.sum() for each in (alone, least, more)] == [71, 81, 93], "MMR gains no right passage here, but more sections: 81 and 93, not 71"
+assert sum(any(passage["path"].startswith("shop-team") for passage in one) for one in three.passages) == 0 and {round(each["diversity"], 1) for each in three.made} == {0.3}, "The 28 contexts above came from an index without copies, by MMR with 0.3"
 
 # %% [markdown]
+# <details><summary>The answer</summary>
+#
+# The search alone and the simple rule have a right passage 31 times, MMR 29 times. The simple rule and MMR with 0.5 keep no copy; MMR with 0.3
+# keeps two of five.
+#
+# </details>
+#
+# For the simple rule, the 0 is true by construction: the column counts what this rule forbids. A difference of two in 33 may be chance. MMR gains no right passage
+# here, but more sections: 81 and 93, not 71. It is made for questions such as *What do the pages say about testing?*
+# (The 28 contexts above came from an index without copies, by MMR with 0.3.)
+#
+# ## Alike is not equal
+#
+# Here are methods of `kfp.dsl`, lab 11's language. One sets the least memory of a task, another one the most.
+
+# %%
+from inspect import getsource
+
+from kfp import dsl
+
+asked = "How do I give a task at least 2 GiB of memory, and at most 4 GiB?"
+task = vars(dsl.PipelineTask)
+methods = pd.Series({name: getsource(task[name]) for name in task if name.startswith("set_")})
+vectors = lab.encode(methods.to_list())
+best = (-(vectors @ lab.encode(asked))).argsort()
+vectors, names = vectors[best], methods.index[best]
+print(f"{names[0]} and {names[1]}: similarity {vectors[0] @ vectors[1]:.2f}")
+pd.DataFrame({way: names[chosen] for way, chosen in choices(vectors).items()}, [1, 2, 3])
+
+# %% [markdown]
+# The model was asked three times: with what the search alone chose, and with the choices of MMR with 0.3 and 0.5.
+#
+# > **Predict.** What does it say if it sees both methods, and what if it sees only one?
+
+# %%
+extra = pd.read_json(answers / "choosing.jsonl", lines=True)
+memory = extra.query("case == 'memory'")
+for one in memory.itertuples():
+    print(", ".join(each["name"] for each in one.passages), one.answer, sep="\n", end="\n\n")
+
+# %% tags=["claim"]
+both, apart, only = memory.answer
+assert "set_memory_request" not in only and "set_memory_limit" in only and only.endswith("I don't know."), 'With one, it takes the limit for both, and ends with "I don\'t know."'
+assert "set_memory_limit" not in both and "set_memory_limit" in apart and "set_memory_request" in apart, "With both on top, it takes the request for both; with another one between them, it is right"
+chosen = choices(vectors)
+assert [[each["name"] for each in some] for some in memory.passages] == [[*names[chosen[way]]] for way in ("search alone", "MMR, 0.3", "MMR, 0.5")], "with what the search alone chose, and with the choices of MMR with 0.3 and 0.5"
+assert [*names[:2]] == ["set_memory_limit", "set_memory_request"] and "set_memory_request" not in names[chosen["none above 0.9"]] and "set_memory_request" not in names[chosen["MMR, 0.5"]], "the simple rule drops one of them, as MMR with 0.5 does"
+lines = [methods[name].splitlines() for name in names[:2]]
+assert [len(each) for each in lines] == [26, 26] and sum(line in lines[1] for line in lines[0]) == 21, "they share 21 of their 26 lines"
+
+# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# With one, it takes the limit for both, and ends with "I don't know." With both on top, it takes the request for both; with another one between
+# them, it is right.
+#
+# </details>
+#
+# One question says little. But the simple rule drops one of them, as MMR with 0.5 does: they share 21 of their 26 lines.
+#
+# Copies can also be *versions*. For six questions, the model got the right passage and a copy in which we changed the number, as if it
+# were old: 512 instead of 384. Each question was asked twice: once with the new number first, once with the old.
+#
+# > **Predict.** Which of the two numbers does the model say?
+
+# %%
+versions = extra.query("case == 'versions'")
+
+
+def says(one):
+    said = [version for version in ("new", "old") if one[version] in one.answer]
+    return " and ".join(said) or "neither"
+
+
+pd.crosstab(versions["first"], versions.apply(says, axis=1).rename("says"))
+
+# %% tags=["claim"]
+only = versions[versions.apply(says, axis=1) == versions["first"]]
+assert len(versions) == 12 and len(only) == 7 and (versions.apply(says, axis=1) == "new and old").sum() == 2, "in seven of twelve answers it says only the number that comes first, and in two it names both"
+
+# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# The first, mostly: in seven of twelve answers it says only the number that comes first, and in two it names both.
+#
+# </details>
+#
+# So compare before you drop what is alike, and keep the newer version. MMR keeps the first.
+#
 # ## The window
 #
-# What a model reads and what it writes share one
-# [context window](../labs/GLOSSARY.md#context-window). Its size is a number of [tokens](../labs/GLOSSARY.md#token): words, or pieces of words.
+# What a model reads and what it writes share one [context window](../labs/GLOSSARY.md#context-window). Its size is a number of
+# [tokens](../labs/GLOSSARY.md#token): words, or pieces of words. Only the tokenizer of the model that answers counts them exactly. Without it, you
+# estimate: the course counts three bytes as one token.
 #
-# Only the tokenizer of the model that answers counts them exactly. Without it, you estimate: the course counts three bytes as one token.
+# Our model counted the tokens of its [prompts](../labs/GLOSSARY.md#prompt): instructions, passages, question.
 #
-# > **Predict.** For which text is this too low, compared with MiniLM's tokenizer (lab 05): English, code, or a list of hashes?
+# > **Predict.** Is the estimate too high or too low, for prompts with pages and for prompts with code?
 
 # %%
-from hashlib import sha256
-
 from course_lib.answers import count_tokens
 
-texts = {
-    "English": lab.document("ci-cd-for-ml.md"),
-    "code": (folder / "executor.py").read_text(encoding="utf-8"),
-    "hashes": "\n".join(sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.py"))),
-}
-counts = pd.DataFrame({name: [len(text.encode()), lab.embedder.count_tokens(text), count_tokens(text)] for name, text in texts.items()})
-counts = counts.T.set_axis(["bytes", "MiniLM's tokens", "estimate"], axis=1)
-counts
+
+def counts(records):
+    estimated = (records.prompt.str["system"] + records.prompt.str["user"]).map(count_tokens)
+    return {"estimated": estimated.sum(), "by the model": records.tokens.str["prompt"].sum()}
+
+
+by_text = pd.DataFrame({"pages": counts(three), "code": counts(memory)}).T
+by_text
 
 # %% tags=["claim"]
-ratio = counts["estimate"] / counts["MiniLM's tokens"]
-assert (ratio >= 1).to_list() == [True, True, False] and ratio["hashes"] < 0.5, "For the hashes: they have more than twice as many tokens as estimated"
+ratio = by_text["estimated"] / by_text["by the model"]
+assert round(ratio["pages"], 1) == 1.3 and round(ratio["code"], 1) == 1.5, "The estimate is too high: by about 30 % for pages, and by about 50 % for code"
 
 # %% [markdown]
-# For the hashes: they have more than twice as many tokens as estimated. They contain no words, so the tokenizer cuts them into tiny pieces. Because an estimate
-# can be too low, a *margin* of the window stays free.
+# <details><summary>The answer</summary>
+#
+# The estimate is too high: by about 30 % for pages, and by about 50 % for code.
+#
+# </details>
+#
+# So it is safe for these texts, and leaves room unused. For others it may be too low, so a *margin* of the window stays free.
 #
 # By hand: the window has 1,000 tokens, the margin 100, and the answer may take 200. So there is `room` for 700. Instructions and question
 # take 250 of it. The passages get the other 450, their [budget](../labs/GLOSSARY.md#context-budget).
-
-# %% [markdown]
+#
 # ## Exercise 14.3: what goes
 #
-# What if the passages need more? Half a function misleads, so whole passages have to go. Which? If you drop the longest one, few have to go.
+# What if the passages need more? Passages are not cut, so whole ones have to go. Which? If you drop the longest one, few have to go.
 # If you pack as many tokens as possible, no room is lost. Why does your function do neither?
 
 # %% exercise="14.3"
@@ -296,190 +492,67 @@ lab.hint("14.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # Both can drop the best passage, because they ignore its score. The mistake to remember: letting a dropped passage back in because it is short.
-# Then, too, a worse one stays while a better one is gone.
+# Then a worse passage stays although a better one was dropped.
 
 # %% [markdown]
 # The longest passage may be the best. And packing may drop the best one for two worse ones that fill the room.
 #
-# Back to the wrong answer, now with ten passages: three of the named file, then seven of the search.
-#
-# > **Predict.** A larger window has room for more passages. Does the answer get better?
-
-# %%
-from course_lib.answers import fence
-from course_lib.answers.prompts import SYSTEM_PROMPT
-
-chosen = ContextOptions(hint_max_chunks=3, structure_max_chunks=0)
-candidates = passages_for(asked, chosen, top_k=10)
-costs = [count_tokens(fence(one.place, one.text, "0" * 12)) for one in candidates]
-fixed = count_tokens(SYSTEM_PROMPT) + count_tokens(asked)
-origins = {"hint": ("named file", "tab:orange"), "search": ("search", "tab:cyan")}
-
-
-def kept_in(window):  # 512 tokens of margin, 400 for the answer
-    return [candidates[i] for i in fit_passages(fixed, costs, [one.score for one in candidates], window - 512 - 400)]
-
+# > **Predict.** How much does it matter for our contexts of six passages, in a room for about half of them?
 
 # %%
 fit_passages = lab.use("fit_passages")
-
-
-def fill(window=3400):
-    kept = kept_in(window)
-    parts = [("instructions and question", fixed, "lightblue")]
-    for one in kept:
-        origin, color = origins[one.origin]
-        parts.append((f"{one.index} {origin}: {one.place}", costs[one.index - 1], color))
-    parts += [("answer", 400, "plum"), ("margin", 512, "silver")]
-    free = window - sum(tokens for _, tokens, _ in parts)
-    parts += [("free", free, "white")] * (free > 0)
-    bar = pd.DataFrame(parts, columns=["part", "tokens", "color"])
-    bar["start"] = bar.tokens.cumsum() - bar.tokens
-    figure, axes = plt.subplots(figsize=(8, 4))
-    for color, some in bar.groupby("color", sort=False):
-        axes.bar(0, some.tokens, bottom=some.start, width=0.8, color=color, edgecolor="black")
-    for one in bar.itertuples():
-        axes.text(0.5, one.start + one.tokens / 2, f"{one.part} ({one.tokens})", va="center", size=8)
-    left_out = [f"{one.index} {one.place}" for one in candidates if one not in kept]
-    axes.text(0.5, window + 250, "\n".join(["did not fit:", *left_out] if left_out else []), va="bottom", size=8, color="dimgray")
-    title = f"{len(kept)} passages. The answer quotes {', '.join(quote(asked, kept)[1])}"
-    axes.set(xlim=(-0.5, 5), ylim=(0, 5500), xticks=[], ylabel="tokens")
-    axes.set_title(title, size=10)
-    lab.alt(axes, f"A window of {window} tokens: {', '.join(f'{name} ({tokens})' for name, tokens, _ in parts)}. {title}.")
-
-
-
-# %%
-lab.interact(fill, window=(1600, 5000, 100))
-rows = {}
-for window in (2300, 2700, 3200, 3400, 5000):
-    kept = kept_in(window)
-    rows[window] = [len(kept), ", ".join(quote(asked, kept)[1])]
-pd.DataFrame(rows, index=["passages", "the answer quotes"]).T.rename_axis("window")
+rows = []
+for one in records[6].itertuples():
+    right = [holds(each["text"], one.answer_contains) for each in one.passages]
+    scores = [each["score"] for each in one.passages]
+    costs = [count_tokens(each["text"]) for each in one.passages]
+    by = {"the worst goes": scores, "the longest goes": [-cost for cost in costs]}
+    for room in range(200, 1200, 100):
+        kept = {rule: fit_passages(0, costs, by[rule], room) for rule in by}
+        rows += [(room, rule, any(right[i] for i in places)) for rule, places in kept.items()]
+table = pd.DataFrame(rows, columns=["room for passages", "rule", "right"])
+rooms = table.pivot_table("right", "room for passages", "rule", aggfunc="sum")
+axes = rooms.plot.line(ylabel="of 33 contexts", ylim=(0, 33))
+lab.alt(axes, f"Contexts with a right passage, by rule and room: {rooms.to_dict()}.")
 
 # %% tags=["claim"]
-assert [one.origin for one in candidates[:4]] == ["hint"] * 3 + ["search"] and len(kept_in(2300)) == 3, "With the three passages of the named file"
-assert quote(asked, kept_in(2300))[1] == ["component_decorator.py"], "the answer quotes only this file"
-text, files = quote(asked, kept_in(3400))
-assert len(kept_in(3400)) == 7 and "component_decorator.py" not in files, "In a window of 3,400, with seven passages, it no longer quotes this file"
-assert "defined under component_decorator.py" in text, "quotes the sentence defined under component_decorator.py"
+assert rooms["the worst goes"][500] == 28 and rooms["the longest goes"][500] == 19 and rooms.loc[1100].to_list() == [30, 30], "In a room for 500 tokens, 28 of 30 contexts keep a right passage if the worst goes, and 19 if the longest goes"
 
 # %% [markdown]
-# No. With the three passages of the named file, the answer quotes only this file. This is the right place, although the answer is not complete. In
-# a window of 3,400, with seven passages, it no longer quotes this file. Again, it quotes the sentence *defined under component_decorator.py*, because this is
-# more like the question.
+# <details><summary>The answer</summary>
 #
-# Language models are misled, too, by [one irrelevant sentence](https://arxiv.org/abs/2302.00093) in a maths problem.
-
-# %% [markdown]
-# ## The prompt
+# It matters much. In a room for 500 tokens, 28 of 30 contexts keep a right passage if the worst goes, and 19 if the longest goes.
 #
-# Here is the [prompt](../labs/GLOSSARY.md#prompt) for a language model, in a window of 2,000 tokens.
-
-# %%
-from course_lib.answers import build_prompt
-
-prompt = build_prompt(asked, kept_in(2000))
-shown = prompt.user.splitlines()
-print(prompt.system, "", *shown[:5], "…", *shown[-6:], sep="\n")
-
-# %% tags=["claim"]
-assert all(f"PASSAGE {one.index}: {one.place}\n{one.text[:20]}" in prompt.user for one in kept_in(2000)), "The line before each passage has its number and its path"
-
-# %% [markdown]
-# The line before each passage has its number and its path, so the model can cite it. The twelve characters after BEGIN and END show which END is the real one
-# ([lab 15](../labs/15_checking_an_answer.ipynb)).
-
-# %% [markdown]
-# ## Measure
+# </details>
 #
-# We ask all sixty questions, and count those with a right passage in the context. A passage is right if it has a phrase that
-# we know. For questions that ask for a file, it is right if it is from this file, or is the structure page and names it.
-#
-# > **Predict.** How many of the thirty questions that name a file get a right passage only because of this name?
-
-# %%
-def helps(passage, one):
-    if one.answer_contains:
-        return one.is_answered_by(passage.path, passage.text)
-    file = PurePosixPath(one.gold_paths[0])
-    return passage.path in one.gold_paths or (passage.path == "STRUCTURE.md" and file.name in passage.text)
-
-
-def is_found(one, options):
-    return any(helps(passage, one) for passage in passages_for(one.question, options))
-
-
-# %%
-named_files = ContextOptions(hint_max_chunks=3, diversity=0.0, structure_max_chunks=0)
-ways = {"search alone": search_alone, "+ named files": named_files, "+ diversity": chosen, "+ structure page": with_page}
-groups = {"names a file": naming, "names none": [one for one in questions if one not in naming]}
-found = {group: pd.DataFrame({way: [is_found(one, options) for one in some] for way, options in ways.items()}) for group, some in groups.items()}
-pd.DataFrame({f"{group}, of {len(some)}": some.sum() for group, some in found.items()})
-
-# %% tags=["claim"]
-named, none = found["names a file"], found["names none"]
-assert named["+ named files"].sum() - named["search alone"].sum() == 3, "with named files, three more of the thirty questions have a right passage"
-assert (none["+ named files"] == none["search alone"]).all(), "For the others, it changes nothing"
-assert none["+ diversity"].sum() - none["+ named files"].sum() == 2, "With diversity, two more of them have one"
-assert none["+ diversity"].sum() - none["+ structure page"].sum() == 1, "With it, one question less has a right passage"
-assert all((some["+ structure page"] <= some["+ diversity"]).all() for some in (named, none)), "It gains nothing here"
-which = none[[not one.answer_contains for one in groups["names none"]]]
-assert which["+ diversity"].sum() == len(which) == 10, "ten questions ask for a file, and the search already finds all ten files"
-page = next(one for one in passages_for(asked, with_page) if one.path == "STRUCTURE.md")
-assert 650 < count_tokens(page.text) < 750, "about 700 tokens"
-
-# %% [markdown]
-# Three: with named files, three more of the thirty questions have a right passage. For the others, it changes nothing. With diversity, two more
-# of them have one. But two or three of thirty may be chance ([lab 16](../labs/16_measuring_retrieval.ipynb)).
-#
-# The structure page takes about 700 tokens. With it, one question less has a right passage. It gains nothing here: ten questions ask for a file, and the search already finds all ten files.
-#
-# > **Predict.** How many of the three wrong answers quote the named file now?
-
-# %%
-second = ask_all(chosen)
-print("quote the named file:", first.quotes_it.sum(), "of 30 with search alone,", second.quotes_it.sum(), "with your steps")
-second.loc[~first.quotes_it, ["quotes", "quotes_it"]]
-
-# %% tags=["claim"]
-assert second.quotes_it[asked] and (second.quotes_it & ~first.quotes_it).sum() == 1, "One, the decorator's"
-assert [*first.quotes_it.index[~first.quotes_it & second.quotes_it]] == [asked], "One, the decorator's"
-still = second[~second.quotes_it]
-assert all(file in {one.path for one in passages_for(question, chosen)} for question, file in still.file.items()), "For the other two, the named file is in the context now"
-
-# %% [markdown]
-# One, the decorator's. For the other two, the named file is in the context now, but the answerer quotes others. No model can quote what is not in its context. So repair the context first, then check the answer (lab 15).
-
-# %% [markdown]
 # ## In the field
 #
-# Which step pays depends on *your* users. To find out, take thirty questions that they asked. Count how many name a file, and how many have a
-# right passage in the context, with and without each step: `RAG_FILE_HINT_MAX_CHUNKS` and `RAG_STRUCTURE_MAX_CHUNKS` switch them (0 is off).
+# Count with *your* questions and *your* model. `RAG_TOP_K` is the number of passages.
 #
-# If the right passage is often among the first fifty, but not the first five, try a *cross-encoder*: a model that reads question and passage
-# together (`RAG_RERANK=1`, with its name in `RAG_RERANK_MODEL`).
-#
-# Log the tokens of each prompt. A local server such as Ollama may cut off the beginning of a long one, with your instructions, and
-# [report nothing](https://github.com/ollama/ollama/issues/3839).
+# - Is the right passage often among the first fifty, but not the first three? Try a *cross-encoder* (`RAG_RERANK_MODEL`), which reads question and passage
+#   together.
+# - Does a passage end before the answer? Add its neighbours.
+# - Rewrite a follow-up such as *And the second one?* into a whole question before you search.
+# - Log the tokens: Ollama may cut off the beginning of a long prompt, and [report nothing](https://github.com/ollama/ollama/issues/3839).
 #
 # ## Recap
 #
-# - If a question names a file, put passages of it into the context.
-# - Of two passages that say the same, one is enough.
+# - Without the right passage, a model may answer another question.
+# - With more passages, a right one is there more often. Our model cites it most often alone, where it has the only number. Measure both.
+# - Similarity finds copies. It also takes two methods for one.
 # - Prompt, answer and a margin share one window. Whole passages go, the worst first.
 #
 # ## Three questions to test yourself
 #
-# 1. A question names `__init__.py`, and the repository has 300 files with this name. What should happen?
-# 2. A file and its old copy are both found. Which step can keep the copy out?
-# 3. A question names `kfp/dsl/executor.py`, and the index has it as `executor.py`. What does your function return?
+# 1. With more passages, the context has the right one more often. Why can the answers get worse?
+# 2. Two passages have a similarity of 0.98. Which one may go?
+# 3. A question names `kfp/dsl/executor.py`, and the index has `executor.py` and `tests/executor.py`. What does your function return?
 #
 # <details><summary>Answers</summary>
 #
-# 1. A few passages of the few files that the search ranks highest.
-# 2. Diversity: the copy adds little.
-# 3. Nothing, although it is the right file: `executor.py` has no folder to compare. Otherwise, `tests/executor.py` would mean it, too.
+# 1. The model may answer from another passage.
+# 2. Perhaps none: similarity does not tell. Look at what is different.
+# 3. `executor.py`: no path shares a folder with the hint, and only this one has none.
 #
 # </details>
 #

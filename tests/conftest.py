@@ -26,7 +26,7 @@ from course_lib.store.databases import FreshDatabase
 from tests.schemas import OwnSchema, own_schema
 
 if TYPE_CHECKING:
-    from course_lib.teaching.github_server import GitHubServer
+    from tests.github_faults import FaultyGitHub
 
 # Tests with a state folder of their own take the model that was converted at set-up.
 os.environ["COURSE_MODELS"] = str(models_dir())
@@ -38,11 +38,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # No timing is asserted: on a machine that is busy, examples take long without a fault of theirs.
 # A failing example is not explained: for that Hypothesis traces each line, which once did not end.
 settings.register_profile(
-    "course",
+    "random",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[one for one in Phase if one is not Phase.explain],
 )
+# The same examples everywhere: what would fail elsewhere fails here.
+settings.register_profile("course", settings.get_profile("random"), derandomize=True)
 settings.load_profile("course")
 
 
@@ -63,8 +65,8 @@ inspect.stack = stack
 
 LONGEST = (
     "tests/e2e/test_pythons.py",
+    "tests/grading/test_labs.py",
     "tests/browser/test_jupyterlab.py",
-    "tests/notebooks/test_committed.py",
     "tests/unit/teaching/test_draws.py",
     "tests/unit/teaching/test_exercises.py",
     "tests/grading/test_rehearsal.py",
@@ -72,6 +74,23 @@ LONGEST = (
     "solutions/",
 )
 """What takes minutes, long tests or not, the longest first; the rest comes in its order."""
+
+
+BY_PARAMETER = ("tests/e2e/test_pythons.py", "tests/grading/test_labs.py")
+"""Files that take longest, whose tests share nothing where they have another parameter."""
+
+
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each file to one worker, and of those by parameter each parameter's tests."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class FilesOrParameters(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.split("::")[0]
+            return file + nodeid.partition("[")[2] if file in BY_PARAMETER else file
+
+    return FilesOrParameters(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -82,8 +101,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def lab_of(item: pytest.Item) -> str | None:
     """Return the lab that a test is about; None where it is about none, or about all of them."""
     given = getattr(getattr(item, "callspec", None), "params", {})
-    if "draws" in given:
-        return str(given["draws"].id.split(".")[0].zfill(2))
+    if "exercise" in given and "lab" not in given:
+        return str(given["exercise"].id.split(".")[0].zfill(2))
     if found := re.fullmatch(r"test_lab(\d\d)\.py", item.path.name):
         return found[1]
     return str(given.get("lab") or given.get("name", ""))[:2] or None
@@ -161,13 +180,14 @@ def embedder() -> EmbeddingClient:
 
 
 @pytest.fixture
-def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHubServer]:
+def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyGitHub]:
     """A server like GitHub without repositories, to which this process's downloads go."""
-    from course_lib.teaching.github_server import GitHubServer, PrimaryLimit
+    from course_lib.teaching.github_server import PrimaryLimit
+    from tests.github_faults import FaultyGitHub
 
     for name in ("GITHUB_TOKEN", "GH_TOKEN"):
         monkeypatch.setenv(name, "")
-    with GitHubServer([], primary=PrimaryLimit(5_000)) as server:
+    with FaultyGitHub([], primary=PrimaryLimit(5_000)) as server:
         monkeypatch.setenv("GITHUB_API_URL", server.url)
         monkeypatch.setenv("GITHUB_RAW_URL", "")
         yield server

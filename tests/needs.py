@@ -14,6 +14,7 @@ PACKAGES = {
     "kubectl": "https://kubernetes.io/docs/tasks/tools/",
     "make": "apt install make",
     "nginx": "apt install nginx-light",
+    "pgbouncer": "apt install pgbouncer",
     "shellcheck": "apt install shellcheck",
 }
 """Program → how it comes onto a machine (Debian's package, where it has one)."""

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import psycopg
 
 from course_lib.answers.budget import Budget, fitted_request
-from course_lib.answers.citations import find_citations
+from course_lib.answers.citations import find_citations, without_citations
 from course_lib.answers.context import ContextOptions, retrieve_context
-from course_lib.answers.faithfulness import unsupported
+from course_lib.answers.faithfulness import claims_of, says_something, unsupported
 from course_lib.answers.generators.base import Generator, Request
 from course_lib.answers.passages import Context, Passage
 from course_lib.answers.prompts import Prompt, build_prompt, system_prompt
-from course_lib.answers.reranking import MAXSIM
 from course_lib.records import Query
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
     from course_lib.settings import Settings
 
-_UNKNOWN = ("this is not in the index", "i don't know", "i don’t know", "i do not know")
+_UNKNOWN = (
+    "this is not in the index",
+    "i don't know",
+    "i don’t know",
+    "i do not know",
+    "no passage answers the question",
+    "the passages do not answer the question",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,9 @@ class Answer:
         What the generator had to say beside it.
     unsupported
         Sentences of a language model that the passages which they cite do not seem to support.
+    doubt
+        Why not even a part of the answer should be believed as it is; empty for other answers. Show
+        it before the text.
     """
 
     context: Context
@@ -64,6 +74,7 @@ class Answer:
     is_known: bool = False
     notes: tuple[str, ...] = ()
     unsupported: tuple[str, ...] = ()
+    doubt: str = ""
 
 
 def answer(
@@ -95,8 +106,8 @@ def answer(
     on_ready
         Called when all is known but the text and what is said of it.
     on_text
-        Called with each piece of the answer, as it comes. Without any passage, no generator is
-        asked.
+        Called with each piece of the answer, as it comes and before it is checked. Without any
+        passage, no generator is asked.
     on_thinking
         Called with each piece of what the model thinks before it answers.
 
@@ -113,7 +124,7 @@ def answer(
     --------
     >>> query = Query("How do I undo a release?", top_k=6)
     >>> answer(conn, embedder, query, generator, settings()).text  # doctest: +SKIP
-    'Promote the version before it [1: undo.md].'
+    'Promote the version before it [1].'
     """
     request, known = prepare(conn, embedder, query, generator, settings)
     on_ready(known)
@@ -125,10 +136,8 @@ def answer(
             on_text(piece)
     text = "".join(pieces)
     found = find_citations(text, request.passages)
-    said = text.strip().lower()
-    is_known = bool(said) and not said.startswith(_UNKNOWN)
-    is_judged = is_known and generator.needs_prompt
-    return replace(
+    is_known = bool(text.strip()) and not is_refusal(text)
+    done = replace(
         known,
         text=text,
         thinking="".join(request.thinking),
@@ -136,8 +145,68 @@ def answer(
         flagged=found.flagged,
         is_known=is_known,
         notes=tuple(request.notes),
-        unsupported=unsupported(text, request.passages, embedder.encode) if is_judged else (),
     )
+    if not (is_known and generator.needs_prompt):
+        return done
+    doubtful, doubt = doubts_about(text, done.passages, embedder.encode)
+    return replace(done, unsupported=doubtful, doubt=doubt)
+
+
+def is_refusal(text: str) -> bool:
+    """Return whether an answer begins with words that say that it does not know.
+
+    Examples
+    --------
+    >>> is_refusal("I don't know."), is_refusal("Drift is slow [1].")
+    (True, False)
+    """
+    return text.strip().lower().startswith(_UNKNOWN)
+
+
+def doubts_about(
+    text: str, passages: Sequence[Passage], encode: Callable[[list[str]], Any]
+) -> tuple[tuple[str, ...], str]:
+    """Return what is doubtful in a language model's answer; see `Answer`.
+
+    Parameters
+    ----------
+    text
+        The answer.
+    passages
+        What the model was given.
+    encode
+        As in `course_lib.answers.faithfulness.support`.
+
+    Returns
+    -------
+    tuple
+        The sentences that are not supported, and why nothing of it should be believed: empty, if
+        there is no such reason.
+    """
+    encode = _once(encode)
+    claims = claims_of(text)
+    doubtful = unsupported(claims, passages, encode)
+    doubt = ""
+    if not find_citations(text, passages).cited:
+        doubt = "the answer cites none of its passages"
+    elif not without_citations(text):
+        doubt = "the answer holds citations alone"
+    elif claims and not says_something(claims, passages, encode):
+        doubt = "no passage seems to say any of this"
+    return doubtful, doubt
+
+
+def _once(encode: Callable[[list[str]], Any]) -> Callable[[list[str]], Any]:
+    """Return a function that encodes each text only once."""
+    known: dict[str, Any] = {}
+
+    def looked_up(texts: list[str]) -> Any:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if new:
+            known.update(zip(new, encode(new), strict=True))
+        return np.array([known[text] for text in texts])
+
+    return looked_up
 
 
 def prepare(
@@ -171,12 +240,12 @@ def context_options(settings: Settings) -> ContextOptions:
     Examples
     --------
     >>> from course_lib.settings import Settings
-    >>> context_options(Settings(RAG_RERANK="1")).rerank
-    'maxsim'
+    >>> context_options(Settings(RAG_RERANK_K="6")).rerank_k
+    6
     """
     return ContextOptions(
         hint_max_chunks=settings.hint_max_chunks,
         structure_max_chunks=settings.structure_max_chunks,
-        rerank=(settings.rerank_model or MAXSIM) if settings.rerank else None,
+        rerank=settings.rerank_model,
         rerank_k=settings.rerank_k,
     )

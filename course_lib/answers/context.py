@@ -15,14 +15,13 @@ import numpy as np
 import psycopg
 
 from course_lib.answers.hints import file_manifest, files_named
-from course_lib.answers.passages import STRUCTURE, Context, Origin, Passage
-from course_lib.answers.reranking import rerank as order_anew
+from course_lib.answers.passages import STRUCTURE, Context, FoundBy, Passage
 from course_lib.answers.selection import by_place, maximal_marginal_relevance, without_copies
 from course_lib.errors import InputError
 from course_lib.records import RERANK_K, Query, SearchResult
-from course_lib.retriever import search
-from course_lib.retriever.execution import explained
-from course_lib.retriever.versions import find_versions
+from course_lib.retriever.execution import search_errors_explained
+from course_lib.retriever.question import look_up
+from course_lib.retriever.rerank import rerank
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
@@ -45,7 +44,7 @@ class ContextOptions:
     structure_max_chunks
         Passages of STRUCTURE.md that have their place among the `top_k`; 0 for none.
     rerank
-        ``"maxsim"``, or the CrossEncoder that orders what was found; None leaves it to the query.
+        The CrossEncoder that orders what was found; None leaves it to the query.
     rerank_k
         How many results of the search are candidates; None is what a reranker reads by default, or
         `CANDIDATES` without one, or `top_k` if that is larger.
@@ -56,7 +55,7 @@ class ContextOptions:
 
     Examples
     --------
-    >>> ContextOptions(rerank="maxsim").hint_max_chunks
+    >>> ContextOptions().hint_max_chunks
     8
     """
 
@@ -131,11 +130,11 @@ def retrieve_context(
     first = without_copies([*hinted, *structure])
     others = without_copies(found, first)
     if reranker:
-        others = order_anew(reranker, embedder, question, others)
+        others = rerank(reranker, question, others, rerank_k=width)
     room = max(0, query.top_k - len(first))
     ordered = [*first, *_diverse(conn, others, first, room, options.diversity)]
     if reranker:
-        ordered = order_anew(reranker, embedder, question, ordered)
+        ordered = rerank(reranker, question, ordered, rerank_k=len(ordered))
     return Context(
         question,
         _numbered(ordered, hinted, structure, looking.also_in),
@@ -153,7 +152,7 @@ def _numbered(
     also_in: Mapping[str, tuple[str, ...]],
 ) -> tuple[Passage, ...]:
     """Return the passages in their order, each with its number and where it came from."""
-    origins: dict[str, Origin] = {one.chunk_id: "structure" for one in structure}
+    origins: dict[str, FoundBy] = {one.chunk_id: "structure" for one in structure}
     origins |= {one.chunk_id: "hint" for one in hinted}
     places = enumerate(zip(ordered, by_place(len(ordered)), strict=True), 1)
     return tuple(
@@ -190,11 +189,9 @@ class _Looking:
         if not count:
             return []
 
-        def look(wanted: int) -> list[SearchResult]:
-            return search(self.conn, self.vector, replace(self.query, top_k=wanted, **narrower))
-
         # Whatever is kept out may come first.
-        found = find_versions(look, count + self.excluded_chunks)
+        wanted = count + self.excluded_chunks
+        found = look_up(self.conn, self.vector, replace(self.query, top_k=wanted, **narrower))
         self.also_in |= {one.result.chunk_id: one.also_in for one in found}
         results = [one.result for one in found]
         return [one for one in results if one.document_name not in self.exclude][:count]
@@ -251,7 +248,7 @@ def _vectors(
     conn: psycopg.Connection, results: Sequence[SearchResult]
 ) -> dict[str, np.ndarray[Any, np.dtype[np.float32]]]:
     """Return chunk id → its vector, of length 1; zeros for what has left the index meanwhile."""
-    with explained():
+    with search_errors_explained():
         rows = conn.execute(
             # Chunks are found by their documents: the ids have no index.
             "SELECT id::text, embedding::vector::real[] FROM document_chunks "
@@ -269,7 +266,7 @@ def _vectors(
 
 
 def _count_chunks(conn: psycopg.Connection, documents: Collection[str]) -> int:
-    with explained():
+    with search_errors_explained():
         row = conn.execute(
             "SELECT count(*) FROM document_chunks WHERE document_name = ANY(%s)", [list(documents)]
         ).fetchone()

@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.errors import CourseError
+from course_lib.files import replacing
 
 MOST_BYTES = 1_000_000
 _LEFT = "The file was left as it is."
@@ -91,7 +91,7 @@ def repository_root(given: str | None = None) -> Path:
         if not root.is_dir():
             raise EditError(f"{root} is not a folder", hint="Correct RAG_REPO_ROOT, or unset it.")
         return root.resolve()
-    top = _git(Path.cwd(), "rev-parse", "--show-toplevel")
+    top = run_git(Path.cwd(), "rev-parse", "--show-toplevel")
     return Path(os.fsdecode(top).rstrip("\r\n")).resolve() if top else Path.cwd().resolve()
 
 
@@ -149,17 +149,17 @@ def check_committed(original: Original) -> None:
     hint = "Commit it first, or use --force."
     path = original.root / original.name
     folder, name = path.parent, path.name
-    if not _git(folder, "ls-files", "-z", "--", f":(literal){name}"):
+    if not run_git(folder, "ls-files", "-z", "--", f":(literal){name}"):
         raise EditError(f"{original.name} is not under git's control", hint=hint)
     # By content: flags and times may say that a file is as it was.
-    committed = _git(folder, "rev-parse", "--verify", "--quiet", f"HEAD:./{name}")
+    committed = run_git(folder, "rev-parse", "--verify", "--quiet", f"HEAD:./{name}")
     hashing = ("hash-object", f"--path={name}", "--stdin")
-    now = _git(folder, *hashing, data=original.raw, settings=_without_filters(folder))
+    now = run_git(folder, *hashing, data=original.raw, settings=_without_filters(folder))
     if committed is None or committed != now:
         raise EditError(f"{original.name} has changes that are not committed", hint=hint)
 
 
-def write_atomically(original: Original, raw: bytes) -> None:
+def write_edited(original: Original, raw: bytes) -> None:
     """Put the new bytes where the file was: all of them or none, with its mode and owner.
 
     Raises
@@ -173,22 +173,16 @@ def write_atomically(original: Original, raw: bytes) -> None:
         if path.resolve(strict=True) != path:
             raise OSError("a folder on the way to it is a link by now")
         status = path.stat()
-        handle, new = tempfile.mkstemp(prefix=".", dir=path.parent)
-        try:
-            with open(handle, "wb") as file:
-                file.write(raw)
-                file.flush()
-                os.fsync(file.fileno())
+        # Without set-user-ID: what a model wrote runs as whoever starts it.
+        with replacing(path, status.st_mode & 0o777) as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
             with suppress(OSError, AttributeError):  # Windows has no owners
-                os.chown(new, status.st_uid, status.st_gid)
-            # Without set-user-ID: what a model wrote runs as whoever starts it.
-            os.chmod(new, status.st_mode & 0o777)  # noqa: PTH101
+                os.fchown(file.fileno(), status.st_uid, status.st_gid)
             if path.read_bytes() != original.raw:
                 why = f"{original.name} was changed by somebody else in the meantime"
                 raise EditError(why, hint=f"{_LEFT} Run the command again.")
-            os.replace(new, path)
-        finally:
-            Path(new).unlink(missing_ok=True)
     except OSError as error:
         why = f"{original.name} cannot be written: {error.strerror or error}"
         raise EditError(why, hint=_LEFT) from error
@@ -199,13 +193,13 @@ def _without_filters(folder: Path) -> dict[str, str]:
 
     What git does itself, such as to line ends, stays on.
     """
-    found = _git(folder, "config", "--null", "--name-only", "--get-regexp", "^filter[.]") or b""
+    found = run_git(folder, "config", "--null", "--name-only", "--get-regexp", "^filter[.]") or b""
     names = {os.fsdecode(key).rpartition(".")[0] for key in found.split(b"\0") if key}
     off = {"clean": "", "process": "", "required": "false"}
     return {f"{name}.{key}": value for name in names for key, value in off.items()}
 
 
-def _git(
+def run_git(
     folder: Path, *words: str, data: bytes = b"", settings: Mapping[str, str] | None = None
 ) -> bytes | None:
     """Return what git says, None where it fails or is not there.

@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 import psycopg
 
-from course_lib.retriever.execution import explained
+from course_lib.retriever.execution import search_errors_explained
 
 EXTENSIONS = frozenset(
     ".adoc .cfg .conf .css .csv .env .go .html .ini .ipynb .java .js .json .md .mod .proto .py .rs "
@@ -83,7 +83,7 @@ def file_manifest(
     DatabaseError
         If there is no index, or the database went away.
     """
-    with explained():
+    with search_errors_explained():
         rows = conn.execute(
             "SELECT DISTINCT document_name FROM documents WHERE (%(tenant)s::text IS NULL "
             "OR tenant_id = %(tenant)s) AND (%(repo)s::text IS NULL OR repo_slug = %(repo)s) "
@@ -128,7 +128,7 @@ def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:
     1. Look for the exact base name first. If there is none, ignore case.
     2. If the hint has folders, compare them from the right, and stop at the first that differs.
        Keep the paths with the most equal folders. Ignore case here. If no path shares a folder,
-       keep none.
+       keep those that have none: the index may begin below the hint's folders.
 
     Parameters
     ----------
@@ -145,6 +145,8 @@ def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:
     >>> find_hinted("home/ada/tools/cmd/main.go", manifest)
     ['tools/cmd/main.go']
     >>> find_hinted("web/main.go", manifest)
+    ['main.go']
+    >>> find_hinted("web/main.go", {"main.go": ["cmd/main.go"]})
     []
     """
     *folders, name = hint.split("/")
@@ -154,7 +156,8 @@ def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:
         pairs = zip(reversed(folders), reversed(path.split("/")[:-1]), strict=False)
         shared[path] = len(list(takewhile(lambda pair: pair[0].lower() == pair[1].lower(), pairs)))
     most = max(shared.values(), default=0)
-    return [path for path in shared if shared[path] == most and (most or not folders)]
+    is_enough = bool(most or not folders)
+    return [path for path in shared if shared[path] == most and (is_enough or "/" not in path)]
 
 
 def _ending(path: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlsplit
 
+from course_lib.addresses import is_link
 from course_lib.records import SearchResult, embedded_text
 
-Origin = Literal["hint", "structure", "search"]
+FoundBy = Literal["hint", "structure", "search"]
 """Why a passage is there: its file was named, it describes the repository, or it was found."""
 
 STRUCTURE = "structure"
@@ -45,7 +45,7 @@ class Passage:
 
     index: int
     result: SearchResult
-    origin: Origin
+    origin: FoundBy
     score: float
     also_in: tuple[str, ...] = ()
 
@@ -67,12 +67,9 @@ class Passage:
 
     @property
     def link(self) -> str:
-        """Where the text can be read; empty where that is unknown.
-
-        An address may come from a tenant's record: only the web's own kinds become links.
-        """
-        link = self.result.citation_url or ""
-        return link if urlsplit(link).scheme in ("http", "https") else ""
+        """Where the text can be read; empty where that is unknown."""
+        link = self.result.citation_url
+        return link if link and is_link(link) else ""
 
     @property
     def text(self) -> str:
@@ -95,7 +92,7 @@ class Context:
     has_structure
         Whether the index holds a STRUCTURE.md.
     reranker
-        What ordered the passages: ``"maxsim"``, a CrossEncoder's name, or nothing.
+        The CrossEncoder that ordered the passages; empty without one.
     """
 
     question: str

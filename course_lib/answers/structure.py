@@ -10,14 +10,14 @@ from __future__ import annotations
 import ast
 import os
 import re
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from course_lib.errors import InputError
-from course_lib.files import files_below, read_file
+from course_lib.files import read_file
+from course_lib.ignored import own_files
 
 NAME = "STRUCTURE.md"
 MOST_CHARACTERS = 120
@@ -25,8 +25,6 @@ MOST_CHARACTERS = 120
 
 MOST_BYTES = 2_000_000
 """Larger files are listed with their size and not read."""
-
-_NOT_OURS = {"__pycache__", "node_modules", "venv", "site-packages", "vendor", "build", "dist"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +55,7 @@ def structure_text(root: str | os.PathLike[str], name: str | None = None) -> str
     Parameters
     ----------
     root
-        A folder. In a git repository git says which files there are: those that it tracks, and new
-        ones that it does not ignore. Elsewhere all are there but hidden ones and what tools make.
+        A folder. The page has those of its files that `course ingest` would look at.
     name
         What to call the repository; None takes the folder's name.
 
@@ -116,10 +113,10 @@ def structure_text(root: str | os.PathLike[str], name: str | None = None) -> str
 def list_files(root: Path) -> list[str]:
     """Return the paths of a repository's files, relative to its root, in their order.
 
-    The page itself is none of them, wherever it is.
+    The page itself is not one of them, wherever it is.
     """
-    paths = _known_to_git(root) or _walked(root)
-    return sorted(path for path in set(paths) if PurePosixPath(path).name.lower() != NAME.lower())
+    paths = [file.relative_to(root).as_posix() for file in own_files(root, lambda error: None)]
+    return sorted(path for path in paths if PurePosixPath(path).name.lower() != NAME.lower())
 
 
 def first_line(name: str, text: str) -> str:
@@ -207,28 +204,6 @@ def _read(root: Path, path: str) -> FileLine:
     except OSError as error:
         return FileLine(path, None, 0, shortened(f"cannot be read: {error.strerror}"))
     return FileLine(path, len(text.splitlines()), size, first_line(path, text))
-
-
-def _known_to_git(root: Path) -> list[str] | None:
-    """Return the files that git knows below a folder; None where there is no git or repository."""
-    # What a repository's own configuration names is not run.
-    command = ["git", "-c", "core.fsmonitor=false", "-C", str(root), "ls-files", "-z"]
-    command += ["--cached", "--others", "--exclude-standard"]
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    try:
-        done = subprocess.run(command, capture_output=True, check=True, env=environment, timeout=60)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    paths = [os.fsdecode(raw) for raw in done.stdout.split(b"\0") if raw]
-    # Deleted, but not yet in a commit; or a repository within this one.
-    return [path for path in paths if (root / path).is_symlink() or (root / path).is_file()] or None
-
-
-def _walked(root: Path) -> list[str]:
-    files = files_below(
-        root, lambda name: name[0] != "." and name not in _NOT_OURS, lambda error: None
-    )
-    return [file.relative_to(root).as_posix() for file in files if not file.name.startswith(".")]
 
 
 def _printable(name: str) -> str:

@@ -1,7 +1,8 @@
 """The front door: `course …`, each command a thin call into the stage that does the work.
 
 An error that the library raises on purpose is printed as what it is — what happened, to what, what
-to do next — and never as a traceback.
+to do next — and never as a traceback. What is slow to import (numpy, psycopg, httpx, nbgrader, and
+so each stage) is imported in the function that needs it, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -36,45 +37,54 @@ def main() -> None:
     logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
     try:
         _run()
-    except CourseError as error:
-        complain(error)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader (`| head`) has seen enough.
-        sys.stderr.close()
-        sys.exit(0)
-    except _Terminated:
-        signal.raise_signal(signal.SIGTERM)
-    except SystemExit as end:
-        # While a command runs, typer itself turns these into this, without a word.
-        if isinstance(end.__context__, BrokenPipeError):
-            sys.exit(0)
-        if end.code == 130:
-            print("stopped", file=sys.stderr)
-        raise
-    except OSError as error:
-        if error.errno not in FULL_OR_BROKEN:
-            if error.filename is None:
-                raise
-            complain(CourseError(f"{error.filename}: {error.strerror}", hint="Check the path."))
-            sys.exit(1)
-        # What is left in its buffer would be tried once more at the end.
-        with suppress(OSError, AttributeError):
-            sys.stdout.close()
-        from course_lib.settings import state_dir
+    except BaseException as error:
+        code = _end(error)
+        if code is None:
+            raise
+        sys.exit(code)
 
-        place = error.filename or "what the command writes to"
-        say(f"error: {place} cannot be written: {error.strerror}")
-        if error.errno != errno.EROFS:
-            say("Free some space on that disk and run the same command again.")
-        elif Path(place).is_relative_to(state_dir()):
-            say("Set COURSE_STATE to a folder that can be written to.")
-        else:
-            say("Name another place, or use a copy of the course of your own.")
-        sys.exit(1)
+
+def _end(error: BaseException) -> int | None:
+    """Say what an error was; return the exit code, or None where it is a mistake of ours."""
+    match error:
+        case CourseError():
+            complain(error)
+            return 1
+        case _Terminated():
+            signal.raise_signal(signal.SIGTERM)
+            return 0  # the first process of a container is not ended by it
+        case KeyboardInterrupt() | SystemExit(code=130):
+            print("stopped", file=sys.stderr)
+            return 130
+        # The reader (`| head`) has seen enough; typer itself turns this into that, without a word.
+        case BrokenPipeError() | SystemExit(__context__=BrokenPipeError()):
+            with suppress(OSError, AttributeError):
+                sys.stderr.close()
+            return 0
+        case OSError() if error.errno in FULL_OR_BROKEN:
+            _tell_full_or_broken(error)
+            return 1
+        case OSError() if error.filename is not None:
+            complain(CourseError(f"{error.filename}: {error.strerror}", hint="Check the path."))
+            return 1
+    return None
+
+
+def _tell_full_or_broken(error: OSError) -> None:
+    """Say what cannot be written, and what to do about it."""
+    # What is left in its buffer would be tried once more at the end.
+    with suppress(OSError, AttributeError):
+        sys.stdout.close()
+    from course_lib.settings import state_dir
+
+    place = error.filename or "what the command writes to"
+    say(f"error: {place} cannot be written: {error.strerror}")
+    if error.errno != errno.EROFS:
+        say("Free some space on that disk and run the same command again.")
+    elif Path(place).is_relative_to(state_dir()):
+        say("Set COURSE_STATE to a folder that can be written to.")
+    else:
+        say("Name another place, or use a copy of the course of your own.")
 
 
 class _Terminated(SystemExit):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-import typer
-
-from course_lib.cli.data import OneBranch, OneRepo, Question, check_index, connect
+from course_lib.cli.index import check_index, check_question, connect
+from course_lib.cli.options import OneBranch, OneRepo, Question, TopK
 from course_lib.cli.printing import say, show
-from course_lib.settings import settings
+from course_lib.errors import InputError
+from course_lib.records import Query, embedded_text
+from course_lib.settings import GeneratorName, settings
 
 if TYPE_CHECKING:
     from course_lib.answers import Answer, Generator
@@ -20,27 +21,11 @@ ORIGINS = {"hint": "named in the question", "structure": "STRUCTURE.md", "search
 
 def ask(
     question: Question,
-    top_k: Annotated[
-        int | None,
-        typer.Option("--top-k", "-k", min=1, help="Passages.", show_default="RAG_TOP_K, 6"),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="Model that answers.", show_default="RAG_OLLAMA_MODEL, RAG_OPENAI_MODEL"),
-    ] = None,
-    backend: Annotated[
-        Literal["extractive", "ollama", "openai", "auto"] | None,
-        typer.Option(
-            help="Quote the passages, or ask a language model; auto takes one that is there.",
-            show_default="RAG_GENERATOR, extractive",
-        ),
-    ] = None,
-    show_sources: Annotated[
-        bool, typer.Option("--show-sources", help="Print the passages themselves as well.")
-    ] = False,
-    show_thinking: Annotated[
-        bool, typer.Option("--show-thinking", help="Print what the model thinks before it answers.")
-    ] = False,
+    top_k: TopK = None,
+    model: str | None = None,
+    backend: GeneratorName | None = None,
+    show_sources: bool = False,
+    show_thinking: bool = False,
     repo: OneRepo = None,
     branch: OneBranch = None,
 ) -> None:
@@ -49,23 +34,30 @@ def ask(
     The answer and its sources go to standard output, what is used for it to standard error.
 
     Example: course ask "how do I undo a release?" --show-sources
-    """
-    from course_lib.answers import answer, generator
-    from course_lib.embedder import EmbeddingClient
-    from course_lib.errors import InputError
-    from course_lib.records import Query
 
-    if not question.strip():
-        raise InputError("the question is empty", hint='Example: course ask "what is drift?"')
-    if model is not None and (backend or settings().generator) == "extractive":
-        raise InputError(
-            "the extractive backend has no model to name",
-            hint="Add --backend ollama or --backend openai.",
-        )
+    Parameters
+    ----------
+    top_k
+        Passages.
+    model : RAG_OLLAMA_MODEL, RAG_OPENAI_MODEL
+        Model that answers.
+    backend : RAG_GENERATOR, extractive
+        Quote the passages, or ask a language model; auto takes one that is there.
+    show_sources
+        Print the passages themselves as well.
+    show_thinking
+        Print what the model thinks before it answers.
+    """
+    from course_lib.answers import GenerationError, answer, generator
+    from course_lib.answers.citations import with_places
+    from course_lib.embedder import EmbeddingClient
+
+    check_question(question)
     embedder = EmbeddingClient()
     chosen = generator(settings(), backend=backend, model=model, embedder=embedder)
     if (backend or settings().generator) == "auto" and not chosen.needs_prompt:
         say("no language model was found (OLLAMA_URL, OPENAI_BASE_URL), so passages are quoted")
+    pieces: list[str] = []
     is_thinking = False
 
     def on_thinking(piece: str) -> None:
@@ -73,13 +65,6 @@ def ask(
         if show_thinking:
             say(piece if is_thinking else f"thinking  {piece}", end="")
             is_thinking = True
-
-    def on_text(piece: str) -> None:
-        nonlocal is_thinking
-        if is_thinking:
-            say("\n")
-            is_thinking = False
-        show(piece, end="")
 
     with connect() as conn:
         check_index(conn, embedder)
@@ -90,23 +75,31 @@ def ask(
             branch=branch,
             tenant=settings().tenant,
         )
-        done = answer(
-            conn,
-            embedder,
-            query,
-            chosen,
-            settings(),
-            on_ready=lambda known: _banner(known, chosen, embedder),
-            on_text=on_text,
-            on_thinking=on_thinking,
-        )
+        try:
+            done = answer(
+                conn,
+                embedder,
+                query,
+                chosen,
+                settings(),
+                on_ready=lambda known: _banner(known, chosen, embedder),
+                on_text=pieces.append,
+                on_thinking=on_thinking,
+            )
+        except GenerationError:
+            show("".join(pieces), end="")
+            raise
+        finally:
+            if is_thinking:
+                say("\n")
     if not done.passages:
         raise InputError(
             "No context retrieved: nothing in the index can answer this",
             hint="Ingest what you ask about (course ingest DIRECTORY), take away --repo or "
             "--branch, or see what a search finds: course search QUESTION",
         )
-    show("")
+    _warnings(done)
+    show(with_places(done.text, done.passages))
     _sources(done, show_sources)
 
 
@@ -135,13 +128,26 @@ def _banner(known: Answer, chosen: Generator, embedder: EmbeddingClient) -> None
             "no STRUCTURE.md in the index, so this goes without one. To have one: "
             "course structure DIRECTORY, then course ingest DIRECTORY again"
         )
+    if chosen.needs_prompt:
+        say("The answer is shown when it is whole and checked.")
     say("")
+
+
+def _warnings(done: Answer) -> None:
+    """Print what speaks against an answer, before it is read."""
+    if done.doubt:
+        say(f"careful: {done.doubt}")
+    for citation in done.flagged:
+        say(f"careful: the answer cites {citation}, which is none of its passages")
+    for sentence in () if done.doubt else done.unsupported:
+        say(f"careful: what it cites does not seem to say this: {sentence}")
+    if done.doubt or done.flagged or done.unsupported:
+        say("")
 
 
 def _sources(done: Answer, show_passages: bool) -> None:
     """Print what the answer cites; all passages where it cites none of them."""
     from course_lib.answers.excerpts import excerpt
-    from course_lib.records import embedded_text
     from course_lib.retriever.versions import named
 
     cited = [one for one in done.passages if one.index in done.citations]
@@ -156,9 +162,5 @@ def _sources(done: Answer, show_passages: bool) -> None:
                 show(textwrap.indent(text, "      ") + "\n")
     else:
         say("--show-sources prints what came nearest")
-    for citation in done.flagged:
-        say(f"careful: the answer cites {citation}, which is none of its passages")
-    for sentence in done.unsupported:
-        say(f"careful: what it cites does not seem to say this: {sentence}")
     for note in done.notes:
         say(f"({note})")

@@ -6,36 +6,41 @@ its maintainer needs is a module: the benches and faults of the tests, and `infr
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from course_lib import bootstrap
 from course_lib.cli.printing import show
 from course_lib.cli.programs import run_instead
+from course_lib.errors import InputError, ServerError
 from course_lib.settings import project_root
-
-Labs = Annotated[list[str] | None, typer.Argument(help="Labs such as 01 04; all when left out.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Notebooks that run at once.")]
+from course_lib.teaching import attempts, copies
+from course_lib.teaching.checks import load
+from course_lib.teaching.clean import clean as run_clean
+from course_lib.teaching.doctor import main as run_doctor
+from course_lib.teaching.notebooks.project import CORE
+from course_lib.teaching.testing import run_tests
 
 
 def setup() -> None:
     """Create or mend `.venv` and install everything that the lock file names."""
-    from course_lib.bootstrap import main
-
-    raise typer.Exit(main())
+    raise typer.Exit(bootstrap.main())
 
 
-def start(
-    number: Annotated[str, typer.Argument(metavar="LAB", help="A lab, such as 01.")],
-) -> None:
-    """Copy a lab and the others into `my/`, where you work; a copy that is there is not touched."""
-    from course_lib.teaching.attempts import note
-    from course_lib.teaching.copies import start_lab
+def start(number: Annotated[str, typer.Argument(metavar="LAB")]) -> None:
+    """Copy a lab and the others into `my/`, where you work; a copy that is there is not touched.
 
-    path, is_new = start_lab(number)
-    note("started", path.stem[:2])
+    Parameters
+    ----------
+    number
+        A lab, such as 01.
+    """
+    path, is_new = copies.start_lab(number)
+    attempts.note("started", path.stem[:2])
     shown = path.relative_to(project_root())
     there = "it was copied before, and what you wrote in it is kept"
     show(f"{shown} is ready, {'and so are the other labs' if is_new else there}")
@@ -43,16 +48,22 @@ def start(
 
 
 def lab(
-    number: Annotated[
-        str, typer.Argument(metavar="[LAB]", help="A lab, such as 01; the last one if left out.")
-    ] = "",
-    port: Annotated[int, typer.Option(help="Port of JupyterLab.")] = 8888,
-    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+    number: Annotated[str, typer.Argument(metavar="[LAB]")] = "",
+    port: int = 8888,
+    browser: bool = True,
 ) -> None:
-    """Open JupyterLab on your own copies in `my/`, with the lab that you started last."""
-    from course_lib.teaching.copies import jupyterlab_command
+    """Open JupyterLab on your own copies in `my/`, with the lab that you started last.
 
-    command = jupyterlab_command(port=port, browser=browser, number=number)
+    Parameters
+    ----------
+    number
+        A lab, such as 01; the last one if left out.
+    port
+        Port of JupyterLab.
+    browser
+        Open a browser.
+    """
+    command = copies.jupyterlab_command(port=port, browser=browser, number=number)
     raise typer.Exit(run_instead(*command))
 
 
@@ -61,40 +72,51 @@ def progress() -> None:
 
     Labs write this file on your machine, and nothing sends it anywhere.
     """
-    from course_lib.teaching.attempts import by_exercise, own_log, read_log
-
-    log = own_log()
-    if not log.is_file() or (table := by_exercise(read_log(log))).empty:
+    log = attempts.own_log()
+    if not log.is_file() or (table := attempts.by_exercise(attempts.read_log(log))).empty:
         show("No exercise was checked in my/ yet. Begin with: make start LAB=01")
         return
+    passed = {*table.index[table["passed"]]}
     table["minutes"] = [f"{one / 60:.0f}" if one == one else "" for one in table["seconds"]]
     table["passed"] = table["passed"].map({True: "✓", False: ""})
     shown = table[["passed", "tries", "hints", "minutes"]].reset_index()
     show(shown.to_string(index=False))
+    parts = {"core": set[str](), "electives": set[str]()}
+    for lab in map("{:02}".format, range(100)):
+        parts["core" if lab in CORE else "electives"].update(load(lab))
+    for part, known in parts.items():
+        show(f"{part}: {len(known & passed)} of {len(known)} exercises passed")
     show("Minutes are from the first check to the one that passed, breaks included.")
 
 
 def doctor() -> None:
     """Say what is wrong on this machine, and how to mend it."""
-    from course_lib.teaching.doctor import main
-
-    raise typer.Exit(main())
+    raise typer.Exit(run_doctor())
 
 
 def run(
-    labs: Labs = None,
-    jobs: Jobs = 2,
-    data_dir: Annotated[str | None, typer.Option(help="Documents instead of the course's.")] = None,
-    database_url: Annotated[
-        str | None, typer.Option(help="Database instead of a fresh one a lab.")
-    ] = None,
-    embedding_model: Annotated[
-        str | None, typer.Option(help="Model name or path instead of MiniLM.")
-    ] = None,
+    labs: Annotated[list[str] | None, typer.Argument()] = None,
+    jobs: Annotated[int, typer.Option(min=1)] = 2,
+    data_dir: str | None = None,
+    database_url: str | None = None,
+    embedding_model: str | None = None,
 ) -> None:
     """Execute the solutions with papermill and write build/run/index.html.
 
     One failing lab does not stop the others; it makes the exit code 1.
+
+    Parameters
+    ----------
+    labs
+        Labs such as 01 04; all when left out.
+    jobs
+        Notebooks that run at once.
+    data_dir
+        Documents instead of the course's.
+    database_url
+        Database instead of a fresh one a lab.
+    embedding_model
+        Model name or path instead of MiniLM.
     """
     from course_lib.teaching.run import run_labs, summary
 
@@ -110,24 +132,27 @@ def run(
 
 
 def test(
-    labs: Annotated[
-        list[str] | None, typer.Argument(help="Only what is about these labs, such as 01.")
-    ] = None,
-    long: Annotated[bool, typer.Option("--long", help="The long tests instead.")] = False,
-    browser: Annotated[
-        bool, typer.Option("--browser", help="Every lab in JupyterLab and Chromium instead.")
-    ] = False,
-    containers: Annotated[
-        bool, typer.Option("--containers", help="The images instead; needs a Docker engine.")
-    ] = False,
-    skipped: Annotated[
-        bool, typer.Option("--skipped", help="What the last run skipped for want of a program.")
-    ] = False,
+    labs: Annotated[list[str] | None, typer.Argument()] = None,
+    long: bool = False,
+    browser: bool = False,
+    containers: bool = False,
+    skipped: bool = False,
 ) -> None:
-    """Run all checks and tests, as CI does; of a lab its checks, wrong answers and solution."""
-    from course_lib.errors import InputError
-    from course_lib.teaching.testing import run_tests
+    """Run all checks and tests, as CI does; of a lab its checks, wrong answers and solution.
 
+    Parameters
+    ----------
+    labs
+        Only what is about these labs, such as 01.
+    long
+        The long tests instead.
+    browser
+        Every lab in JupyterLab and Chromium instead.
+    containers
+        The images instead; needs a Docker engine.
+    skipped
+        What the last run skipped for want of a program.
+    """
     if labs and (long or browser or containers or skipped):
         raise InputError("a lab has no tests of another kind", hint="Leave the option out.")
     code = run_tests(labs, long=long, browser=browser, containers=containers, skipped=skipped)
@@ -147,17 +172,11 @@ def down() -> None:
 
 def clean() -> None:
     """Stop the embedded server and remove what the course made, except `.venv` and `my/`."""
-    from course_lib.teaching.clean import clean as run_clean
-
     for removed in run_clean():
         show(f"removed {removed}")
 
 
 def _compose(*arguments: str) -> None:
-    import shutil
-
-    from course_lib.errors import ServerError
-
     if shutil.which("docker") is None:
         raise ServerError(
             "docker is not installed",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from course_lib.cli.index import connect
 from course_lib.cli.printing import counted, say, show
 from course_lib.cli.programs import run_instead
+from course_lib.errors import DatabaseError
+from course_lib.settings import program, settings
 
-app = typer.Typer(help="The database: start, stop, look inside.", no_args_is_help=True)
 
-
-@app.command()
 def start() -> None:
     """Start the embedded PostgreSQL, unless it runs already."""
     from course_lib.store import ensure_server
@@ -21,7 +19,6 @@ def start() -> None:
     show(f"PostgreSQL {server.version} runs on {server.host}:{server.port}")
 
 
-@app.command()
 def stop() -> None:
     """Stop the embedded PostgreSQL; its data stays."""
     from course_lib.store import stop_server
@@ -29,22 +26,20 @@ def stop() -> None:
     show("stopped" if stop_server() else "it was not running")
 
 
-@app.command()
 def status() -> None:
     """Say which database is used, and whether it runs."""
-    from course_lib.settings import settings
-    from course_lib.store import server_status
-    from course_lib.store.connections import connect
+    from course_lib.store import connect as connect_to
     from course_lib.store.databases import lab_databases
     from course_lib.store.logins import open_connection
+    from course_lib.store.server import check_server
     from course_lib.store.urls import hide_password
 
     given = settings().database_url
     if given:
-        with connect(given):
+        with connect_to(given):
             show(f"DATABASE_URL is used and answers: {hide_password(given)}")
         return
-    server = server_status()
+    server = check_server()
     if server is None:
         show("the embedded PostgreSQL does not run; `course db start` starts it")
         raise typer.Exit(1)
@@ -55,32 +50,37 @@ def status() -> None:
             show(f"{name}: {'in use' if lives else 'not in use; the next lab removes it'}")
 
 
-@app.command()
 def psql() -> None:
     """Open psql on the database."""
     from course_lib.store.connections import psql_command
+    from course_lib.store.logins import open_connection
+    from course_lib.store.poolers import is_pooled
+    from course_lib.store.urls import split_settings
 
-    raise typer.Exit(run_instead(*psql_command(_url())))
+    url = _url()
+    with open_connection(url) as conn:
+        if is_pooled(conn):  # which takes no collection from the login
+            url, chosen = split_settings(url)
+            say(f"a pooler is in between: SET search_path = {chosen['search_path']};")
+    raise typer.Exit(run_instead(*psql_command(url)))
 
 
-@app.command()
 def url() -> None:
     """Print the database's URL, with its password, for another program."""
     show(_url())
 
 
-@app.command()
-def reset(
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-) -> None:
+def reset(yes: bool = False) -> None:
     """Drop the index: the tables of the documents in this collection, and nothing else.
 
     For an index that an earlier version of the course has made: `course ingest` makes it again. The
     packages of X-Ray and other collections stay.
+
+    Parameters
+    ----------
+    yes
+        Do not ask.
     """
-    from course_lib.cli.data import connect
-    from course_lib.errors import DatabaseError
-    from course_lib.settings import program
     from course_lib.store import default_url, drop_schema
     from course_lib.store.schema import owns_tables, stored_dimension
     from course_lib.store.urls import hide_password

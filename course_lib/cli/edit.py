@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from course_lib.cli.data import connect
+from course_lib.cli.index import connect
 from course_lib.cli.printing import complain, say, show
-from course_lib.errors import CourseError, DatabaseError, InputError, ServerError
-from course_lib.settings import settings
+from course_lib.errors import (
+    CourseError,
+    DatabaseError,
+    InputError,
+    SchemaMismatchError,
+    ServerError,
+)
+from course_lib.settings import LanguageModelName, settings
 
 if TYPE_CHECKING:
     from course_lib.answers.edit_files import Original
@@ -20,37 +26,14 @@ if TYPE_CHECKING:
 
 
 def edit(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files to edit.")],
-    instruction: Annotated[
-        str, typer.Option("--edit", "-e", help="What to change, in your words.")
-    ],
-    rewrite: Annotated[
-        bool, typer.Option("--rewrite", help="Write the file; without it, only the diff is shown.")
-    ] = False,
-    stdout: Annotated[
-        bool, typer.Option("--stdout", help="Print the updated file instead of the diff.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write even what git could not bring back.")
-    ] = False,
-    backend: Annotated[
-        Literal["ollama", "openai"] | None,
-        typer.Option(help="What writes.", show_default="RAG_GENERATOR"),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="Its model.", show_default="RAG_OLLAMA_MODEL or RAG_OPENAI_MODEL"),
-    ] = None,
-    top_k: Annotated[
-        int | None,
-        typer.Option(
-            "--top-k",
-            "-k",
-            min=0,
-            help="Passages of the index; 0 for none.",
-            show_default="RAG_TOP_K, 6",
-        ),
-    ] = None,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...")],
+    instruction: Annotated[str, typer.Option("--edit")],
+    rewrite: bool = False,
+    stdout: bool = False,
+    force: bool = False,
+    backend: LanguageModelName | None = None,
+    model: str | None = None,
+    top_k: Annotated[int | None, typer.Option(min=0)] = None,
 ) -> None:
     """Let a model edit files, with what the index knows about them.
 
@@ -58,6 +41,25 @@ def edit(
     could bring its present state back, and only if it is still a file of its kind.
 
     Example: course edit data/code/registry.py --edit "sort the names" --backend ollama
+
+    Parameters
+    ----------
+    files
+        The files to edit.
+    instruction
+        What to change, in your words.
+    rewrite
+        Write the file; without it, only the diff is shown.
+    stdout
+        Print the updated file instead of the diff.
+    force
+        Write even what git could not bring back.
+    backend : RAG_GENERATOR
+        What writes.
+    model : RAG_OLLAMA_MODEL or RAG_OPENAI_MODEL
+        Its model.
+    top_k : RAG_TOP_K, 6
+        Passages of the index; 0 for none.
     """
     from course_lib.answers.edit import check_can_write
     from course_lib.answers.generators import generator
@@ -107,7 +109,7 @@ def _edit_one(
         if not force:
             # A model takes its time; meanwhile, somebody may have gone on working.
             edit_files.check_committed(original)
-        edit_files.write_atomically(original, raw)
+        edit_files.write_edited(original, raw)
     after = raw.decode("utf-8")
     if stdout and sys.stdout is not None and sys.stdout.isatty():
         show(after, end="")
@@ -130,7 +132,6 @@ def _passages(original: Original, instruction: str, top_k: int) -> tuple[Passage
         return ()
     from course_lib.answers.edit import context_for_edit
     from course_lib.embedder import EmbeddingClient
-    from course_lib.errors import SchemaMismatchError
     from course_lib.store.models import check_model
 
     tenant = settings().tenant

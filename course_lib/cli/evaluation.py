@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from course_lib.cli.data import Json, Mode, ingest_options
-from course_lib.cli.printing import say, show, show_json
+from course_lib.cli.index import ingest_options
+from course_lib.cli.options import Json, Mode
+from course_lib.cli.printing import say, show, show_report
+from course_lib.errors import InputError
+from course_lib.records import Query
 
 
 def evaluate_search(
-    questions: Annotated[
-        Path, typer.Argument(help="Questions with known answers, one JSON object a line.")
-    ],
-    corpus: Annotated[
-        list[str],
-        typer.Option(
-            "--corpus", "-c", metavar="KIND=DIR", help="Folder of a kind of questions; repeatable."
-        ),
-    ],
-    own: Annotated[
-        bool, typer.Option("--own", help="Search a question's own corpus, not all of them.")
-    ] = False,
+    questions: Path,
+    corpus: Annotated[list[str], typer.Option(metavar="KIND=DIR")],
+    own: bool = False,
     mode: Mode = "hybrid",
-    rerank: Annotated[
-        str | None,
-        typer.Option(
-            metavar="maxsim|none|MODEL",
-            help="Compare the best results word by word, leave them as they are, or have a "
-            "CrossEncoder order them (a name or a path); unset: RAG_RERANK_MODEL, or maxsim.",
-        ),
-    ] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="Keep this run in a file, to compare others with it.")
-    ] = None,
-    against: Annotated[
-        Path | None, typer.Option(help="Compare with a run that was kept, question by question.")
-    ] = None,
+    rerank: Annotated[str | None, typer.Option(metavar="MODEL")] = None,
+    save: Path | None = None,
+    against: Path | None = None,
     as_json: Json = False,
 ) -> None:
     """Measure how well search answers questions whose answers are known.
@@ -48,16 +30,28 @@ def evaluate_search(
     so a second run encodes only what changed.
 
     Example: course eval questions.jsonl --corpus docs=site --corpus manifests=deploy
+
+    Parameters
+    ----------
+    questions
+        Questions with known answers, one JSON object a line.
+    corpus
+        Folder of a kind of questions; repeatable.
+    own
+        Search a question's own corpus, not all of them.
+    rerank
+        Have a CrossEncoder (a name or a path) order the best results again.
+    save
+        Keep this run in a file, to compare others with it.
+    against
+        Compare with a run that was kept, question by question.
     """
     from course_lib.embedder import EmbeddingClient
-    from course_lib.errors import InputError
     from course_lib.evaluation.corpora import Corpus, indexed, questions_about, searcher
     from course_lib.evaluation.kept import read_run, write_run
     from course_lib.evaluation.questions import read_questions
-    from course_lib.evaluation.report import check_comparable, print_comparison, print_run
+    from course_lib.evaluation.report import check_comparable, comparison_lines, run_lines
     from course_lib.evaluation.runs import evaluate
-    from course_lib.records import Query
-    from course_lib.settings import settings
 
     if save and save.resolve() == questions.resolve():
         raise InputError(
@@ -70,21 +64,17 @@ def evaluate_search(
     before = read_run(against) if against else None
     if before:
         check_comparable(before, asked)
-    rerank = rerank or settings().rerank_model or "maxsim"
-    cross_encoder = "" if rerank in ("maxsim", "none") else rerank
-    query = Query(mode=mode, rerank="maxsim" if rerank == "maxsim" else None)
-    name = mode if rerank == "none" else f"{mode} + {rerank}"
+    query = Query(mode=mode, rerank=rerank)
+    name = f"{mode} + {rerank}" if rerank else mode
     name += ", own corpus" if own or len(corpora) == 1 else ", joint index"
     embedder = EmbeddingClient(cache=True)
     with indexed(corpora, embedder, ingest_options()) as conn:
-        search = searcher(conn, embedder, query, own=own, cross_encoder=cross_encoder)
+        search = searcher(conn, embedder, query, own=own)
         run = evaluate(search, asked, name=name, progress=True)
-    if as_json:
-        show_json(json.dumps(run.by_kind(), ensure_ascii=False, indent=2))
-    else:
-        print_run(show, run)
+    show_report(run.by_kind(), run_lines(run), as_json=as_json)
     # Last, so that a file that cannot be written costs nothing of what was measured.
     if save:
         write_run(run, save)
     if before:
-        print_comparison(say if as_json else show, before, run)
+        for line in comparison_lines(before, run):
+            (say if as_json else show)(line)

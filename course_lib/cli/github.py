@@ -2,65 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from course_lib.cli.data import (
-    BatchSize,
-    ChunkOverlap,
-    ChunkSize,
-    Json,
-    Partition,
-    connect,
-    ingest_options,
-    ingested,
-    scope_of,
-)
-from course_lib.cli.printing import counted, say, show, show_json
+from course_lib.cli.index import connect, ingest_options, scope_of, writer_of_vectors
+from course_lib.cli.ingest import ingested
+from course_lib.cli.options import BatchSize, ChunkOverlap, ChunkSize, Json, Partition
+from course_lib.cli.printing import counted, say, show_report
 from course_lib.errors import InputError
-from course_lib.settings import settings
 
 if TYPE_CHECKING:
     from course_lib.indexing.repository import RepositoryReport
 
 
 def ingest_repo(
-    repo: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The repository.")],
-    ref: Annotated[str, typer.Option(help="Branch, tag or commit; HEAD is the default branch.")],
-    ext: Annotated[
-        list[str],
-        typer.Option(help="Endings of the files, with commas between; may be given again."),
-    ],
-    path: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this folder or file of the repository; may be given again."),
-    ] = None,
+    repo: Annotated[str, typer.Argument(metavar="OWNER/NAME")],
+    ref: Annotated[str, typer.Option()],
+    ext: Annotated[list[str], typer.Option()],
+    path: list[str] | None = None,
     partition: Partition = "documentation",
-    branch: Annotated[
-        str | None,
-        typer.Option(help="What the version is called in the index.", show_default="the ref"),
-    ] = None,
-    issues: Annotated[
-        bool, typer.Option("--issues", help="Bring the issues up to date as well.")
-    ] = False,
-    since: Annotated[
-        str | None,
-        typer.Option(help="Only issues that changed since then, such as 2026-03-01."),
-    ] = None,
-    dest: Annotated[
-        Path | None,
-        typer.Option(help="Where the files are kept.", show_default=".course/github/…"),
-    ] = None,
-    max_wait: Annotated[
-        float, typer.Option(min=0, help="Seconds that rate limits may cost in all.")
-    ] = 600.0,
-    partial: Annotated[
-        bool,
-        typer.Option("--partial", help="List files that cannot be had instead of stopping."),
-    ] = False,
+    branch: str | None = None,
+    issues: bool = False,
+    since: str | None = None,
+    dest: Path | None = None,
+    max_wait: Annotated[float, typer.Option(min=0)] = 600.0,
+    partial: bool = False,
     chunk_size: ChunkSize = None,
     chunk_overlap: ChunkOverlap = None,
     batch_size: BatchSize = 32,
@@ -78,8 +48,30 @@ def ingest_repo(
 
     Example: course ingest-repo kubeflow/manifests --ref v1.9-branch --ext .yaml --path apps
     --partition code_manifests
+
+    Parameters
+    ----------
+    repo
+        The repository.
+    ref
+        Branch, tag or commit; HEAD is the default branch.
+    ext
+        Endings of the files, with commas between; may be given again.
+    path
+        Only this folder or file of the repository; may be given again.
+    branch : the ref
+        What the version is called in the index.
+    issues
+        Bring the issues up to date as well.
+    since
+        Only issues that changed since then, such as 2026-03-01.
+    dest : .course/github/…
+        Where the files are kept.
+    max_wait
+        Seconds that rate limits may cost in all.
+    partial
+        List files that cannot be had instead of stopping.
     """
-    from course_lib.embedder import EmbeddingClient
     from course_lib.indexing.repository import ingest_repository
     from course_lib.loader.github import DownloadOptions, Selection
 
@@ -94,29 +86,26 @@ def ingest_repo(
             scope,
             options,
             conn=conn,
-            embedder=EmbeddingClient(precision=settings().embed_precision),
+            embedder=writer_of_vectors(),
             download=DownloadOptions(
                 dest=dest, max_wait=max_wait, partial=partial, progress=True, say=say
             ),
             issues=issues,
             since=since,
         )
-    if as_json:
-        show_json(report.to_json())
-    else:
-        _print(report)
+    show_report(report.to_json(), _lines(report), as_json=as_json)
 
 
-def _print(report: RepositoryReport) -> None:
-    show(
+def _lines(report: RepositoryReport) -> Iterator[str]:
+    yield (
         f"{report.repo} at {report.ref} is commit {report.commit[:12]}: "
         f"{counted(report.fetched, 'file')} downloaded, {report.reused} here already"
     )
     for name, part in report.partitions.items():
-        show(f"  {name}: {ingested(asdict(part))}")
+        yield f"  {name}: {ingested(asdict(part))}"
     left_out = len(report.skipped) + sum(len(part.skipped) for part in report.partitions.values())
     if left_out:
-        show(f"  left out: {left_out}; the reasons are above")
+        yield f"  left out: {left_out}; the reasons are above"
     if report.failed:
-        show(f"  not to be had: {len(report.failed)}; what was stored of them stays")
-    show(f"{report.seconds:.1f} s")
+        yield f"  not to be had: {len(report.failed)}; what was stored of them stays"
+    yield f"{report.seconds:.1f} s"

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from course_lib.cli.printing import say, show
+from course_lib.errors import InputError
+from course_lib.files import told_if_not_written, write_atomically
 
 if TYPE_CHECKING:
     from course_lib.teaching.classroom import Classroom, Collected
-    from course_lib.teaching.grade import Master, Report
+    from course_lib.teaching.grade import GradeReport, Master
     from course_lib.teaching.grade.overview import Person
-
-app = typer.Typer(
-    help="A class in nbgrader's folders: make it, collect what was handed in.", no_args_is_help=True
-)
 
 Class = Annotated[
     Path, typer.Option("--class", help="The class's folder.", show_default="the current one")
@@ -29,51 +27,51 @@ MasterPath = Annotated[
 ]
 
 
-@app.command("init")
 def make(
-    folder: Annotated[Path, typer.Argument(help="The class's folder; a new one, or a class.")],
-    roster: Annotated[
-        Path | None,
-        typer.Option(help="A CSV: login, name, email, lms_user_id; or Canvas's or Moodle's."),
-    ] = None,
-    labs: Annotated[
-        list[str] | None,
-        typer.Option("--lab", help="A lab, such as 01; may be given again.", show_default="all"),
-    ] = None,
+    folder: Path,
+    roster: Path | None = None,
+    labs: Annotated[list[str] | None, typer.Option("--lab")] = None,
 ) -> None:
     """Make a class: nbgrader's configuration and gradebook, one assignment a lab, the roster.
 
     Example: course class init my-class --roster roster.csv
-    """
-    from course_lib.teaching.checks import load
-    from course_lib.teaching.classroom import (
-        add_assignment,
-        add_to_roster,
-        make_class,
-        read_roster,
-    )
-    from course_lib.teaching.grade import lab_masters, read_master
 
-    learners = read_roster(roster) if roster else []
+    Parameters
+    ----------
+    folder
+        The class's folder; a new one, or a class.
+    roster
+        A CSV: login, name, email, lms_user_id; or Canvas's or Moodle's.
+    labs : all
+        A lab, such as 01; may be given again.
+    """
+    from course_lib.teaching import classroom
+    from course_lib.teaching.checks import load
+    from course_lib.teaching.grade import lab_masters, read_master
+    from course_lib.teaching.grade.provisioner import install_kernel
+
+    learners = classroom.read_roster(roster) if roster else []
     paths = [path for path in lab_masters(labs) if labs or load(path.stem[:2])]
     masters = [read_master(path, lab=path.stem[:2]) for path in paths]
-    room = make_class(folder)
+    room = classroom.make_class(folder)
+    install_kernel()
     for master in masters:
-        add_assignment(room, master)
+        classroom.add_assignment(room, master)
     with room.gradebook() as book:
-        added = add_to_roster(book, learners)
+        added = classroom.add_to_roster(book, learners)
         count = len(book.students)
     show(f"{room.root}: assignments: {len(masters)}, learners: {count}, new: {added}")
 
 
-@app.command("update")
 def update_class(lab: Lab = None, master: MasterPath = None, room: Class = Path(".")) -> None:
     """Bring a class up to what the course has now, where no grade is touched; say what is new.
 
     Example: course class update --class my-class
     """
     from course_lib.teaching.classroom import find_class, missing_settings, update_assignment
+    from course_lib.teaching.classroom.versions import what_is_needed
     from course_lib.teaching.grade import lab_masters, read_master
+    from course_lib.teaching.version import course_version
 
     found = find_class(room)
     if lab or master:
@@ -93,28 +91,33 @@ def update_class(lab: Lab = None, master: MasterPath = None, room: Class = Path(
             show(f"{one.name} is up to date now:")
         for change in one.changes:
             show(f"  {change}")
-    show(f"{len(done)} assignments, {sum(bool(one.changes) for one in done)} of them changed")
+        if one.graded:
+            show(what_is_needed(one.version))
+    changed = sum(bool(one.changes) for one in done)
+    show(f"{len(done)} assignments, {changed} of them changed; the course is {course_version()}")
     if lacking := missing_settings(found):
         show(f"a new class's nbgrader_config.py also sets {', '.join(lacking)}")
     if any(one.graded for one in done):
-        show("Grade those with the version of the course they were released with, or make a class.")
         raise typer.Exit(1)
 
 
-@app.command("collect")
 def collect_submissions(
-    given: Annotated[list[Path], typer.Argument(help="Zip files of an LMS, or folders.")],
+    given: list[Path],
     lab: Lab = None,
     master: MasterPath = None,
     room: Class = Path("."),
-    pattern: Annotated[
-        str,
-        typer.Option(help="A regular expression with the group student_id, as in zip_collect."),
-    ] = "",
+    pattern: str = "",
 ) -> None:
     """Put what an LMS gives for download into the class's folder.
 
     Example: course class collect submissions.zip --lab 01 --class my-class
+
+    Parameters
+    ----------
+    given
+        Zip files of an LMS, or folders.
+    pattern
+        A regular expression with the group student_id, as in zip_collect.
     """
     from course_lib.teaching.classroom import add_assignment, find_class
 
@@ -125,11 +128,8 @@ def collect_submissions(
         raise typer.Exit(1)
 
 
-@app.command("accept")
 def accept_points(
-    learners: Annotated[
-        list[str], typer.Argument(metavar="LOGIN...", help="Whose submissions you have looked at.")
-    ],
+    learners: Annotated[list[str], typer.Argument(metavar="LOGIN...")],
     lab: Lab = None,
     master: MasterPath = None,
     room: Class = Path("."),
@@ -137,6 +137,11 @@ def accept_points(
     """Take the points of flagged submissions as they are: their grades are exported from now on.
 
     Example: course class accept ada bob --lab 01 --class my-class
+
+    Parameters
+    ----------
+    learners
+        Whose submissions you have looked at.
     """
     from course_lib.teaching.classroom import accept, find_class
 
@@ -146,32 +151,30 @@ def accept_points(
             show(f"{learner}: {accept(book, name, learner):g} points")
 
 
-@app.command("report")
-def report_times(
-    logs: Annotated[
-        list[Path], typer.Argument(help="Logs that learners gave you: their my/attempts.jsonl.")
-    ],
-    picture: Annotated[Path, typer.Option(help="The picture to write.")] = Path("times.png"),
-) -> None:
-    """Show which exercise takes how long and fails how often, from the logs of a class.
+def report_times(logs: list[Path], room: Class = Path(".")) -> None:
+    """Show which exercise takes how long and fails how often; write it into the class's reports/.
 
-    Example: course class report logs/*.jsonl
+    Example: course class report logs/*.jsonl --class my-class
+
+    Parameters
+    ----------
+    logs
+        Logs that learners gave you: their my/attempts.jsonl.
     """
-    from course_lib.files import told_if_not_written
-    from course_lib.teaching.classroom.times import class_times, draw_times
+    from course_lib.teaching.classroom import find_class
+    from course_lib.teaching.classroom.times import class_times
 
-    table = class_times(logs)
+    target, table = find_class(room).root / "reports" / "times.csv", class_times(logs)
     if table.empty:
         show("No exercise was checked in these logs.")
         return
     show(table.round(1).to_string(na_rep=""))
     show("median, slowest: minutes from the first check to the first that passed, breaks included")
-    with told_if_not_written(picture):
-        draw_times(table, picture)
-    show(f"picture: {picture}")
+    with told_if_not_written(target):
+        write_atomically(target, table.round(1).to_csv())
+    show(f"table: {target}")
 
 
-@app.command("feedback")
 def give_feedback(lab: Lab = None, master: MasterPath = None, room: Class = Path(".")) -> None:
     """Make a page for each learner whose grade is decided, and a zip of them for Canvas or Moodle.
 
@@ -192,15 +195,9 @@ def give_feedback(lab: Lab = None, master: MasterPath = None, room: Class = Path
         show(f"{len(said)} kept back until you have looked: {', '.join(said)}")
 
 
-@app.command("due")
 def set_due_date(
-    when: Annotated[
-        str, typer.Argument(help='Such as "2026-12-01 23:59" or "2026-12-01 23:59 UTC"; or none.')
-    ],
-    learners: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[LOGIN]...", help="Whose date it is.", show_default="everybody"),
-    ] = None,
+    when: str,
+    learners: Annotated[list[str] | None, typer.Argument(metavar="[LOGIN]...")] = None,
     lab: Lab = None,
     master: MasterPath = None,
     room: Class = Path("."),
@@ -208,6 +205,13 @@ def set_due_date(
     """Set when a lab is due, for all or for some; what late work loses is worked out again.
 
     Example: course class due "2026-12-03 23:59" ada --lab 01 --class my-class
+
+    Parameters
+    ----------
+    when
+        Such as "2026-12-01 23:59" or "2026-12-01 23:59 UTC"; or none.
+    learners : everybody
+        Whose date it is.
     """
     from course_lib.teaching.classroom import find_class, parse_due, set_due
 
@@ -219,77 +223,81 @@ def set_due_date(
 
 
 def grade(
-    submissions: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Folders or zip files to collect first, as `course class collect`."),
-    ] = None,
+    submissions: Annotated[list[Path] | None, typer.Argument()] = None,
     lab: Lab = None,
     master: MasterPath = None,
     room: Class = Path("."),
-    jobs: Annotated[int, typer.Option(min=1, help="Submissions at a time.")] = 2,
-    cell_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds a cell may take.")] = 10,
-    budget: Annotated[float, typer.Option(min=1, help="Seconds a submission may take.")] = 60,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Grade only what has changed since the last run.")
-    ] = False,
-    seed: Annotated[
-        str, typer.Option(help="What the audits' arguments are drawn with.", show_default="random")
-    ] = "",
-    sandbox: Annotated[
-        bool, typer.Option("--sandbox/--no-sandbox", help="Fence submissions in.")
-    ] = True,
+    jobs: Annotated[int, typer.Option(min=1)] = 2,
+    cell_timeout: Annotated[float, typer.Option(min=0.1)] = 10,
+    budget: Annotated[float, typer.Option(min=1)] = 60,
+    resume: bool = False,
+    seed: str = "",
+    sandbox: bool = True,
 ) -> None:
     """Grade submissions with nbval, fenced in, and write nbgrader's gradebook.
 
     Example: course grade submissions.zip --lab 01 --class my-class
+
+    Parameters
+    ----------
+    submissions
+        Folders or zip files to collect first, as `course class collect`.
+    jobs
+        Submissions at a time.
+    cell_timeout
+        Seconds of processor time that a cell may take.
+    budget
+        Seconds of processor time that a submission may take.
+    resume
+        Grade only what has changed since the last run.
+    seed : random
+        What the audits' arguments are drawn with.
+    sandbox
+        Fence submissions in.
     """
-    from course_lib.teaching.classroom import (
-        RELEASE,
-        add_assignment,
-        find_class,
-        grade_assignment,
-        people_of,
-    )
+    from course_lib.teaching import classroom
     from course_lib.teaching.grade import Limits, Options, find_fence
 
     fence = find_fence(sandbox=sandbox)
     if fence.kind == "none":
         say(fence.says)
     read = _master(lab, master)
-    found = find_class(room)
+    found = classroom.find_class(room)
     if submissions:
-        add_assignment(found, read)
+        classroom.add_assignment(found, read)
         _collect(found, read.name, submissions, "")
-    limits = Limits(cell=cell_timeout, budget=budget)
-    options = Options(fence, limits, jobs, resume, seed)
+    options = Options(fence, Limits(cell=cell_timeout, budget=budget), jobs, resume, seed)
     page = found.report(read.name) / "index.html"
-    report = grade_assignment(found, read, options)
+    report = classroom.grade_assignment(found, read, options)
     with found.gradebook() as book:
-        people = people_of(found, book, read.name)
+        people = classroom.people_of(found, book, read.name)
     show(_summary(report, people, page))
     _show_changes(report.changes)
     if any(one.why for one in people):
-        show(RELEASE)
+        show(classroom.RELEASE)
     if report.waiting:  # Ctrl-C came
         raise typer.Exit(130)
 
 
 def release(
-    labs: Annotated[
-        list[str] | None, typer.Argument(help="Labs such as 01, or notebooks; all when left out.")
-    ] = None,
-    out: Annotated[Path, typer.Option(help="Where the learner's versions go.")] = Path("released"),
-    repository: Annotated[
-        Path | None, typer.Option(help="A new folder for the whole course without answers.")
-    ] = None,
+    labs: Annotated[list[str] | None, typer.Argument()] = None,
+    out: Path = Path("released"),
+    repository: Path | None = None,
 ) -> None:
     """Write the learner's versions of labs, or of your own notebooks, without the solutions.
 
     Example: course release own/regression.ipynb --out for-learners
+
+    Parameters
+    ----------
+    labs
+        Labs such as 01, or notebooks; all when left out.
+    out
+        Where the learner's versions go.
+    repository
+        A new folder for the whole course without answers.
     """
     if repository:
-        from course_lib.errors import InputError
-        from course_lib.files import told_if_not_written
         from course_lib.teaching.notebooks.repository import release_repository
 
         if labs:
@@ -309,7 +317,6 @@ def release(
 
 
 def _master(lab: str | None, path: Path | None) -> Master:
-    from course_lib.errors import InputError
     from course_lib.teaching.checks import lab_number
     from course_lib.teaching.grade import lab_masters, read_master
 
@@ -326,45 +333,36 @@ def _collect(room: Classroom, assignment: str, given: list[Path], pattern: str) 
 
     said = collect(room, assignment, given, pattern=pattern)
     show(f"{len(said.placed)} submissions of {assignment} are in {room.root / 'submitted'}")
-    if said.unfit:
-        told = "not taken: the pattern does not fit, and they are not as the lab was given"
-        show(f"{len(said.unfit)} {told}: {', '.join(said.unfit)}")
-    late = "late"
-    if said.due_unknown:
-        late += ", which costs nothing yet: set the date with `course class due` and collect again"
-    for names, told in (
-        (said.late, late),
-        (said.new, "not in the roster, taken as logins"),
-        (said.left_out, "left out"),
+    unset = ", which costs nothing yet: set the date with `course class due` and collect again"
+    unfit = "not taken: the pattern does not fit, and they are not as the lab was given"
+    for names, told, most in (
+        (said.unfit, unfit, None),
+        (said.late, f"late{unset if said.due_unknown else ''}", 5),
+        (said.new, "not in the roster, taken as logins", 5),
+        (said.left_out, "left out", 5),
+        (said.older, "older than what is there, which stays", None),
+        (said.kept, "not taken, and what was there stays", None),
+        (said.unknown, "not taken, because the roster does not say whose they are", None),
     ):
         if names:
-            show(f"{len(names)} {told}: {_some(names)}")
-    for names, told in (
-        (said.older, "older than what is there, which stays"),
-        (said.kept, "not taken, and what was there stays"),
-        (said.unknown, "not taken, because the roster does not say whose they are"),
-    ):
-        if names:
-            show(f"{len(names)} {told}: {', '.join(names)}")
+            show(f"{len(names)} {told}: {_some(names, most)}")
     return said
 
 
-def _summary(report: Report, people: Sequence[Person], page: Path) -> str:
+def _summary(report: GradeReport, people: Sequence[Person], page: Path) -> str:
     """Return what a run has come to: whom it is about, and what waits, by the gradebook."""
     handed_in = [one for one in people if one.points is not None]
     person = [one.login for one in handed_in if one.why == "not decided"]
-    flagged = [one.login for one in handed_in if one.why == "flagged"]
-    absent = [one.called for one in people if one.points is None]
+    said = {
+        "handed in nothing": [one.called for one in people if one.points is None],
+        "need a person, and are kept back": person,
+        "have flags, and are kept back": [o.login for o in handed_in if o.why == "flagged"],
+    }
     lines = [
         f"{len(handed_in) - len(person)} of {len(handed_in)} graded; this run took "
         f"{report.seconds:.1f} s ({report.fence.kind}, --seed {report.seed})"
     ]
-    if absent:
-        lines.append(f"{len(absent)} handed in nothing: {_some(absent)}")
-    if person:
-        lines.append(f"{len(person)} need a person, and are kept back: {_some(person)}")
-    if flagged:
-        lines.append(f"{len(flagged)} have flags, and are kept back: {_some(flagged)}")
+    lines += [f"{len(who)} {told}: {_some(who)}" for told, who in said.items() if who]
     if report.waiting:
         lines.append(f"{len(report.waiting)} were not reached; --resume continues with them")
     return "\n".join([*lines, f"report: {page}"])
@@ -377,5 +375,5 @@ def _show_changes(changed: Mapping[str, tuple[float, float]]) -> None:
         show(f"  {who}: {before:g}, now {after:g}")
 
 
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+def _some(names: list[str], most: int | None = 5) -> str:
+    return ", ".join([*names[:most], *(["…"] if names[:most] != names else [])])

@@ -13,6 +13,10 @@ import typer
 from course_lib.cli.printing import show
 from course_lib.cli.programs import run_instead
 from course_lib.errors import InputError
+from course_lib.teaching.capstone import examine, report
+from course_lib.teaching.mine import system
+from course_lib.teaching.mine.keep import kept, system_folder
+from course_lib.teaching.mine.overlay import environment
 
 if TYPE_CHECKING:
     from course_lib.evaluation.runs import Run
@@ -21,22 +25,10 @@ HOW_TO_BEGIN = "Pass a check in one of your labs (`course start 01`): it keeps t
 
 
 def mine(
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="COMMAND", help="Any other command of the course, with its options."
-        ),
-    ] = None,
-    evaluate: Annotated[
-        bool, typer.Option("--eval/--no-eval", help="Without a command: measure both systems.")
-    ] = True,
-    questions: Annotated[
-        Path | None, typer.Option(help="Questions of your own, as `course eval` takes them.")
-    ] = None,
-    corpus: Annotated[
-        list[str] | None,
-        typer.Option("--corpus", "-c", metavar="KIND=DIR", help="Folders of your own; repeatable."),
-    ] = None,
+    command: Annotated[list[str] | None, typer.Argument(metavar="COMMAND")] = None,
+    evaluate: Annotated[bool, typer.Option("--eval/--no-eval")] = True,
+    questions: Path | None = None,
+    corpus: Annotated[list[str] | None, typer.Option(metavar="KIND=DIR")] = None,
 ) -> None:
     """Run a command with your functions in place of the course's; alone, show what is yours.
 
@@ -44,11 +36,18 @@ def mine(
     Its index is its own. `course mine eval`, without questions, only measures both systems.
 
     Example: course mine ingest notes, and then course mine search "Who maintains it?"
-    """
-    from course_lib.teaching.mine.keep import kept, system_folder
-    from course_lib.teaching.mine.overlay import environment
-    from course_lib.teaching.mine.system import measure_both
 
+    Parameters
+    ----------
+    command
+        Any other command of the course, with its options.
+    evaluate
+        Without a command: measure both systems.
+    questions
+        Questions of your own, as `course eval` takes them.
+    corpus
+        Folders of your own; repeatable.
+    """
     folder = system_folder()
     is_begun = bool(kept(folder))
     if not command:
@@ -57,17 +56,12 @@ def mine(
         raise InputError(f"{folder} holds no function of yours", hint=HOW_TO_BEGIN)
     if not command or command == ["eval"]:
         if evaluate and is_begun:
-            _show_measurement(*measure_both(questions, corpus or []))
+            _show_measurement(*system.measure_both(questions, corpus or []))
         return
     if command[:2] == ["pipeline", "submit"]:
         raise InputError(
             "a cluster runs the course's images, which do not hold your functions",
             hint="Run the pipeline here: course mine pipeline run",
-        )
-    if "docker" in command or "--runner=docker" in command:
-        raise InputError(
-            "containers run the course's images, which do not hold your functions",
-            hint="Let the steps be processes: course mine pipeline run",
         )
     program = shutil.which("course", path=str(Path(sys.executable).parent))
     if program is None:
@@ -80,8 +74,6 @@ def capstone() -> None:
 
     Lab 16 says what it is about, and the report itself what counts.
     """
-    from course_lib.teaching.capstone import examine, report
-
     path, is_new = report()
     if is_new:
         show(f"my/capstone/{path.name} is ready. Your questions and runs belong beside it.")
@@ -98,9 +90,6 @@ def _show(folder: Path) -> None:
 
     from rich.console import Console
     from rich.table import Table
-
-    from course_lib.teaching.mine import system
-    from course_lib.teaching.mine.keep import kept
 
     table = Table("stage", "yours", "the course's", title="The system")
     rooms = system.rooms(folder)

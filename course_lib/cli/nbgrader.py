@@ -14,10 +14,7 @@ from course_lib.cli.programs import run_instead
 
 
 def nbgrader(
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="COMMAND", help="A command of nbgrader's, with its options."),
-    ] = None,
+    command: Annotated[list[str] | None, typer.Argument(metavar="COMMAND")] = None,
     room: Class = Path("."),
 ) -> None:
     """Run nbgrader in a class's folder; no environment has to be activated.
@@ -25,6 +22,11 @@ def nbgrader(
     Names of files are taken in that folder. Without a command it lists nbgrader's own.
 
     Example: course nbgrader --class my-class export --to canvas.csv
+
+    Parameters
+    ----------
+    command
+        A command of nbgrader's, with its options.
     """
     from course_lib.teaching.classroom import find_class
     from course_lib.teaching.copies import kernel_environment

@@ -9,68 +9,55 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
-from course_lib.cli.data import ingested
+from course_lib.cli.ingest import ingested
 from course_lib.cli.printing import counted, harmless, say, show
 from course_lib.errors import InputError
-from course_lib.pipeline.catalogue import NAMES, PipelineError, parameters_of
+from course_lib.pipeline.catalogue import NAMES, PipelineError, check_arguments, parameters_of
 
 if TYPE_CHECKING:
     from course_lib.pipeline.local import LocalRun
     from course_lib.pipeline.remote import RemoteRun
 
-app = typer.Typer(help="Run the stages as a Kubeflow pipeline.", no_args_is_help=True)
-
 Name = Annotated[
-    str,
-    typer.Option(
-        "--pipeline-name",
-        "-p",
-        metavar="N",
-        help="docs_pipeline, code_pipeline or ingest_everything.",
-    ),
+    str, Option(metavar="N", help="docs_pipeline, code_pipeline or ingest_everything.")
 ]
 Given = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--set",
-        "-s",
         metavar="PARAMETER=VALUE",
         help="A parameter that is not to have its default; lists with commas. May be given again.",
     ),
 ]
-CompileOnly = Annotated[
-    bool, typer.Option("--compile-only", help="Print the compiled pipeline and run nothing.")
-]
+CompileOnly = Annotated[bool, Option(help="Print the compiled pipeline and run nothing.")]
 Caching = Annotated[
-    bool,
-    typer.Option("--cache/--no-cache", help="Leave out steps whose inputs were seen before."),
+    bool, Option("--cache/--no-cache", help="Leave out steps whose inputs were seen before.")
 ]
 
 
-@app.command()
 def run(
     pipeline_name: Name = "docs_pipeline",
     given: Given = None,
-    runner: Annotated[
-        Literal["subprocess", "docker"],
-        typer.Option(help="Whether a step is a process or a container of its image."),
-    ] = "subprocess",
     caching: Caching = True,
     compile_only: CompileOnly = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show all that the steps say.")
-    ] = False,
+    verbose: bool = False,
 ) -> None:
-    """Run a pipeline on this machine: each step is a process, or with docker a container.
+    """Run a pipeline on this machine, where each step is a process.
 
     Steps whose inputs were seen before are left out; what the database holds already is neither
-    encoded nor written again. For containers, build the images first: make images.
+    encoded nor written again.
 
     Example: course pipeline run --set source=data/documents --set shards=4
+
+    Parameters
+    ----------
+    verbose
+        Show all that the steps say.
     """
     arguments = _arguments(pipeline_name, given)
     if compile_only:
@@ -84,7 +71,6 @@ def run(
         arguments,
         caching=caching,
         url=default_url(),
-        runner=runner,
         on_event=_progress(),
     )
     if verbose:
@@ -93,21 +79,13 @@ def run(
     _summarise(done)
 
 
-@app.command()
 def submit(
     pipeline_name: Name = "docs_pipeline",
     given: Given = None,
-    host: Annotated[
-        str, typer.Option(envvar="KF_PIPELINES_ENDPOINT", help="Address of Kubeflow Pipelines.")
-    ] = "http://localhost:8080",
-    registry: Annotated[
-        str,
-        typer.Option(help="Where the images are, such as ghcr.io/team.", show_default="the nodes"),
-    ] = "",
+    host: Annotated[str, Option(envvar="KF_PIPELINES_ENDPOINT")] = "http://localhost:8080",
+    registry: str = "",
     caching: Caching = True,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for the run's end; the exit code says how it was.")
-    ] = False,
+    wait: bool = False,
     compile_only: CompileOnly = False,
 ) -> None:
     """Run a pipeline on a cluster, which has the images, the secrets and the volume already.
@@ -116,6 +94,15 @@ def submit(
     the waiting, and not the run.
 
     Example: course pipeline submit --host http://localhost:8080 --set shards=8
+
+    Parameters
+    ----------
+    host
+        Address of Kubeflow Pipelines.
+    registry : the nodes
+        Where the images are, such as ghcr.io/team.
+    wait
+        Wait for the run's end; the exit code says how it was.
     """
     arguments = _arguments(pipeline_name, given)
     if compile_only:
@@ -157,18 +144,17 @@ def _wait_for(sent: RemoteRun, host: str) -> None:
         )
 
 
-@app.command("compile")
-def compile_all(
-    check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; fail if a file is out of date.")
-    ] = False,
-    output_dir: Annotated[
-        Path | None, typer.Option(help="Where the files go.", show_default="infra/pipelines")
-    ] = None,
-) -> None:
+def compile_all(check: bool = False, output_dir: Path | None = None) -> None:
     """Compile all pipelines to YAML, which is committed.
 
     Example: course pipeline compile --check
+
+    Parameters
+    ----------
+    check
+        Change nothing; fail if a file is out of date.
+    output_dir : infra/pipelines
+        Where the files go.
     """
     from course_lib.pipeline.compiling import outdated, write_compiled
 
@@ -187,7 +173,6 @@ def compile_all(
     show(f"{len(NAMES)} pipelines are up to date")
 
 
-@app.command("parameters")
 def show_parameters(pipeline_name: Name = "docs_pipeline") -> None:
     """List the parameters of a pipeline, with their types and defaults.
 
@@ -216,6 +201,7 @@ def _arguments(name: str, given: list[str] | None) -> dict[str, Any]:
             raise InputError(
                 f"{key} is {text!r}", hint=f"It is a number, such as {known[key]}."
             ) from error
+    check_arguments(known | found)
     return found
 
 

@@ -8,29 +8,50 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
+from typing import Any
 
 import typer
 
 from course_lib.errors import CourseError
 
 
-def show(text: str, end: str = "\n") -> None:
-    """Print a result, of which an index knows the words: see `harmless`."""
-    show_styled(harmless(text), end=end)
+class Styled(str):
+    """A text that is harmless already, and may be bold or dim."""
 
 
-def show_json(text: str) -> None:
-    """Print JSON for another program: a character that `harmless` would replace is escaped.
+def show(*parts: str, end: str = "\n") -> None:
+    """Print a result, of which an index knows the words: see `harmless`.
 
-    It means the same; JSON itself escapes only what is below U+0020.
+    Parts have two blanks between them; what `styled` returned stays as it is.
     """
-    show_styled("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
-
-
-def show_styled(*parts: str, end: str = "\n") -> None:
-    """Print what `styled` returned, with two blanks between."""
+    texts = (one if isinstance(one, Styled) else harmless(one) for one in parts)
     # Flushed, so that a reader who has gone away is noticed here and not when Python ends.
-    print("  ".join(parts), end=end, flush=True)
+    print("  ".join(texts), end=end, flush=True)
+
+
+def show_report(report: Any, lines: Iterable[str | tuple[str, ...]], *, as_json: bool) -> None:
+    """Print what a command found and did: as JSON for another program, or in lines for a person.
+
+    Parameters
+    ----------
+    report
+        What JSON can hold, or a text that is JSON already.
+    lines
+        Made only where they are printed. The parts of a tuple are those of `show`.
+    as_json
+        Whether the reader is a program.
+    """
+    if not as_json:
+        for line in lines:
+            show(*([line] if isinstance(line, str) else line))
+        return
+    is_text = isinstance(report, str)
+    text = report if is_text else json.dumps(report, ensure_ascii=False, indent=2)
+    # A character that `harmless` would replace means the same if it is escaped; JSON itself
+    # escapes only what is below U+0020.
+    escaped = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    show(Styled("".join(escaped)))
 
 
 def say(sentence: str, end: str = "\n") -> None:
@@ -58,13 +79,13 @@ def harmless(text: str) -> str:
     )
 
 
-def styled(text: str, *, bold: bool = False, dim: bool = False) -> str:
+def styled(text: str, *, bold: bool = False, dim: bool = False) -> Styled:
     """Return a text as a terminal shows it bold or dim; as it is where a pipe reads it."""
     # Older consoles of Windows would show the codes themselves.
     is_terminal = sys.stdout is not None and sys.stdout.isatty()  # None after `>&-`
     if not (bold or dim) or sys.platform == "win32" or not is_terminal:
-        return harmless(text)
-    return typer.style(harmless(text), bold=bold or None, dim=dim or None)
+        return Styled(harmless(text))
+    return Styled(typer.style(harmless(text), bold=bold or None, dim=dim or None))
 
 
 def counted(number: int, noun: str) -> str:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import textwrap
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from course_lib.cli.data import Json, Mode, OneBranch, OneRepo, Question, check_index, connect
-from course_lib.cli.printing import show, show_json, show_styled, styled
+from course_lib.addresses import is_link
+from course_lib.cli.index import check_index, check_question, connect
+from course_lib.cli.options import (
+    Json,
+    Mode,
+    OneBranch,
+    OneKind,
+    OneNamespace,
+    OneRepo,
+    Question,
+    TopK,
+)
+from course_lib.cli.printing import show_report, styled
 from course_lib.errors import InputError
+from course_lib.records import Query
 from course_lib.settings import settings
 
 if TYPE_CHECKING:
     import psycopg
 
-    from course_lib.records import SearchResult
     from course_lib.retriever.versions import Found
 
 
@@ -26,49 +37,45 @@ MOST_NAMES = 20
 """Repositories that an error names, at most."""
 
 LEGENDS = {
+    "dense": "",
     "hybrid": "Ordered by score: 1/(60 + place) by meaning and by words, added up.",
-    "maxsim": "Ordered by score, in which the search and a comparison word by word come together.",
 }
 """What the results are ordered by, where it is not the similarity."""
 
 
 def search(
     question: Question,
-    top_k: Annotated[
-        int | None,
-        typer.Option("--top-k", "-k", min=1, help="Results.", show_default="RAG_TOP_K, 6"),
-    ] = None,
-    threshold: Annotated[
-        float, typer.Option("--threshold", "-t", min=-1, max=1, help="Smallest cosine similarity.")
-    ] = 0.0,
-    partition: Annotated[
-        list[str] | None,
-        typer.Option("--partition", "-p", help="Only this partition; may be given again."),
-    ] = None,
+    *,
+    top_k: TopK = None,
+    threshold: Annotated[float, typer.Option(min=-1, max=1)] = 0.0,
+    partition: list[str] | None = None,
     repo: OneRepo = None,
     branch: OneBranch = None,
-    kind: Annotated[str | None, typer.Option("--kind", help="Only chunks of this kind.")] = None,
-    namespace: Annotated[
-        str | None, typer.Option("--namespace", "-n", help="Only this Kubernetes namespace.")
-    ] = None,
+    kind: OneKind = None,
+    namespace: OneNamespace = None,
     mode: Mode = "hybrid",
-    rerank: Annotated[
-        Literal["maxsim"] | None,
-        typer.Option(help="Compare the best results word by word: slower, and better ordered."),
-    ] = None,
+    rerank: Annotated[str | None, typer.Option(metavar="MODEL")] = None,
     as_json: Json = False,
 ) -> None:
     """Ask the index a question.
 
     Example: course search "how do I undo a release?" --top-k 3
-    """
-    if not question.strip():
-        raise InputError("the question is empty", hint='Example: course search "what is drift?"')
-    from course_lib.embedder import EmbeddingClient
-    from course_lib.records import Query
-    from course_lib.retriever import retrieve
-    from course_lib.retriever.versions import find_versions
 
+    Parameters
+    ----------
+    top_k
+        Results.
+    threshold
+        Smallest cosine similarity.
+    partition
+        Only this partition; may be given again.
+    rerank
+        Have a CrossEncoder (a name or a path) order the best results again: slower.
+    """
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.retriever.question import find
+
+    check_question(question)
     with connect() as conn:
         # One question is too short for several threads to share; what is reranked is not.
         embedder = EmbeddingClient(threads=settings().threads or (None if rerank else 1))
@@ -79,29 +86,22 @@ def search(
             threshold=threshold,
             mode=mode,
             partitions=partition,
-            kind=kind,
-            repo=repo,
-            branch=branch,
-            namespace=namespace,
             tenant=settings().tenant,
             rerank=rerank,
+            repo=repo,
+            branch=branch,
+            kind=kind,
+            namespace=namespace,
         )
-
-        def look(count: int) -> list[SearchResult]:
-            # More are read only where copies in other branches take the places of others.
-            read = max(count, query.maxsim_k) if count > query.top_k else query.maxsim_k
-            return retrieve(conn, embedder, replace(query, top_k=count, maxsim_k=read))
-
-        found = find_versions(look, query.top_k)
+        found = find(conn, embedder, query)
         if not found and repo is not None:
             _check_repo(conn, repo)
-    if as_json:
-        listed = [asdict(one.result) | {"also_in": list(one.also_in)} for one in found]
-        for shown in listed:
-            del shown["tenant_id"]  # they are all the caller's own
-        show_json(json.dumps(listed, ensure_ascii=False, indent=2))
-    else:
-        _print_results(found, question, LEGENDS.get(rerank or mode, ""))
+    listed = [asdict(one.result) | {"also_in": list(one.also_in)} for one in found]
+    for shown in listed:
+        del shown["tenant_id"]  # they are all the caller's own
+    legend = f"Ordered by {rerank}." if rerank else LEGENDS[mode]
+    lines = _lines(found, question, legend)
+    show_report(listed, lines, as_json=as_json)
 
 
 def _check_repo(conn: psycopg.Connection, repo: str) -> None:
@@ -118,12 +118,12 @@ def _check_repo(conn: psycopg.Connection, repo: str) -> None:
         )
 
 
-def _print_results(found: list[Found], question: str, legend: str) -> None:
+def _lines(found: list[Found], question: str, legend: str) -> Iterator[str | tuple[str, ...]]:
     from course_lib.answers.excerpts import excerpt
     from course_lib.retriever.versions import named
 
     if not found:
-        show("nothing found: lower --threshold, or take away a filter")
+        yield "nothing found: lower --threshold, or take away a filter"
         return
     width = max(23, min(shutil.get_terminal_size().columns, 100))
     for place, one in enumerate(found, 1):
@@ -135,14 +135,14 @@ def _print_results(found: list[Found], question: str, legend: str) -> None:
         similarity = f"similarity {result.similarity_score:.3f}"
         numbers = f"score {result.score:.4f}, {similarity}" if legend else similarity
         title = styled(f"{place}. {where}", bold=True)
-        show_styled(title, styled(result.name), styled(numbers, dim=True))
+        yield title, result.name, styled(numbers, dim=True)
         text = excerpt(result, question, 300)
-        show(textwrap.indent(textwrap.fill(text, width - 3), "   "))
+        yield textwrap.indent(textwrap.fill(text, width - 3), "   ")
         if one.also_in:
             also = f"in {named([result.branch])}, and the same in {named(one.also_in)}"
-            show(textwrap.indent(textwrap.fill(also, width - 3), "   "))
-        if (result.citation_url or "").startswith(("http://", "https://")):
-            show_styled(styled(f"   {result.citation_url}", dim=True))
-        show("")
+            yield textwrap.indent(textwrap.fill(also, width - 3), "   ")
+        if is_link(result.citation_url):
+            yield styled(f"   {result.citation_url}", dim=True)
+        yield ""
     if legend:
-        show_styled(styled(legend, dim=True))
+        yield styled(legend, dim=True)

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import logging
 from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from course_lib.cli.data import Json
-from course_lib.cli.printing import say, show, show_json
+from course_lib.cli.options import Json
+from course_lib.cli.printing import say, show_report
 from course_lib.errors import InputError
+from course_lib.settings import settings
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
+    host: str = "127.0.0.1", port: Annotated[int, typer.Option(min=0, max=65535)] = 8000
 ) -> None:
     """Run the retrieval API and its search page; Ctrl-C ends it.
 
     Example: course serve --port 8080, and then open http://127.0.0.1:8080/
+
+    Parameters
+    ----------
+    host
+        Address to listen on.
+    port
+        Port; 0 takes a free one.
     """
     from course_lib.service import ServiceConfig, create_app
     from course_lib.service.run import run
-    from course_lib.settings import settings
 
     config = ServiceConfig.from_settings()
     address = _address(host)
@@ -46,25 +51,28 @@ def serve(
     run(create_app(config), host, port, settings().api_proxies)
 
 
-def api_key(
-    tenant: Annotated[str, typer.Argument(help="Whose documents the key opens.")],
-    as_json: Json = False,
-) -> None:
+def api_key(tenant: str, as_json: Json = False) -> None:
     """Make an API key: the key goes to the client, its digest into RAG_API_KEYS.
 
     The key itself is kept nowhere.
+
+    Parameters
+    ----------
+    tenant
+        Whose documents the key opens.
     """
     from course_lib.service import new_key
     from course_lib.service.config import key_digest
 
     key = new_key(tenant)
     entry = f"{tenant}:{key_digest(key)}"
-    if as_json:
-        show_json(json.dumps({"tenant": tenant, "key": key, "entry": entry}))
-        return
-    show(f"key, for the client (shown once):  {key}")
-    show(f"entry, for the service:            RAG_API_KEYS={entry}")
-    say("Separate several entries by commas.")
+    lines = [
+        f"key, for the client (shown once):  {key}",
+        f"entry, for the service:            RAG_API_KEYS={entry}",
+    ]
+    show_report({"tenant": tenant, "key": key, "entry": entry}, lines, as_json=as_json)
+    if not as_json:
+        say("Separate several entries by commas.")
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:

@@ -5,29 +5,28 @@ The same list, as comments with the defaults, is `.env.example`, which is genera
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from pydantic import AliasChoices, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-from course_lib.cli.data import Json
-from course_lib.cli.printing import show, show_json, show_styled, styled
+from course_lib.cli.options import Json
+from course_lib.cli.printing import show, show_report, styled
 from course_lib.settings import Settings, project_root, read_settings, settings
 
 EXAMPLE = ".env.example"
 _FIRST_LINES = f"""\
-# The settings of the course. Copy this file to .env and take the # from what you change.
-# The environment goes before .env; the options of a command go before both.
-# Generated: `course settings --example > {EXAMPLE}`
+## The settings of the course. Copy this file to .env and take the # from what you change.
+## The environment goes before .env; the options of a command go before both.
+## Nothing after = is the same as no line. Lines with ## are about the next setting.
+## Generated: `course settings --example > {EXAMPLE}`
 """
 
 
@@ -56,25 +55,23 @@ class Row:
     description: str
 
 
-def list_settings(
-    example: Annotated[
-        bool, typer.Option("--example", help=f"Print {EXAMPLE} instead: the defaults, as comments.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """List all settings with their values, and where each value came from."""
+def list_settings(example: bool = False, as_json: Json = False) -> None:
+    """List all settings with their values, and where each value came from.
+
+    Parameters
+    ----------
+    example
+        Print .env.example instead: the defaults, as comments.
+    """
     if example:
         show(example_text(), end="")
         return
     rows = setting_rows()
-    if as_json:
-        show_json(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
-        return
-    _print_rows(rows)
+    show_report([asdict(row) for row in rows], _lines(rows), as_json=as_json)
 
 
-def _print_rows(rows: list[Row]) -> None:
-    """Print each setting on a line of its own, and below it what it is about.
+def _lines(rows: list[Row]) -> Iterator[str]:
+    """Yield each setting on a line of its own, and below it what it is about.
 
     No value is broken: it is there to be copied.
     """
@@ -83,9 +80,9 @@ def _print_rows(rows: list[Row]) -> None:
         line = f"{row.name}={row.value}" if row.value else f"{row.name} unset"
         if row.origin != "default":
             line += f"  ({row.origin})"
-        show_styled(styled(line, bold=row.origin != "default"))
-        show(textwrap.indent(textwrap.fill(row.description, max(20, width - 4)), "    "))
-    show(f"\n.env is {project_root() / '.env'}; a value without an origin is the default")
+        yield styled(line, bold=row.origin != "default")
+        yield textwrap.indent(textwrap.fill(row.description, max(20, width - 4)), "    ")
+    yield (f"\n.env is {project_root() / '.env'}; a value without an origin is the default")
 
 
 def setting_rows() -> list[Row]:
@@ -115,7 +112,7 @@ def _row(given: BaseSettings, name: str, item: FieldInfo) -> Row:
         shown = hide_password(shown) if names[0] == "DATABASE_URL" else "***"
     origin = "default"
     if name in given.model_fields_set:
-        is_exported = set(names) & {key.upper() for key in os.environ}
+        is_exported = set(names) & {key.upper() for key, text in os.environ.items() if text}
         origin = "environment" if is_exported else ".env"
     return Row(names[0], _written(item.default), shown, origin, _about(item))
 
@@ -144,7 +141,7 @@ def example_text() -> str:
     from course_lib.loader.github.client import GitHubSettings
 
     fields = [*Settings.model_fields.values(), *GitHubSettings.model_fields.values()]
-    entries = (f"# {_about(one)}\n# {_names(one)[0]}={_written(one.default)}\n" for one in fields)
+    entries = (f"## {_about(one)}\n# {_names(one)[0]}={_written(one.default)}\n" for one in fields)
     return "\n".join((_FIRST_LINES, *entries))
 
 

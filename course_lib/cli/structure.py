@@ -8,28 +8,30 @@ from typing import Annotated
 import typer
 
 from course_lib.cli.printing import say, show
+from course_lib.errors import InputError
+from course_lib.files import told_if_not_written
 from course_lib.settings import settings
 
 
 def write_structure(
-    directory: Annotated[Path, typer.Argument(help="The repository.")] = Path(),
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where to write it; - prints it.", show_default="RAG_STRUCTURE_PATH in DIRECTORY"
-        ),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option(help="Name of the repository.", show_default="the folder's name")
-    ] = None,
+    directory: Annotated[Path, typer.Argument()] = Path(),
+    out: Path | None = None,
+    name: str | None = None,
 ) -> None:
     """Write STRUCTURE.md: the tree of a repository, with sizes and headings.
 
     `course ingest` indexes it as its own kind, so that questions about the whole find it.
+
+    Parameters
+    ----------
+    directory
+        The repository.
+    out : RAG_STRUCTURE_PATH in DIRECTORY
+        Where to write it; - prints it.
+    name : the folder's name
+        Name of the repository.
     """
     from course_lib.answers.structure import structure_text
-    from course_lib.errors import InputError
-    from course_lib.files import told_if_not_written
 
     text = structure_text(directory, name)
     if out == Path("-"):

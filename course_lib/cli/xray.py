@@ -1,67 +1,50 @@
-"""Commands of the Repository X-Ray: `course xray scan|suggest|prompt|forget|migrate`."""
+"""Commands of the Repository X-Ray: `course xray scan|suggest|prompt|forget`."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
-from course_lib.cli.data import Json, connect
-from course_lib.cli.printing import counted, say, show, show_json, show_styled, styled
-from course_lib.settings import checkout, settings
+from course_lib.cli.index import connect
+from course_lib.cli.options import Json
+from course_lib.cli.printing import counted, say, show, show_report, styled
+from course_lib.errors import InputError
+from course_lib.settings import LanguageModelName, checkout, settings
 
 if TYPE_CHECKING:
-    from course_lib.xray.catalogue import FillReport
-    from course_lib.xray.descriptions import Describer
     from course_lib.xray.suggestions import Suggestions
     from course_lib.xray.syncing import SyncReport
 
 CODE_ONLY = "You write code. Answer with the code that is asked for and with nothing else."
 
-app = typer.Typer(
-    help="Repository X-Ray: what a project's packages are, and which ones a task needs.",
-    no_args_is_help=True,
-)
-
-Project = Annotated[str, typer.Option("--project", "-p", help="What the project is called.")]
-Count = Annotated[int, typer.Option("--top-k", "-k", min=1, help="Packages, at most.")]
-Endpoint = Annotated[
-    str | None,
-    typer.Option(
-        envvar="RAG_XRAY_URL",
-        help="OpenAI-compatible API that describes what the course's table and the installed "
-        "packages do not know, such as http://localhost:11434/v1; its key is OPENAI_API_KEY.",
-    ),
-]
-Model = Annotated[str, typer.Option("--model", envvar="RAG_XRAY_MODEL", help="Model of that API.")]
-Budget = Annotated[
-    int,
-    typer.Option(envvar="RAG_XRAY_TOKEN_BUDGET", min=0, help="Tokens that this run may use there."),
-]
+Project = Annotated[str, Option(help="What the project is called.")]
+Count = Annotated[int, Option(min=1, help="Packages, at most.")]
+Least = Annotated[float, Option(min=-1, max=1, help="Similarity of a package, at least.")]
 
 
-@app.command()
-def scan(
-    directory: Annotated[Path, typer.Argument(help="Directory with lock files.")],
-    project: Project,
-    endpoint: Endpoint = None,
-    model: Model = "gpt-4o-mini",
-    token_budget: Budget = 50_000,
-    as_json: Json = False,
-) -> None:
+def scan(directory: Path, project: Project, as_json: Json = False) -> None:
     """Bring what is stored of a project's packages up to date with its lock files.
 
     Only what the shared catalogue lacks is described and embedded, also of packages that did not
-    change: what an earlier scan had to leave, and vectors of another model. Ends with 1 if a lock
-    file is broken; its language stays as it is.
+    change: what an earlier scan had to leave, and vectors of another model. A description comes
+    from the course's table (data/lockfiles/descriptions.jsonl) or, for Python, from a package that
+    is installed here; a line added to the table is one more. Ends with 1 if a lock file is broken;
+    its language stays as it is.
+
+    Parameters
+    ----------
+    directory
+        Directory with lock files.
     """
     from course_lib.embedder import EmbeddingClient
-    from course_lib.xray import find_lock_files, sync_project
+    from course_lib.xray import find_lock_files, offline_describer, sync_project
 
     files = find_lock_files(directory)
-    describer = _describer(endpoint, model, token_budget)
+    checkout()  # the course's table is in its data
     with connect() as conn:
         report = sync_project(
             conn,
@@ -69,26 +52,30 @@ def scan(
             files,
             tenant=settings().tenant,
             embedder=EmbeddingClient(),
-            describer=describer,
+            describer=offline_describer(),
         )
-    _print_scan(report, as_json)
+    show_report(report.to_json(), _scan_lines(report), as_json=as_json)
     raise typer.Exit(1 if any(one.broken for one in report.languages) else 0)
 
 
-@app.command()
 def suggest(
-    instruction: Annotated[str, typer.Argument(help="What is to be programmed.")],
+    instruction: str,
     project: Project,
-    language: Annotated[
-        str,
-        typer.Option("--language", "-l", help="go, javascript, php, python, ruby or rust."),
-    ],
+    language: Annotated[str, Option()],
     top_k: Count = 5,
+    least: Least = -1.0,
     as_json: Json = False,
 ) -> None:
     """Say which of a project's packages a task needs.
 
     Example: course xray suggest "fetch top charts from Spotify" -p rider-app -l python
+
+    Parameters
+    ----------
+    instruction
+        What is to be programmed.
+    language
+        go, javascript, php, python, ruby or rust.
     """
     from course_lib.embedder import EmbeddingClient
     from course_lib.xray import suggest as run_suggest
@@ -101,43 +88,46 @@ def suggest(
             project=project,
             language=language,
             k=top_k,
+            least=least,
             tenant=settings().tenant,
         )
-    if as_json:
-        show_json(found.to_json())
-        return
-    _print_suggestions(found)
-    if not found.packages:
-        say(f"no {language} packages of {project} are stored: `course xray scan DIR -p {project}`")
+    show_report(found.to_json(), _suggestion_lines(found), as_json=as_json)
+    if not as_json and not found.packages:
+        stored = "are stored" if least == -1 else f"with a similarity of {least} are stored"
+        say(f"no {language} packages of {project} {stored}: `course xray scan DIR -p {project}`")
 
 
-@app.command()
 def prompt(
-    file: Annotated[Path, typer.Argument(help="A source file.")],
-    line: Annotated[int, typer.Argument(min=1, help="Where the code is to be.")],
+    file: Path,
+    line: Annotated[int, typer.Argument(min=1)],
     project: Project,
     top_k: Count = 5,
-    backend: Annotated[
-        Literal["ollama", "openai"] | None,
-        typer.Option(help="Send it to a language model and print the code that comes back."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="Which one.", show_default="RAG_OLLAMA_MODEL, RAG_OPENAI_MODEL"),
-    ] = None,
+    least: Least = -1.0,
+    backend: LanguageModelName | None = None,
+    model: str | None = None,
 ) -> None:
     """Print the prompt for the code that the comment above a line asks for, or have it answered.
 
     The comment is the lines right above that begin with # or //.
+
+    Parameters
+    ----------
+    file
+        A source file.
+    line
+        Where the code is to be.
+    backend
+        Send it to a language model and print the code that comes back.
+    model : RAG_OLLAMA_MODEL, RAG_OPENAI_MODEL
+        Which one.
     """
     from course_lib.embedder import EmbeddingClient
-    from course_lib.errors import InputError
     from course_lib.xray import generation_prompt
 
     if model is not None and backend is None:
         raise InputError(
             "--model says which model answers, and none is asked",
-            hint="Add --backend ollama or --backend openai.",
+            hint="Name its server with --backend.",
         )
 
     with connect() as conn:
@@ -148,6 +138,7 @@ def prompt(
             embedder=EmbeddingClient(),
             project=project,
             k=top_k,
+            least=least,
             tenant=settings().tenant,
         )
     if made.suggestions.is_fallback:
@@ -170,105 +161,46 @@ def prompt(
     show("")
 
 
-@app.command()
 def forget(project: Project, as_json: Json = False) -> None:
     """Remove a project, and from the catalogue the packages that no other project uses."""
-    import json
-
     from course_lib.xray import forget_project
 
     with connect() as conn:
         reports = forget_project(conn, project, tenant=settings().tenant)
     removed = sum(len(one.removed) for one in reports)
     orphans = sum(len(one.orphans) for one in reports)
-    if as_json:
-        show_json(json.dumps({"project": project, "removed": removed, "orphans": orphans}))
-        return
-    named = counted(removed, "package")
-    show(f"{named} of {project} removed, {orphans} of them from the catalogue")
+    named = f"{counted(removed, 'package')} of {project} removed"
+    report = {"project": project, "removed": removed, "orphans": orphans}
+    show_report(report, [f"{named}, {orphans} of them from the catalogue"], as_json=as_json)
 
 
-@app.command()
-def migrate(as_json: Json = False) -> None:
-    """Move old reports (the table xray_reports) into the new tables, all of them or none."""
-    from course_lib.xray import migrate_reports
-
-    with connect() as conn:
-        report = migrate_reports(conn, tenant=settings().tenant)
-    if as_json:
-        show_json(report.to_json())
-    else:
-        show(
-            f"{counted(report.reports, 'old report')} with {counted(report.packages, 'package')} "
-            f"of {counted(report.projects, 'project')} moved"
-            + (
-                f"; of {report.superseded}, newer ones are here already"
-                if report.superseded
-                else ""
-            )
-        )
-
-
-def _print_scan(report: SyncReport, as_json: bool) -> None:
-    """Print what a scan did."""
-    if as_json:
-        show_json(report.to_json())
-        return
+def _scan_lines(report: SyncReport) -> Iterator[str]:
+    """Yield what a scan did; what it could not do goes to standard error."""
     for sentence in report.not_read:
         say(sentence)
     for one in report.languages:
         if one.broken:
             say(f"{one.language}: nothing changed: {one.broken}")
         elif one.unchanged:
-            show(f"{one.language}: unchanged")
+            yield f"{one.language}: unchanged"
         else:
-            show(
+            yield (
                 f"{one.language}: {one.skipped} skipped, {len(one.added)} added, "
                 f"{len(one.changed)} changed, {len(one.removed)} removed"
                 + (f", {len(one.orphans)} of them from the catalogue" if one.removed else "")
             )
-    _print_filled(report.filled)
+    filled = report.filled
+    yield f"{counted(filled.described, 'package')} described, {filled.embedded} embedded"
+    if filled.waiting:
+        say(f"without a description yet: {counted(filled.waiting, 'package')}")
+    if filled.stopped:
+        say(filled.stopped)
 
 
-def _print_filled(report: FillReport) -> None:
-    show(f"{counted(report.described, 'package')} described, {report.embedded} embedded")
-    if report.waiting:
-        say(f"without a description yet: {counted(report.waiting, 'package')}")
-    if report.stopped:
-        say(report.stopped)
-
-
-def _print_suggestions(found: Suggestions) -> None:
+def _suggestion_lines(found: Suggestions) -> Iterator[tuple[str, ...]]:
     if found.is_fallback:
         say(f"only the first packages by name: {found.fallback}")
     for one in found.packages:
         near = [] if one.similarity is None else [f"{one.similarity:.3f}"]
         title = styled(f"{one.name} {one.version}".rstrip(), bold=True)
-        show_styled(*near, title, *([styled(one.description)] if one.description else []))
-
-
-def _describer(endpoint: str | None, model: str, token_budget: int) -> Describer:
-    """Return who describes packages: what needs no network first, then the endpoint, if any."""
-    from course_lib.xray import FirstDescriber, offline_describer
-
-    checkout()  # the course's table is in its data
-    offline = offline_describer()
-    if endpoint is None:
-        return offline
-    from course_lib.answers import Prompt
-    from course_lib.answers.generators import Request
-    from course_lib.answers.generators.base import check_address
-    from course_lib.answers.generators.openai_compatible import OpenAICompatible
-    from course_lib.xray.endpoint import ModelDescriber
-
-    chosen = OpenAICompatible(
-        model,
-        api_key=os.environ.get("OPENAI_API_KEY"),
-        base_url=check_address(endpoint, "--endpoint"),
-        timeout=settings().generator_timeout,
-    )
-
-    def ask(system: str, question: str, most: int) -> str:
-        return "".join(chosen.stream(Request(Prompt(system, question), question, (), most, 0)))
-
-    return FirstDescriber(offline, ModelDescriber(ask, token_budget))
+        yield (*near, title, *([one.description] if one.description else []))

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from course_lib.addresses import printable
-from course_lib.errors import ModelError
+from course_lib.addresses import explained, printable
+from course_lib.errors import InputError, ModelError
 
 Model = TypeVar("Model")
 
@@ -43,8 +43,14 @@ def load(make: Callable[..., Model], model: str, hint: str) -> Model:
             with suppress(Exception):
                 return make(model, local_files_only=True)
             # The package asks a hub that does not answer eighteen times, with pauses.
-            get_session().head(constants.ENDPOINT, timeout=PATIENCE)
+            with explained():
+                session = get_session()
+            session.head(constants.ENDPOINT, timeout=PATIENCE)
         return make(model, local_files_only=is_here)
+    except InputError as error:
+        raise ModelError(
+            f"the model {model!r} could not be loaded: {error.args[0]}", hint=error.hint
+        ) from error
     except Exception as error:  # whatever the file system, the hub or torch came up with
         raise ModelError(
             f"the model {model!r} could not be loaded: {printable(error)}", hint=hint

@@ -10,24 +10,20 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import Any, Protocol, get_args
 
 import numpy as np
 
+from course_lib.embedder import openvino_backend, torch_backend
+from course_lib.embedder.cache import VectorCache
 from course_lib.embedder.vectors import Vectors, encode_in_batches, unread
 from course_lib.embedder.weights import DEFAULT_MODEL, fingerprint, model_directory, models_dir
 from course_lib.errors import ModelError
 from course_lib.progress import progress_bar
+from course_lib.records import without_surrogates
 from course_lib.settings import BackendName, PrecisionName, own_functions, settings, state_dir
 
-if TYPE_CHECKING:
-    from course_lib.embedder.cache import VectorCache
-
 log = logging.getLogger(__name__)
-
-TOKENS_KEPT = 128_000_000
-"""Bytes of word pieces' vectors that a client keeps: of about 600 passages."""
 
 
 class Backend(Protocol):
@@ -51,9 +47,6 @@ class Backend(Protocol):
 
     def encode(self, prepared: Sequence[Any]) -> Vectors:
         """Return the unit vectors of one batch: float32 of shape (n, dimension)."""
-
-    def encode_tokens(self, prepared: Sequence[Any]) -> list[Vectors]:
-        """Return the unit vectors of each text's word pieces, without the special ones."""
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return where each word piece starts and ends, the special ones left out."""
@@ -106,14 +99,9 @@ class EmbeddingClient:
         self._wanted: BackendName = "auto" if wanted == "sbert" else wanted
         self.model_name = model or _model_of(wanted)
         if cache is True:
-            from course_lib.embedder.cache import VectorCache
-
             self.cache: VectorCache | None = VectorCache(state_dir() / "vectors.sqlite")
         else:
             self.cache = cache or None
-        self.tokens_kept = TOKENS_KEPT
-        self._tables: dict[str, Vectors] = {}
-        self._tables_lock = Lock()
 
     @cached_property
     def directory(self) -> Path | None:
@@ -130,6 +118,7 @@ class EmbeddingClient:
             If it cannot be found or loaded.
         """
         if self._wanted == "openai":
+            # Here and below, since its HTTP client takes longer to import than all of the others.
             from course_lib.embedder.openai_backend import OpenAIBackend
 
             now = settings()
@@ -138,17 +127,14 @@ class EmbeddingClient:
             )
         if self._wanted == "openvino":
             return self._openvino()
-        from course_lib.embedder.openvino_backend import installed_version
-
         # Of other models nobody compared what OpenVINO makes of them.
-        if self._wanted == "auto" and self._is_the_courses_own and installed_version():
+        own = self._wanted == "auto" and self._is_the_courses_own
+        if own and openvino_backend.installed_version():
             try:
                 return self._openvino()
             except ModelError as error:
                 log.warning("torch encodes, and not OpenVINO: %s", error.args[0])
-        from course_lib.embedder.torch_backend import TorchBackend
-
-        return TorchBackend(self.model_name, self.directory, self.threads)
+        return torch_backend.TorchBackend(self.model_name, self.directory, self.threads)
 
     @property
     def dimension(self) -> int:
@@ -174,14 +160,14 @@ class EmbeddingClient:
 
     def count_tokens(self, text: str) -> int:
         """Return how many word pieces a text has, with the special ones and nothing cut off."""
-        return len(self.backend.offsets(_readable(text))) + 2
+        return len(self.backend.offsets(without_surrogates(text))) + 2
 
     def unread(self, text: str) -> str:
         """Return the end of a text that the model does not read; empty where it reads all."""
         limit = self.max_seq_length
         if len(text.encode("utf-8", "replace")) <= limit - 2:
             return ""  # no tokenizer makes more pieces than there are bytes
-        return unread(text, self.backend.offsets(_readable(text)), limit)
+        return unread(text, self.backend.offsets(without_surrogates(text)), limit)
 
     def encode(self, texts: Sequence[str], batch_size: int = 32, progress: bool = False) -> Vectors:
         """Return one unit vector a text.
@@ -231,65 +217,8 @@ class EmbeddingClient:
         vector: Vectors = self.encode([self.prompts.get("query", "") + question])[0]
         return vector
 
-    def encode_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return one unit vector a word piece, for late interaction (MaxSim).
-
-        ColBERT (Khattab and Zaharia, 2020) compares each word piece of a question with each of a
-        passage. It keeps the special tokens, which it was trained with; this model was not, and so
-        the first and the last token are left out: each row is a piece of the text.
-
-        Parameters
-        ----------
-        texts
-            Any number of strings, empty ones included.
-
-        Returns
-        -------
-        list of ndarray
-            For each text float32 of shape (word pieces, dimension), rows of length 1; at most
-            `max_seq_length` - 2 rows, none for an empty text. What was read last is kept in memory,
-            up to `tokens_kept` bytes: the same passages are found again and again.
-
-        Raises
-        ------
-        TypeError, ModelError
-            As `encode`.
-        """
-        _check(texts)
-        with self._tables_lock:
-            tables = {text: self._tables[text] for text in texts if text in self._tables}
-            new = [text for text in dict.fromkeys(texts) if text not in tables]
-        if new:
-            read = self._encode_tokens([_readable(text) for text in new])
-            tables.update(zip(new, read, strict=True))
-        self._keep(tables)
-        return [tables[text] for text in texts]
-
-    def _encode_tokens(self, texts: list[str]) -> list[Vectors]:
-        prepared = self.backend.prepare(texts)
-
-        def encode_batch(batch: list[Any]) -> np.ndarray[Any, Any]:
-            tables = np.empty(len(batch), dtype=object)  # each text has a table of its own size
-            for place, table in enumerate(self.backend.encode_tokens(batch)):
-                tables[place] = table
-            return tables
-
-        return list(encode_in_batches(encode_batch, prepared, self.backend.batch_size))
-
-    def _keep(self, tables: Mapping[str, Vectors]) -> None:
-        """Keep these, and of those before them the last that there is room for."""
-        with self._tables_lock:
-            for text, table in tables.items():
-                self._tables.pop(text, None)
-                self._tables[text] = table
-            size = sum(table.nbytes for table in self._tables.values())
-            for text in list(self._tables):
-                if size <= self.tokens_kept:
-                    break
-                size -= self._tables.pop(text).nbytes
-
     def _encode(self, texts: list[str], batch_size: int, progress: bool) -> Vectors:
-        prepared = self.backend.prepare([_readable(text) for text in texts])
+        prepared = self.backend.prepare([without_surrogates(text) for text in texts])
         size = min(batch_size, self.backend.batch_size)
         with progress_bar(len(texts), "encode", "text", shown=progress) as advance:
 
@@ -302,15 +231,13 @@ class EmbeddingClient:
         return found
 
     def _openvino(self) -> Backend:
-        from course_lib.embedder.openvino_backend import OpenVinoBackend
-
         if self.directory is None:
             raise ModelError(
                 f"the model {self.model_name!r} is not on this machine, and OpenVINO needs it here",
                 hint="Take RAG_EMBED_BACKEND=torch, or set RAG_EMBED_MODEL to a model's folder.",
             )
         try:
-            return OpenVinoBackend(self.directory, self.threads, self._precision)
+            return openvino_backend.OpenVinoBackend(self.directory, self.threads, self._precision)
         except ModelError:
             raise
         except Exception as error:  # OpenVINO, torch, transformers and the disk have their own
@@ -344,7 +271,7 @@ def _model_of(backend: BackendName) -> str:
     return settings().embed_model
 
 
-def _check(texts: Sequence[str], batch_size: int = 1) -> None:
+def _check(texts: Sequence[str], batch_size: int) -> None:
     if isinstance(texts, str):
         raise TypeError("texts must be a list of strings; for one text write encode([text])")
     for place, text in enumerate(texts):
@@ -352,8 +279,3 @@ def _check(texts: Sequence[str], batch_size: int = 1) -> None:
             raise TypeError(f"texts[{place}] must be a string, not {type(text).__name__}")
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {batch_size}")
-
-
-def _readable(text: str) -> str:
-    """Replace lone surrogates, which no tokenizer takes."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from course_lib.addresses import is_local
-from course_lib.embedder.remote import http_client, server_said
+from course_lib.addresses import http_address
+from course_lib.embedder.remote import OPENAI, http_client, server_said
 from course_lib.embedder.vectors import Vectors, byte_places
-from course_lib.errors import ModelError
+from course_lib.errors import CourseError, ModelError
 
 if TYPE_CHECKING:
     import openai
@@ -67,7 +67,7 @@ class OpenAIBackend:
         self.prompts: Mapping[str, str] = {}
         self._model = model
         self._api_key = api_key
-        self._base_url = base_url or None
+        self._base_url = http_address(base_url or OPENAI, "OPENAI_BASE_URL")
         self._can_shorten = True
 
     @cached_property
@@ -79,7 +79,7 @@ class OpenAIBackend:
             base_url=self._base_url,
             max_retries=RETRIES,
             timeout=TIMEOUT,
-            http_client=http_client(trust_env=not is_local(self._base_url or "")),
+            http_client=http_client(self._base_url),
         )
 
     def prepare(self, texts: list[str]) -> list[str]:
@@ -98,6 +98,8 @@ class OpenAIBackend:
         try:
             rows = sorted(self._ask(texts).data, key=lambda row: row.index)
             vectors = np.array([row.embedding for row in rows], dtype=np.float32)
+        except CourseError:
+            raise
         except Exception as error:  # the package's, its HTTP client's, or of a strange answer
             raise ModelError(
                 f"{self.name} of {self._model}: {server_said(error, self._api_key or '')}",
@@ -127,19 +129,6 @@ class OpenAIBackend:
                 raise
             self._can_shorten = False
             return self._ask(texts)
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Refuse: an API gives one vector a text.
-
-        Raises
-        ------
-        ModelError
-            Always.
-        """
-        raise ModelError(
-            f"{self._model} gives one vector a text, and none for its words",
-            hint="Do without MaxSim: unset RAG_RERANK, or set RAG_RERANK_MODEL to a CrossEncoder.",
-        )
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return a place for each byte of a text: no tokenizer makes more pieces than these."""

@@ -21,6 +21,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 from course_lib.embedder.vectors import Vectors, mean_pool
 from course_lib.embedder.weights import check_weights, fingerprint, models_dir
@@ -107,18 +108,6 @@ class OpenVinoBackend:
 
     def encode(self, pieces: Sequence[list[int]]) -> Vectors:
         """Return the unit vectors of one batch: float32 of shape (n, dimension)."""
-        token_vectors, mask = self._token_vectors(pieces)
-        return _unit(mean_pool(token_vectors, mask))
-
-    def encode_tokens(self, pieces: Sequence[list[int]]) -> list[Vectors]:
-        """Return the unit vectors of each text's word pieces, without the two special ones."""
-        token_vectors, _ = self._token_vectors(pieces)
-        return [
-            _unit(rows[1 : len(ids) - 1]) for rows, ids in zip(token_vectors, pieces, strict=True)
-        ]
-
-    def _token_vectors(self, pieces: Sequence[list[int]]) -> tuple[Vectors, Vectors]:
-        """Return the last layer's vectors, (n, length, dimension), and the mask, (n, length)."""
         longest = max(len(ids) for ids in pieces)
         input_ids = np.zeros((len(pieces), longest), dtype=np.int64)
         mask = np.zeros((len(pieces), longest), dtype=np.int64)
@@ -127,7 +116,8 @@ class OpenVinoBackend:
             mask[row, : len(ids)] = 1
         with self._lock:
             found = self._request.infer(dict(zip(INPUTS, (input_ids, mask), strict=True)))
-            return np.array(found[0], dtype=np.float32), mask.astype(np.float32)
+            token_vectors = np.array(found[0], dtype=np.float32)
+        return _unit(mean_pool(token_vectors, mask.astype(np.float32)))
 
 
 def installed_version() -> str | None:
@@ -172,8 +162,6 @@ def converted(directory: Path) -> Path:
     folder = converted_folder(directory)
     if (folder / FILE).is_file():
         return folder
-    from filelock import FileLock
-
     make_folder(folder.parent)
     with FileLock(f"{folder}.lock", timeout=PATIENCE):
         # Another process may have made it while this one waited.

@@ -10,7 +10,10 @@ from typing import Any
 
 import httpx2  # which `openai` asks with
 
-from course_lib.addresses import printable
+from course_lib.addresses import explained, printable, way_to
+
+OPENAI = "https://api.openai.com/v1"
+"""The server that OPENAI_BASE_URL replaces."""
 
 MOST_BYTES = 30_000_000
 """Of an answer, however the server sends it: a hundred thousand tokens as events, or vectors."""
@@ -40,28 +43,37 @@ def _bound(response: httpx2.Response) -> None:
     response.stream = _Bounded(response.stream)
 
 
-def http_client(*, follow_redirects: bool = True, **options: Any) -> httpx2.Client:
+def http_client(address: str, *, follow_redirects: bool = True, **options: Any) -> httpx2.Client:
     """Return a client that takes no packed answer and none over `MOST_BYTES`.
 
     Parameters
     ----------
+    address
+        Of the server that is asked.
     follow_redirects
         Whether the address that a server names instead is asked.
     options
-        Others of `httpx2.Client`, such as whether a proxy that the environment names is used.
+        Others of `httpx2.Client`, such as `timeout`.
+
+    Raises
+    ------
+    InputError
+        If the environment names a proxy or certificates that cannot be used.
 
     Examples
     --------
-    >>> with http_client(trust_env=False) as client:
+    >>> with http_client("http://localhost:11434") as client:
     ...     client.headers["accept-encoding"]
     'identity'
     """
-    return httpx2.Client(
-        follow_redirects=follow_redirects,
-        headers={"accept-encoding": "identity"},
-        event_hooks={"response": [_bound]},
-        **options,
-    )
+    with explained():
+        return httpx2.Client(
+            follow_redirects=follow_redirects,
+            headers={"accept-encoding": "identity"},
+            event_hooks={"response": [_bound]},
+            **way_to(address),
+            **options,
+        )
 
 
 def server_said(error: object, key: str) -> str:

@@ -79,28 +79,6 @@ class TorchBackend:
             dtype=np.float32,
         )
 
-    def encode_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the unit vectors of each text's word pieces, without the special ones."""
-        states = self._model.encode(
-            list(texts),
-            batch_size=len(texts),
-            output_value="token_embeddings",
-            show_progress_bar=False,
-        )
-        tokenizer = self._model.tokenizer
-        special = set(tokenizer.all_special_ids)
-        found = []
-        for text, rows in zip(texts, states, strict=True):
-            ids = tokenizer(text, truncation=True, max_length=self.max_seq_length, verbose=False)[
-                "input_ids"
-            ]
-            # From the ends only: somebody may have written "[SEP]" into the text.
-            first = 1 if ids and ids[0] in special else 0
-            last = len(ids) - 1 if ids and ids[-1] in special else len(ids)
-            kept = np.asarray(rows.cpu(), dtype=np.float32)[first:last]
-            found.append(kept / np.linalg.norm(kept, axis=1, keepdims=True))
-        return found
-
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return where each word piece starts and ends, the special ones left out."""
         if not self._model.tokenizer.is_fast:  # it does not know

@@ -148,7 +148,6 @@ def searcher(
     query: Query,
     *,
     own: bool = False,
-    cross_encoder: str = "",
 ) -> Callable[[Question], list[SearchResult]]:
     """Return what asks the index a question, everywhere or in the question's own corpus alone.
 
@@ -162,20 +161,12 @@ def searcher(
         How it is searched: everything but the question, how many results, and the threshold.
     own
         Search the question's own corpus alone.
-    cross_encoder
-        The name or path of a CrossEncoder, which then orders the first `query.maxsim_k` results.
     """
     from course_lib.retriever import retrieve
 
     def search(question: Question) -> list[SearchResult]:
         repo = question.kind if own else query.repo
         asked = replace(query, question=question.question, top_k=PIECES, threshold=-1, repo=repo)
-        found = retrieve(conn, embedder, asked)
-        if not cross_encoder:
-            return found
-        from course_lib.answers.reranking import rerank
-
-        first, rest = found[: query.maxsim_k], found[query.maxsim_k :]
-        return [*rerank(cross_encoder, embedder, question.question, first), *rest]
+        return retrieve(conn, embedder, asked)
 
     return search

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from course_lib.errors import InputError
-from course_lib.evaluation.runs import Answer, Run
+from course_lib.evaluation.runs import Ranking, Run
 from course_lib.files import read_file
 from course_lib.loader import write_jsonl
 from course_lib.records import explain
@@ -24,7 +24,7 @@ MAKE_ONE = "Make one: course eval … --save FILE"
 class _Kept(BaseModel):
     format: Literal["course-run-v1"]
     name: str
-    answers: tuple[Answer, ...]
+    answers: tuple[Ranking, ...]
 
 
 def write_run(run: Run, path: Path) -> None:

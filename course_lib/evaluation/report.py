@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def print_run(show: Callable[[str], None], run: Run) -> None:
-    """Print a table by file, and one by resource where questions name resources."""
+def run_lines(run: Run) -> Iterator[str]:
+    """Yield a table by file, and one by resource where questions name resources."""
     units: list[Unit] = ["file"]
     if any(answer.question.gold_resources for answer in run.answers):
         units.append("resource")
     for by in units:
-        show(f"{run.name}, by {by}:")
-        show(table(run, by).to_string())
-    show(f"{INTERVALS}; n is too small for one with fewer than {FEWEST} questions")
+        yield f"{run.name}, by {by}:"
+        yield table(run, by).to_string()
+    yield (f"{INTERVALS}; n is too small for one with fewer than {FEWEST} questions")
 
 
 def table(run: Run, by: Unit = "file") -> pd.DataFrame:
@@ -35,9 +35,9 @@ def table(run: Run, by: Unit = "file") -> pd.DataFrame:
     Examples
     --------
     >>> from course_lib.evaluation.questions import Question
-    >>> from course_lib.evaluation.runs import Answer
+    >>> from course_lib.evaluation.runs import Ranking
     >>> asked = Question("q1", "When?", "docs", ("a.md", "c.md"))
-    >>> print(table(Run("dense", (Answer(asked, ("b.md", "a.md"), ()),))).loc[["mrr@10"]])
+    >>> print(table(Run("dense", (Ranking(asked, ("b.md", "a.md"), ()),))).loc[["mrr@10"]])
                        docs (1)
     mrr@10  0.500 (n too small)
     """
@@ -51,12 +51,12 @@ def table(run: Run, by: Unit = "file") -> pd.DataFrame:
     return pd.DataFrame(columns, index=list(NAMES))
 
 
-def print_comparison(show: Callable[[str], None], before: Run, after: Run) -> None:
-    """Print what changed between two runs, by kind, with the interval of the difference.
+def comparison_lines(before: Run, after: Run) -> Iterator[str]:
+    """Yield what changed between two runs, by kind, with the interval of the difference.
 
     The questions that both asked are compared; how many others there are is said, by kind.
     """
-    show(f"Against {before.name}, question by question:")
+    yield f"Against {before.name}, question by question:"
     earlier = {one.question.key: one for one in before.answers}
     later = {one.question.key: one for one in after.answers}
     both = [key for key in later if key in earlier]
@@ -66,19 +66,19 @@ def print_comparison(show: Callable[[str], None], before: Run, after: Run) -> No
         before.name,
         tuple(replace(earlier[key], question=later[key].question) for key in both),
     )
-    lines = [f"{kind}: {compare(old.about(kind), new.about(kind))}" for kind in new.kinds]
+    for kind in new.kinds:
+        yield f"  {kind}: {compare(old.about(kind), new.about(kind))}"
     for whose, asked, other in (("the kept run", earlier, later), ("this run", later, earlier)):
         counts = Counter(one.question.kind for key, one in asked.items() if key not in other)
         if counts:
             told = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
-            lines.append(f"left out, since only {whose} asked them: {told}")
+            yield f"  left out, since only {whose} asked them: {told}"
     judged = sum(earlier[key].question.right != later[key].question.right for key in both)
     if judged:
-        lines.append(
-            f"judged again: {judged} of the questions have other right answers than in the kept run"
+        yield (
+            f"  judged again: {judged} of the questions have other right answers than in the kept "
+            "run"
         )
-    for line in lines:
-        show(f"  {line}")
 
 
 def check_comparable(before: Run, questions: Iterable[Question]) -> None:

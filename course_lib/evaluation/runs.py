@@ -30,7 +30,7 @@ Unit = Literal["file", "resource"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class Ranking:
     """What was found for one question: the first ten different files and resources."""
 
     question: Question
@@ -66,7 +66,7 @@ class Run:
     """
 
     name: str
-    answers: tuple[Answer, ...]
+    answers: tuple[Ranking, ...]
 
     @property
     def kinds(self) -> list[str]:
@@ -206,7 +206,7 @@ def evaluate(
             results = search(question)
             seconds = time.perf_counter() - begun
             files, resources = _rankings(results, question)
-            answers.append(Answer(question, files, resources, seconds))
+            answers.append(Ranking(question, files, resources, seconds))
             advance(1)
     return Run(name, tuple(answers))
 
@@ -223,7 +223,7 @@ def compare(before: Run, after: Run, metric: str = "mrr@10") -> Comparison:
     --------
     >>> asked = [Question(f"q{n}", "?", "docs", ("a.md",)) for n in range(4)]
     >>> def run(name, *files):
-    ...     return Run(name, tuple(Answer(q, (f,), ()) for q, f in zip(asked, files)))
+    ...     return Run(name, tuple(Ranking(q, (f,), ()) for q, f in zip(asked, files)))
     >>> old, new = ("a.md", "a.md", "b.md", "b.md"), ("a.md", "a.md", "a.md", "b.md")
     >>> print(compare(run("old", *old), run("new", *new)))
     mrr@10 0.500 → 0.750: +0.250 [+0.000, +0.750], questions better: 1, worse: 0; undecided

@@ -1,14 +1,16 @@
 """Ingest: a directory goes in, an index that is up to date comes out.
 
-Documents whose text, parser, settings and model are all as they were cost no encoding; those that
-are gone from the source leave the index. Every batch of documents is written in one transaction,
-so that an ingest that was stopped anywhere is completed by running it again.
+Documents whose text, parser, settings and model are all as they were cost no encoding, also under
+another name; those that are gone from the source leave the index. Every batch of documents is
+written in one transaction, so that an ingest that was stopped anywhere is completed by running it
+again.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,11 +18,18 @@ from pathlib import Path
 import psycopg
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.errors import InputError
-from course_lib.indexing.update import UpdateReport, update_source
-from course_lib.loader.splitting import IngestOptions, document_row, left_out
-from course_lib.loader.staged import Origin
-from course_lib.records import LOCAL, Chunk, Document, Report, Scope, Skipped
+from course_lib.ignored import Ignored, without_ignored
+from course_lib.indexing.update import Update, updating
+from course_lib.loader.splitting import (
+    IngestOptions,
+    Origin,
+    document_row,
+    left_out,
+    read_source,
+    split_documents,
+)
+from course_lib.records import LOCAL, Document, Report, Scope, Skipped
+from course_lib.store import WriteReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +37,9 @@ class IngestReport(Report):
     """What an ingest found and did.
 
     `documents` and `chunks` count what the source holds now; the next four count rows of
-    `document_chunks`; `skipped` are files that were left out; `seconds` is wall-clock time and
-    `chunks_per_second` counts the chunks that were encoded.
+    `document_chunks`; `skipped` are files that were left out, and files and folders that are
+    ignored; `seconds` is wall-clock time and `chunks_per_second` counts the chunks that were
+    encoded.
     """
 
     documents: int
@@ -86,96 +96,71 @@ def ingest(
     begin = time.perf_counter()
     options = options or IngestOptions()
     documents, skipped = read_source(path, options)
+    kept, ignored = without_ignored(skipped)
+    origin = Origin(scope, complete=not Path(path).is_file(), kept=tuple(kept))
+    now_ignored: Counter[Ignored] = Counter()
+
+    def is_gone(name: str) -> bool:
+        if not origin.has_lost(name):
+            return False
+        now_ignored.update([one for one in ignored if one.covers(name)][:1])
+        return True
+
     report = index_documents(
-        documents,
-        scope,
-        options,
-        conn=conn,
-        embedder=embedder,
-        is_gone=Origin(scope, complete=not Path(path).is_file(), kept=tuple(skipped)).has_lost,
+        documents, origin, options, conn=conn, embedder=embedder, is_gone=is_gone
     )
+    for one, count in sorted(now_ignored.items(), key=lambda pair: pair[0].name):
+        what = f"{count} document{'s' * (count > 1)}"
+        options.say(f"removed from the index: {what}, because {one.name} {one.reason}")
     seconds = round(time.perf_counter() - begin, 3)
     return replace(report, skipped=(*skipped, *report.skipped), seconds=seconds)
 
 
 def index_documents(
     documents: Sequence[Document],
-    scope: Scope,
+    origin: Origin,
     options: IngestOptions,
     *,
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
     is_gone: Callable[[str], bool],
-    finish: Callable[[Chunk], Chunk] = lambda chunk: chunk,
 ) -> IngestReport:
-    """Bring what the scope names up to date with documents that were read.
+    """Bring what the origin names up to date with documents that were read.
 
     Parameters
     ----------
     documents
         All that the source holds, or those that changed.
-    scope, options, conn, embedder
+    origin
+        Where they come from, and where they belong.
+    options, conn, embedder
         As in `ingest`.
     is_gone
         Whether a document that is stored and not among these left the source.
-    finish
-        What is done to each chunk before it is encoded.
     """
     begin = time.perf_counter()
-    by_name = {document.name: document for document in documents}
-    update = update_source(
-        conn,
-        embedder,
-        scope,
-        {name: document_row(file, embedder.model_name, options) for name, file in by_name.items()},
-        lambda name: list(map(finish, options.parse(by_name[name], scope))),
-        is_gone=is_gone,
-        options=options,
-    )
-    skipped = left_out(update.rejected, options.say)
-    read = len(documents) - len(skipped)
-    return make_report(read, update, skipped, time.perf_counter() - begin)
-
-
-def read_source(
-    path: str | os.PathLike[str], options: IngestOptions
-) -> tuple[list[Document], list[Skipped]]:
-    """Read a directory's documents of all registered formats, and say what was left out.
-
-    Raises
-    ------
-    InputError
-        If there is no such directory, or no document in it.
-    """
-    skipped: list[Skipped] = []
-    extensions = options.registry.extensions()
-    documents = options.registry.source("directory").read(
-        os.fspath(path), extensions=extensions, on_skip=skipped.append
-    )
-    for file in skipped:
-        options.say(f"left out: {file.name} {file.reason}")
-    if not documents:
-        raise InputError(
-            f"no document of a registered format could be read in {os.fspath(path)}",
-            hint=f"Nothing was changed. The formats are {', '.join(extensions)}. Check the path, "
-            "or look at what was left out above.",
-        )
-    return documents, skipped
+    rows = {file.name: document_row(file, embedder.model_name, options) for file in documents}
+    with updating(conn, embedder, origin.scope, rows, is_gone=is_gone, options=options) as update:
+        stale = [file for file in documents if file.name in update.stale]
+        update.write(split_documents(stale, origin, options))
+    return make_report([update], begin, left_out(update.refused, options.say))
 
 
 def make_report(
-    documents: int, update: UpdateReport, skipped: list[Skipped], seconds: float
+    updates: Sequence[Update], begin: float, skipped: Sequence[Skipped] = ()
 ) -> IngestReport:
-    """Return the report of an update that took `seconds`."""
-    written = update.written
+    """Return the report of updates, the first of which began then."""
+    seconds = time.perf_counter() - begin
+    written = sum((one.written for one in updates), WriteReport())
+    total = sum(one.total for one in updates)
     return IngestReport(
-        documents=documents,
-        chunks=update.total,
+        documents=sum(one.read - len(one.refused) for one in updates),
+        chunks=total,
         inserted=written.inserted,
         updated=written.updated,
-        unchanged=update.total - written.inserted - written.updated,
+        unchanged=total - written.inserted - written.updated,
         deleted=written.deleted,
         seconds=round(seconds, 3),
-        chunks_per_second=round(update.encoded / seconds, 1),
+        chunks_per_second=round(sum(one.encoded for one in updates) / seconds, 1),
         skipped=tuple(skipped),
     )

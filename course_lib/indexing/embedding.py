@@ -7,16 +7,15 @@ longer is encoded in parts that fit, and its vector is their mean.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.records import Chunk
+from course_lib.embedder.vectors import Vectors
+from course_lib.records import Chunk, vector_key
 
-Vectors = np.ndarray[Any, np.dtype[np.float32]]
 Known = Mapping[str, Vectors]
-"""Embedded text → vector, of what is stored already."""
+"""Key (`vector_key`) → vector, of what is stored already."""
 
 
 def encode_chunks(
@@ -37,7 +36,7 @@ def encode_chunks(
     batch_size
         Texts that go through the model at once.
     known
-        Vectors of texts that were encoded before.
+        Vectors that were stored before.
 
     Returns
     -------
@@ -47,20 +46,18 @@ def encode_chunks(
         Chunks that were not known.
     """
     vectors = dict(known or {})
-    texts = [chunk.embedded_text for chunk in chunks]
+    keys = [vector_key(chunk, embedder.model_name) for chunk in chunks]
     # A licence, a copied manifest: equal texts have equal vectors and are encoded once.
-    missing = {
-        text: str(chunk.custom_meta.get("header") or "")
-        for chunk, text in zip(chunks, texts, strict=True)
-        if text not in vectors
-    }
-    encoded = sum(text in missing for text in texts)
+    missing = {key: chunk for chunk, key in zip(chunks, keys, strict=True) if key not in vectors}
+    encoded = sum(key in missing for key in keys)
     if missing:
-        rows = encode_whole(embedder, list(missing), list(missing.values()), batch_size)
+        texts = [chunk.embedded_text for chunk in missing.values()]
+        headers = [str(chunk.custom_meta.get("header") or "") for chunk in missing.values()]
+        rows = encode_whole(embedder, texts, headers, batch_size)
         vectors.update(zip(missing, rows, strict=True))
     if not chunks:
         return np.empty((0, embedder.dimension), np.float32), 0
-    return np.stack([vectors[text] for text in texts]), encoded
+    return np.stack([vectors[key] for key in keys]), encoded
 
 
 def encode_whole(

@@ -20,14 +20,13 @@ from course_lib.indexing.directory import IngestReport, index_documents
 from course_lib.loader.github.download import (
     DownloadOptions,
     Selection,
-    cite,
     default_folder,
     download_github_code,
 )
 from course_lib.loader.github.issue_records import PARTITION as ISSUES
 from course_lib.loader.github.issue_records import issue_document
 from course_lib.loader.github.issues import download_github_issues
-from course_lib.loader.splitting import IngestOptions, document_row
+from course_lib.loader.splitting import IngestOptions, Origin, document_row
 from course_lib.records import Report, Scope, Skipped
 
 
@@ -125,26 +124,18 @@ def ingest_repository(
     for file in (*skipped, *code.failed):
         options.say(f"left out: {file.name} {file.reason}")
     index = partial(index_documents, options=options, conn=conn, embedder=embedder)
-    failed = {file.name for file in code.failed}
-    pages = {file.name: file.metadata["citation_url"] for file in documents}
-    report = index(
-        documents,
-        scope,
-        is_gone=lambda name: name not in failed,
-        finish=lambda chunk: cite(chunk, code.web, code.commit, pages[chunk.source_path]),
-    )
+    origin = Origin(scope, code.commit, code.web, kept=code.failed)
+    report = index(documents, origin, is_gone=origin.has_lost)
     refused = {file.name for file in report.skipped}
     current = [file for file in documents if file.name not in refused]
     rows = [document_row(file, embedder.model_name, options) for file in current]
     renew_citations(conn, scope, rows, code.commit)
     reports = {scope.partition: report}
     if found is not None:
-        reports[ISSUES] = index(
-            [issue_document(issue) for issue in found.issues],
-            # They are about the repository and not about one version of it.
-            scope.within(partition=ISSUES, branch=""),
-            is_gone=lambda name: found.since is None,
-        )
+        # They are about the repository and not about one version of it.
+        origin = Origin(scope.within(partition=ISSUES, branch=""), complete=found.since is None)
+        pages = [issue_document(issue) for issue in found.issues]
+        reports[ISSUES] = index(pages, origin, is_gone=origin.has_lost)
     return RepositoryReport(
         repo=repo,
         ref=ref,

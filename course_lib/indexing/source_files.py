@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from pydantic.alias_generators import to_camel
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing.directory import IngestReport, make_report
-from course_lib.indexing.update import UpdateReport, update_source
+from course_lib.indexing.update import Update, updating
 from course_lib.loader.contract import (
     FILE_INVALID,
     INVALID,
@@ -36,10 +36,8 @@ from course_lib.loader.contract import (
     value_problems,
 )
 from course_lib.loader.jsonl import numbered_lines
-from course_lib.loader.registry import stamp
-from course_lib.loader.splitting import IngestOptions, document_row
+from course_lib.loader.splitting import IngestOptions, SplitDocument, document_row
 from course_lib.records import Chunk, Document, Scope, SourceDocument, check_source_path
-from course_lib.store import WriteReport
 
 
 class SourceFile(BaseModel):
@@ -110,18 +108,17 @@ class _Inbox:
         if isinstance(judged, Rejection):
             self.rejections.append(judged)
             return
-        chunk = stamp(judged, self.scope)
-        branch = str(chunk.custom_meta.get("branch") or "")
-        records = found.setdefault((branch, chunk.source_path), _Records())
-        place: Any = chunk.custom_meta.get("chunkIndex", len(records.places))
+        branch = str(judged.custom_meta.get("branch") or "")
+        records = found.setdefault((branch, judged.source_path), _Records())
+        place: Any = judged.custom_meta.get("chunkIndex", len(records.places))
         if place in records.places:
             message = f"another record of this path has the place {place}"
             self.refuse(where, "customMeta.chunkIndex", message)
             return
-        records.kept.append(chunk if offset is None else offset)
+        records.kept.append(judged if offset is None else offset)
         records.places.add(place)
-        records.parsers.add(f"{chunk.parser_id} {chunk.parser_version}")
-        records.digest.update(chunk.to_json().encode("utf-8") + b"\n")
+        records.parsers.add(f"{judged.parser_id} {judged.parser_version}")
+        records.digest.update(judged.to_json().encode("utf-8") + b"\n")
 
     def refuse(self, where: str, field: str, message: str) -> None:
         self.rejections.append(Rejection(INVALID, where, (Problem(field, message),)))
@@ -188,7 +185,7 @@ def ingest_source_files(
     for number, given in enumerate(files):
         where = f"files[{number}]"
         if not _is_file(given):
-            inbox.gather(bare, check_record(given, where), where)
+            inbox.gather(bare, check_record(given, where, scope), where)
             continue
         file = _file(given, where)
         if isinstance(file, Rejection):
@@ -243,7 +240,7 @@ def ingest_tenant_file(
             found: Gathered = {}
             for number, offset, raw in numbered_lines(file):
                 where = f"line {number}"
-                inbox.gather(found, check_record(raw, where), where, offset)
+                inbox.gather(found, check_record(raw, where, scope), where, offset)
             inbox.add_records(found, read=lambda offsets: _read(file, offsets, scope))
             gone = prune and not inbox.rejections
             if prune and not gone:
@@ -262,12 +259,12 @@ def _read(file: BinaryIO, offsets: Iterable[int], scope: Scope) -> list[Chunk]:
     chunks = []
     for offset in offsets:
         file.seek(offset)
-        judged = check_record(file.readline())
+        judged = check_record(file.readline(), scope=scope)
         if isinstance(judged, Rejection):
             raise InputError(
                 "the file changed while it was read", hint="Run the same command again."
             )
-        chunks.append(stamp(judged, scope))
+        chunks.append(judged)
     return chunks
 
 
@@ -308,7 +305,7 @@ def _add_parsed(inbox: _Inbox, file: SourceFile, records: Sequence[Any], where: 
     found: Gathered = {}
     for number, record in enumerate(records):
         name = f"{where}.parsedChunks[{number}]"
-        judged = check_record(record, name)
+        judged = check_record(record, name, inbox.scope)
         if isinstance(judged, Chunk) and judged.source_path != file.source_path:
             inbox.refuse(name, "sourcePath", f"is not the file's, {file.source_path}")
         else:
@@ -321,24 +318,27 @@ def _add_parsed(inbox: _Inbox, file: SourceFile, records: Sequence[Any], where: 
 
 
 def _index(inbox: _Inbox, conn: psycopg.Connection, is_gone: Callable[[str], bool]) -> TenantReport:
-    total = UpdateReport(WriteReport(), 0, 0)
+    updates: list[Update] = []
     for branch in inbox.documents or {inbox.scope.branch: {}}:
-        update = update_source(
+        with updating(
             conn,
             inbox.embedder,
             inbox.scope.within(branch=branch),
             inbox.documents.get(branch, {}),
-            lambda name, branch=branch: inbox.chunks[branch, name](),  # type: ignore[misc]
             is_gone=is_gone,
             options=inbox.options,
-        )
-        inbox.rejections += [error.rejection(name) for name, error in update.rejected]
-        total = UpdateReport(
-            total.written + update.written,
-            total.encoded + update.encoded,
-            total.total + update.total,
-            total.rejected + update.rejected,
-        )
-    documents = sum(map(len, inbox.documents.values())) - len(total.rejected)
-    report = make_report(documents, total, [], time.perf_counter() - inbox.begin)
-    return TenantReport(report, tuple(inbox.rejections))
+        ) as update:
+            update.write(_split(inbox, branch, update.stale))
+        updates.append(update)
+    refused = [one for update in updates for one in update.refused]
+    inbox.rejections += [one.refused.rejection(one.name) for one in refused if one.refused]
+    return TenantReport(make_report(updates, inbox.begin), tuple(inbox.rejections))
+
+
+def _split(inbox: _Inbox, branch: str, names: Iterable[str]) -> Iterator[SplitDocument]:
+    """Yield documents of a branch with their chunks."""
+    for name in names:
+        try:
+            yield SplitDocument(name, inbox.chunks[branch, name]())
+        except FileRejectedError as error:
+            yield SplitDocument(name, refused=error)

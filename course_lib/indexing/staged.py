@@ -14,13 +14,13 @@ from pathlib import Path
 import psycopg
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.indexing.directory import IngestReport, make_report, read_source
-from course_lib.indexing.update import update_source
-from course_lib.loader.splitting import IngestOptions
+from course_lib.ignored import ignored_in_words, without_ignored
+from course_lib.indexing.directory import IngestReport, make_report
+from course_lib.indexing.update import updating
+from course_lib.loader.splitting import IngestOptions, Origin, SplitDocument, read_source
 from course_lib.loader.staged import (
     CHUNKS,
     DOCUMENTS,
-    Origin,
     read_pieces,
     read_staged,
     split_to_files,
@@ -60,7 +60,10 @@ def load_directory(
     options = options or IngestOptions()
     found, skipped = read_source(path, options)
     target = Path(output_dir)
-    origin = Origin(scope, kept=tuple(skipped))
+    kept, ignored = without_ignored(skipped)
+    if ignored:
+        options.say(f"ignored: {ignored_in_words(ignored)}")
+    origin = Origin(scope, kept=tuple(kept))
     return split_to_files(origin, found, options, target / DOCUMENTS, target / CHUNKS)
 
 
@@ -94,14 +97,14 @@ def embed_directory(
     folder = Path(directory)
     origin, documents = read_staged(folder / DOCUMENTS, SourceDocument)
     pieces = read_pieces(folder / CHUNKS, origin, documents)
-    update = update_source(
+    with updating(
         conn,
         embedder,
         origin.scope.within(partition=partition),
         {name: replace(row, model=embedder.model_name) for name, row in documents.items()},
-        pieces.__getitem__,
         is_gone=origin.has_lost,
         sizes={name: len(pieces[name]) for name in documents},
         options=options,
-    )
-    return make_report(len(documents), update, [], time.perf_counter() - begin)
+    ) as update:
+        update.write(SplitDocument(name, pieces[name]) for name in update.stale)
+    return make_report([update], begin)

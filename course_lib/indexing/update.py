@@ -1,16 +1,15 @@
 """Bringing a source up to date: what it holds now goes in, an index that says the same comes out.
 
-Whoever located and read the source — a directory, two JSON Lines files, later a repository — hands
-over its documents and a function that splits one of them. Only documents that the plan names are
-split and encoded, and every batch of documents is written in one transaction.
+Whoever located and read the source (a directory, two JSON Lines files, a repository) hands over the
+rows of its documents, is told which of them are stale, splits these, and hands over the pieces as
+they come. Every batch of documents is written in one transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import LiteralString
 
 import psycopg
 from psycopg import sql
@@ -20,8 +19,7 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError
 from course_lib.indexing.embedding import encode_chunks
 from course_lib.indexing.plan import make_plan
-from course_lib.loader.contract import FileRejectedError
-from course_lib.loader.splitting import IngestOptions, Say
+from course_lib.loader.splitting import IngestOptions, Say, SplitDocument
 from course_lib.progress import progress_bar
 from course_lib.records import Chunk, Scope, SourceDocument
 from course_lib.store import (
@@ -40,36 +38,20 @@ from course_lib.store.writer import delete_chunks, stored_sizes, stored_vectors
 BATCH_CHUNKS = 128
 """Chunks that are encoded and written together: an interruption costs so many, at most."""
 
-Split = Callable[[str], Sequence[Chunk]]
 
-
-@dataclass(frozen=True, slots=True)
-class UpdateReport:
-    """Rows written, chunks encoded, chunks that the source has now, and what was refused.
-
-    `rejected` holds the names of documents that could not be split, and why; what was stored of
-    them stays.
-    """
-
-    written: WriteReport
-    encoded: int
-    total: int
-    rejected: tuple[tuple[str, FileRejectedError], ...] = ()
-
-
-def update_source(
+@contextmanager
+def updating(
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
     scope: Scope,
     documents: Mapping[str, SourceDocument],
-    split: Split,
     *,
-    is_gone: Callable[[str], bool] = lambda name: True,
+    is_gone: Callable[[str], bool],
     sizes: Mapping[str, int] | None = None,
     part: str = "",
     options: IngestOptions | None = None,
-) -> UpdateReport:
-    """Make the index hold exactly these documents of a source.
+) -> Iterator[Update]:
+    """Make the index hold exactly these documents of a source, of which the block writes the stale.
 
     Parameters
     ----------
@@ -83,9 +65,6 @@ def update_source(
         visibility is that of everything that is stored of this tenant's repository.
     documents
         Name → row, for all documents that the source holds now.
-    split
-        Gives all chunks of the document of that name; called for those that have to be indexed.
-        A `FileRejectedError` leaves that document as it is stored; the others go on.
     is_gone
         Says of a name that is stored, but not among the documents, whether to remove it.
     sizes
@@ -98,44 +77,69 @@ def update_source(
     options
         As in `ingest`.
 
+    Yields
+    ------
+    Update
+        What is gone was removed; `stale` is to be split, and `write` takes the pieces. What only
+        has another name now is removed at the end: until then, its vectors are needed.
+
     Raises
     ------
     DatabaseError
         If the database went away or refused the work; what was written until then is whole and
         stays, unless a transaction was open already and is rolled back.
     """
-    options = options or IngestOptions()
-    work = _Work(conn, embedder, scope, options)
-    with _explained(work), _alone(conn, scope, part, options.say):
-        work.run(documents, split, is_gone, sizes)
+    update = Update(conn, embedder, scope, options or IngestOptions())
+    with _explained(update), _alone(conn, scope, part, update.options.say):
+        update.compare(documents, is_gone, sizes or {})
+        yield update
+        update.remove(update.renamed.values())
         if not part:
             build_vector_indexes(conn)
-        total = _count_chunks(conn, scope)
-    return UpdateReport(work.written, work.encoded, total, tuple(work.rejected))
+        update.total = _count_chunks(conn, scope)
 
 
 @dataclass
-class _Work:
-    """One update: where it writes, with what, and how far it has come."""
+class Update:
+    """One update: where it writes, with what, and how far it has come.
+
+    Attributes
+    ----------
+    read
+        How many documents the source holds now.
+    stale
+        Those of them that have to be split and written.
+    renamed
+        Name → the old name, of documents that are stored already, under a name that is gone.
+    refused
+        Those that could not be split; what was stored of them stays.
+    written, encoded
+        Rows written, and chunks encoded.
+    total
+        Chunks that the source has in the end.
+    """
 
     conn: psycopg.Connection
     embedder: EmbeddingClient
     scope: Scope
     options: IngestOptions
-    planned: int = 0
-    done: int = 0
-    encoded: int = 0
+    read: int = 0
+    stale: dict[str, SourceDocument] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+    refused: list[SplitDocument] = field(default_factory=list)
     written: WriteReport = field(default_factory=WriteReport)
-    reusable: set[str] = field(default_factory=set)
-    rejected: list[tuple[str, FileRejectedError]] = field(default_factory=list)
+    encoded: int = 0
+    total: int = 0
+    done: int = 0
+    _changed: set[str] = field(default_factory=set)
 
-    def run(
+    def compare(
         self,
         documents: Mapping[str, SourceDocument],
-        split: Split,
         is_gone: Callable[[str], bool],
-        sizes: Mapping[str, int] | None,
+        sizes: Mapping[str, int],
     ) -> None:
+        """Find out what is stale, and remove what is gone."""
         # Each block is a transaction of its own, on a connection without autocommit, too.
         tenant = self.scope.tenant
         with as_tenant(self.conn, tenant):
@@ -152,37 +156,44 @@ class _Work:
         if sizes:
             torn = [name for name in plan.skip if sizes[name] != counted.get(name, 0)]
             plan.change.extend(torn)
+        self.read = len(documents)
         fresh = {*plan.add, *plan.change}
-        todo = [document for name, document in documents.items() if name in fresh]
-        self.planned = len(todo)
-        self.reusable = {
-            name for name in plan.change if stored[name][-1] == self.embedder.model_name
-        }
-        if todo or dimension is None:
+        self.stale = {name: document for name, document in documents.items() if name in fresh}
+        self._changed = set(plan.change)
+        if fresh or dimension is None:
             # Asking for the dimension loads the model, which an up-to-date index does not need.
             create_schema(self.conn, self.embedder.dimension)
         gone = [name for name in plan.remove if is_gone(name)]
-        if gone:
-            with as_tenant(self.conn, tenant):
-                deleted = delete_documents(self.conn, self.scope, gone)
+        # All of a state but its first part, which has the name in it.
+        added = {now[name][1:]: name for name in plan.add}
+        self.renamed = {added[stored[name][1:]]: name for name in gone if stored[name][1:] in added}
+        self.remove({*gone}.difference(self.renamed.values()))
+
+    def remove(self, names: Collection[str]) -> None:
+        """Remove documents that are gone."""
+        if names:
+            with as_tenant(self.conn, self.scope.tenant):
+                deleted = delete_documents(self.conn, self.scope, sorted(names))
             self.written += WriteReport(deleted=deleted)
-        with progress_bar(len(todo), "ingest", "document", shown=self.options.progress) as advance:
-            for batch in self._batches(todo, split):
+
+    def write(self, split: Iterable[SplitDocument]) -> None:
+        """Encode and write what is stale, as it comes."""
+        shown = self.options.progress
+        with progress_bar(len(self.stale), "ingest", "document", shown=shown) as advance:
+            for batch in self._batches(split):
                 advance(self._write(batch))
 
-    def _batches(self, documents: Sequence[SourceDocument], split: Split) -> Iterator[_Batch]:
+    def _batches(self, split: Iterable[SplitDocument]) -> Iterator[_Batch]:
         """Group documents until a batch has enough chunks; no document is torn apart."""
         batch = _Batch()
-        for document in documents:
-            try:
-                pieces = split(document.name)
-            except FileRejectedError as error:
-                self.rejected.append((document.name, error))
+        for one in split:
+            if one.refused:
+                self.refused.append(one)
                 continue
-            batch.documents.append(document)
-            batch.chunks += pieces
-            if not pieces:
-                batch.emptied.append(document.name)
+            batch.documents.append(self.stale[one.name])
+            batch.chunks += one.chunks
+            if not one.chunks:
+                batch.emptied.append(one.name)
             if len(batch.chunks) >= BATCH_CHUNKS:
                 yield batch
                 batch = _Batch()
@@ -192,7 +203,11 @@ class _Work:
     def _write(self, batch: _Batch) -> int:
         """Encode a batch, write it in one transaction and return how many documents it has."""
         scope, known = self.scope, None
-        names = [document.name for document in batch.documents if document.name in self.reusable]
+        names = [
+            self.renamed.get(document.name, document.name)
+            for document in batch.documents
+            if document.name in self._changed or document.name in self.renamed
+        ]
         if names:
             with as_tenant(self.conn, scope.tenant):
                 known = stored_vectors(self.conn, scope, names)
@@ -244,17 +259,18 @@ def _count_chunks(conn: psycopg.Connection, scope: Scope) -> int:
 
 
 @contextmanager
-def _explained(work: _Work) -> Iterator[None]:
+def _explained(update: Update) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        if not (work.conn.closed or work.conn.broken):
+        if not (update.conn.closed or update.conn.broken):
             raise DatabaseError(
                 f"the database refused the work: {str(error).strip()}",
                 hint="Nothing half-written was left. Mend the cause and run the command again.",
             ) from error
         raise DatabaseError(
-            f"the database went away after {work.done} of {work.planned} documents were written",
+            f"the database went away after {update.done} of {len(update.stale)} documents were "
+            "written",
             hint="Nothing half-written was left. Run the same command again to complete the rest.",
         ) from error
 
@@ -278,10 +294,11 @@ def _alone(conn: psycopg.Connection, scope: Scope, part: str, say: Say) -> Itera
 def _locked(conn: psycopg.Connection, key: str, mode: str, say: Say) -> Iterator[None]:
     """Hold an advisory lock of the session; the mode is how the functions' names end."""
 
-    def call(function: LiteralString) -> bool:
+    def call(function: str) -> bool:
         statement = sql.SQL("SELECT {}(hashtextextended(%s, 0))")
         with conn.transaction():
-            row = conn.execute(statement.format(sql.Identifier(function + mode)), [key]).fetchone()
+            named = statement.format(sql.Identifier(function + mode))
+            row = conn.execute(named, [key]).fetchone()
         return bool(row and row[0])
 
     if not call("pg_try_advisory_lock"):

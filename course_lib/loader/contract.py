@@ -18,9 +18,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from course_lib.addresses import is_link
 from course_lib.errors import InputError
 from course_lib.loader.jsonl import read_lines
-from course_lib.records import MOST_NAME_BYTES, Chunk
+from course_lib.records import MOST_NAME_BYTES, Chunk, Scope
 
 INVALID = "KB_PARSED_CHUNK_INVALID"
 EMBEDDING_REJECTED = "KB_PARSED_CHUNK_EMBEDDING_REJECTED"
@@ -125,32 +126,59 @@ class FileRejectedError(InputError):
         return Rejection(self.code, record, (Problem(self.field, self.reason),))
 
 
-def check_record(
-    record: str | bytes | Mapping[str, Any], where: str = "record"
-) -> Chunk | Rejection:
-    """Return a record as a `Chunk`, or a `Rejection` that says what is wrong with it.
+def receive(values: Mapping[str, Any], where: str, scope: Scope | None) -> Chunk | Rejection:
+    """Return what is kept of one record from outside: a chunk, or why the record is refused.
 
-    1. Raise no error. A record that is wrong gives a `Rejection` with the code `INVALID` and all
-       its problems. Only rule 3 has another code.
-    2. Read the values with `read_object`. Convert no types: ``"3"`` is not a line number.
-       Accept only the names in JSON: `sourcePath`, not `source_path`.
-    3. If there is a field `embedding`, even an empty one, the code is `EMBEDDING_REJECTED`, and
+    1. Convert no types: ``"52"`` is not a line number. Accept only the names in JSON.
+    2. Raise no error, because other records follow. What pydantic finds wrong becomes a `Rejection`
+       with the code `INVALID` and `problems_of(error)`.
+    3. If there is a field `embedding`, whatever it holds, the code is `EMBEDDING_REJECTED`, and
        `NO_VECTORS` is the only problem, whatever else is wrong.
-    4. List the problems in this order: first those of `missing_version(values)`. Then those of
-       `problems_of(error)` if there is a `ValidationError`, or of `unstorable(chunk)` if not.
-    5. Any other `ValueError` is one problem: the field ``"record"`` with the message
-       `reason_of(error)`. So is a `RecursionError`, of JSON that is nested too deep.
+    4. Return the chunk with the tenant and the repository of `scope`, also if the record names
+       others. If `scope` is None, they stay as they are.
+
+    Parameters
+    ----------
+    values
+        The fields of the record.
+    where
+        The name of the record in the rejection, such as ``"line 7"``.
+    scope
+        Who has logged in; None for a sender who tests records at home.
+
+    Returns
+    -------
+    Chunk or Rejection
+        A Rejection is ``Rejection(code, where, problems)``, with a tuple of problems.
+
+    Examples
+    --------
+    >>> receive({"embedding": []}, "line 7", None).problems == (NO_VECTORS,)
+    True
+    """
+    if "embedding" in values:
+        return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,))
+    try:
+        chunk = Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)
+    except ValidationError as error:
+        return Rejection(INVALID, where, tuple(problems_of(error)))
+    return stamp(chunk, scope) if scope else chunk
+
+
+def check_record(
+    record: str | bytes | Mapping[str, Any], where: str = "record", scope: Scope | None = None
+) -> Chunk | Rejection:
+    """Return the `Chunk` of a record, or a `Rejection` that says all that is wrong with it.
+
+    Around `receive`, it also refuses what is not JSON, a record that does not say which version of
+    the contract it keeps, and what cannot be stored.
 
     Parameters
     ----------
     record
         A JSON object, as text, as bytes or as its values. `read_object` reads all three.
-    where
-        The name of the record in the rejection, such as ``"line 7"``.
-
-    Returns
-    -------
-    Chunk or Rejection
+    where, scope
+        As in `receive`.
 
     Examples
     --------
@@ -160,15 +188,44 @@ def check_record(
     """
     try:
         values = read_object(record)
-        if "embedding" in values:
-            return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,))
-        chunk = Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)
-        problems = missing_version(values) + unstorable(chunk)
-    except ValidationError as error:
-        problems = missing_version(values) + problems_of(error)
     except (ValueError, RecursionError) as error:
-        problems = [Problem("record", reason_of(error))]
-    return Rejection(INVALID, where, tuple(problems)) if problems else chunk
+        return Rejection(INVALID, where, (Problem("record", reason_of(error)),))
+    judged = receive(values, where, scope)
+    if isinstance(judged, Rejection) and judged.code != INVALID:
+        return judged
+    if isinstance(judged, Rejection):
+        found = [*judged.problems]
+    else:  # what it claims is judged, too: a sender is told the same at home
+        found = unstorable(judged.model_copy(update={"repo_slug": values["repoSlug"]}))
+    problems = (*missing_version(values), *found)
+    return Rejection(INVALID, where, problems) if problems else judged
+
+
+def stamp(chunk: Chunk, scope: Scope) -> Chunk:
+    """Return the record with the tenant and the repository that the server knows.
+
+    A record without a branch of its own gets the context's.
+
+    Examples
+    --------
+    >>> claim = Chunk(
+    ...     tenant_id="somebody-else", repo_slug="x", root_kind="external-source", source_path="a",
+    ...     content="Hello.", hash_inputs=["content"], parser_id="mine", parser_version="1.0.0",
+    ...     kind="raw-text", name="a",
+    ... )
+    >>> stamp(claim, Scope(tenant="acme", repo="docs")).tenant_id
+    'acme'
+    """
+    meta = chunk.custom_meta
+    if scope.branch and "branch" not in meta:
+        meta = {**meta, "branch": scope.branch}
+    return chunk.model_copy(
+        update={
+            "tenant_id": scope.tenant,
+            "repo_slug": scope.repo,
+            "custom_meta": meta,
+        }
+    )
 
 
 def check_chunk(chunk: Chunk, where: str = "record") -> Chunk | Rejection:
@@ -183,19 +240,32 @@ def read_object(record: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If the record is not JSON, is not an object, or has the same key twice.
+        If the record is not JSON or is not an object. Also if it has the same key twice or holds
+        NaN, unless it has an `embedding`: that is refused whatever else is wrong.
 
     Examples
     --------
     >>> read_object('{"kind": "function"}')
     {'kind': 'function'}
     """
+    faults: list[str] = []
     if isinstance(record, bytes):
         record = record.decode("utf-8")  # given bytes, `json.loads` would guess the encoding
     if isinstance(record, str):
-        record = json.loads(record, object_pairs_hook=_object, parse_constant=_no_number)
+
+        def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            counts = Counter(name for name, _ in pairs)
+            faults.extend(f"has the key {name!r} twice" for name in counts if counts[name] > 1)
+            return dict(pairs)
+
+        def no_number(name: str) -> None:
+            faults.append(f"holds {name}, which is not a JSON number")
+
+        record = json.loads(record, object_pairs_hook=as_object, parse_constant=no_number)
     if not isinstance(record, Mapping):
         raise ValueError(f"must be a JSON object, not {_json_type(record)}")
+    if faults and "embedding" not in record:
+        raise ValueError(faults[0])
     return dict(record)
 
 
@@ -272,41 +342,6 @@ def read_chunks(path: str | os.PathLike[str]) -> Iterator[Chunk]:
         yield judged
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of parsed-chunk-v1, made from the model.
-
-    Examples
-    --------
-    >>> json_schema()["properties"]["schemaVersion"]["const"]
-    '1.0.0'
-    """
-    schema = Chunk.model_json_schema(by_alias=True)
-    properties = schema["properties"]
-    # What the model checks in Python, said in the schema's words.
-    properties["hashInputs"] |= {
-        "contains": {"const": "content"},
-        "items": {"type": "string", "enum": list(_FIELDS)},
-    }
-    properties["sourcePath"]["pattern"] = r"^(?!/)(?!(?:[^\\]*/)?\.\.(?:/|$))[^\\]+$"
-    meta: dict[str, Any] = {name: {"type": "string"} for name in _TEXTS}
-    meta["citationUrl"]["pattern"] = "^https?://"
-    meta["chunkIndex"] = {"type": "integer", "minimum": 0, "exclusiveMaximum": 2**31}
-    properties["customMeta"] |= {"properties": dict(sorted(meta.items()))}
-    required = ["schemaVersion", *schema["required"]]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": "parsed-chunk-v1",
-        "description": "One piece of a source, ready to be embedded and stored.",
-        "required": required,
-    }
-
-
-def schema_text() -> str:
-    """Return the schema as it is committed in `SCHEMA_PATH`."""
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
-
-
 def fault_of(text: str) -> str:
     """Return why a text cannot be stored; nothing where it can."""
     if "\0" in text:
@@ -347,21 +382,8 @@ def _server_fields(chunk: Chunk) -> Iterator[Problem]:
         if key in meta and not isinstance(meta[key], str):
             yield Problem(f"customMeta.{key}", f"must be a string, not {_json_type(meta[key])}")
     link = meta.get("citationUrl")
-    if isinstance(link, str) and not link.startswith(("http://", "https://")):
+    if isinstance(link, str) and not is_link(link):
         yield Problem("customMeta.citationUrl", "must begin with http:// or https://")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        counts = Counter(name for name, _ in pairs)
-        twice = next(name for name, count in counts.items() if count > 1)
-        raise ValueError(f"has the key {twice!r} twice")
-    return record
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"holds {name}, which is not a JSON number")
 
 
 def _json_type(value: object) -> str:

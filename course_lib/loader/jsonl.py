@@ -7,19 +7,17 @@ lines of bytes, so that a line that is not UTF-8 is one bad line and not the end
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from course_lib.errors import InputError
-from course_lib.files import told_if_not_written, whole_lines
+from course_lib.files import replacing, told_if_not_written, whole_lines
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class Line(NamedTuple):
+class NumberedLine(NamedTuple):
     """A line of a file: its number, from 1; the offset of its first byte; its bytes."""
 
     number: int
@@ -49,29 +47,36 @@ def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str]) -> int:
     >>> write_jsonl(target, ['{"a": 1}', '{"a": 2}'])
     2
     """
+    target = file_to_write(path)
+    count = 0
+    with told_if_not_written(target):
+        with replacing(target) as file:
+            for line in lines:
+                file.write(f"{line}\n".encode())
+                count += 1
+    return count
+
+
+def file_to_write(path: str | os.PathLike[str]) -> Path:
+    """Return which file is written, a link's target for a link; folders above it are made.
+
+    Raises
+    ------
+    InputError
+        If it is something else than a file, or a folder cannot be made.
+    """
     target = Path(path)
     if target.is_symlink():
         target = Path(os.path.realpath(target))  # the link stays
     if target.exists() and not target.is_file():
         kind = "a directory" if target.is_dir() else "a device or a pipe"
         raise InputError(f"{target} cannot be written: it is {kind}", hint="Name a file.")
-    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
-    count = 0
-    try:
-        with told_if_not_written(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with part.open("x", encoding="utf-8", newline="\n") as file:
-                for line in lines:
-                    file.write(line + "\n")
-                    count += 1
-            os.replace(part, target)
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-    return count
+    with told_if_not_written(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    return target
 
 
-def read_lines(path: str | os.PathLike[str]) -> Iterator[Line]:
+def read_lines(path: str | os.PathLike[str]) -> Iterator[NumberedLine]:
     """Yield the lines of a JSON Lines file that are not blank.
 
     Raises
@@ -90,7 +95,7 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[Line]:
         ) from error
 
 
-def numbered_lines(file: BinaryIO) -> Iterator[Line]:
+def numbered_lines(file: BinaryIO) -> Iterator[NumberedLine]:
     r"""Yield the lines of an open file that are not blank.
 
     A line ends at a line feed and nowhere else. A byte order mark before the first is passed over.
@@ -112,4 +117,4 @@ def numbered_lines(file: BinaryIO) -> Iterator[Line]:
         if number == 1 and raw.startswith(_BYTE_ORDER_MARK):
             start, raw = len(_BYTE_ORDER_MARK), raw.removeprefix(_BYTE_ORDER_MARK)
         if raw.strip():
-            yield Line(number, start, raw)
+            yield NumberedLine(number, start, raw)

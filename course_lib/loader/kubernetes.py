@@ -15,8 +15,8 @@ from typing import NamedTuple
 import yaml
 
 from course_lib.loader.resource_identity import Identity, read_identity, read_key, usual_head
-from course_lib.loader.yaml_nodes import entries, parse_nodes
 from course_lib.records import Span
+from course_lib.yaml_nodes import entries, parse_nodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from course_lib.loader.resource_chunks import chunk_resources
 from course_lib.loader.word_pieces import fits_model
 from course_lib.records import LOCAL, Chunk, Document, Scope
 
-PARSER = ParserInfo("kubernetes", "3.0.0", ("customMeta",))
+PARSER = ParserInfo("kubernetes", "3.1.0", ("customMeta",))
 """The header is embedded too: a renamed resource is another record."""
 
 CHUNK_CHARS = 700
@@ -36,7 +36,7 @@ def parse_kubernetes(document: Document, *, scope: Scope = LOCAL) -> list[Chunk]
     Returns
     -------
     list of Chunk
-        `kind` and `name` are the resource's (``yaml`` and the file's name where it has none).
+        `kind` and `name` are the resource's (``yaml`` and the file's name where there is none).
         `custom_meta` holds `header`, `chunkIndex`, `charStart`, `charEnd`, `resourceStart`,
         `resourceEnd`, and where they are known `namespace`, `apiVersion`, `path` and `branch`.
         What is embedded is ``custom_meta["header"] + content``.

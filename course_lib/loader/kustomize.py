@@ -17,8 +17,8 @@ from pydantic import JsonValue
 from course_lib.loader.kubernetes_records import PARSER as KUBERNETES
 from course_lib.loader.kubernetes_records import manifest_pieces
 from course_lib.loader.pieces import make_chunks
-from course_lib.loader.yaml_nodes import entries, parse_nodes
 from course_lib.records import LOCAL, Chunk, Document, Scope
+from course_lib.yaml_nodes import entries, parse_nodes
 
 PARSER = KUBERNETES._replace(id="kustomize")
 

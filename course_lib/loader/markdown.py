@@ -1,4 +1,4 @@
-"""Documents to chunks: a Markdown or text document goes in, parsed-chunk-v1 records come out.
+"""Documents to chunks: a Markdown document goes in, parsed-chunk-v1 records come out.
 
 A heading belongs to what follows it: a page is cut into its sections first, and only a section that
 is too large is cut by `split_prose`. Each piece is embedded under the page's title and the headings
@@ -13,6 +13,8 @@ from functools import cache
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from course_lib.loader.front_matter import read_front_matter
+from course_lib.loader.html_headings import Heading, HtmlHeadings, seen
 from course_lib.loader.pieces import ParserInfo, Piece, make_chunks, shortened
 from course_lib.loader.recursive import split_prose
 from course_lib.records import LOCAL, Chunk, Document, Scope
@@ -22,18 +24,12 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-PARSER = ParserInfo("markdown", "2.1.0")
+PARSER = ParserInfo("markdown", "2.2.0")
 
 BETWEEN = " > "
 """Is between the headings above a piece."""
 
-# What is before a page and says how it is published: YAML between ---, or TOML between +++.
-_FRONT_MATTER = re.compile(
-    r"\A(?P<mark>---|\+\+\+)[ \t]*\r?\n(?P<fields>.*?)^(?P=mark)[ \t]*\r?$",
-    re.DOTALL | re.MULTILINE,
-)
 _LINE_END = re.compile(r"\r\n?|\n")
-_TITLE = re.compile(r"^title[ \t]*[:=](?P<title>.*)$", re.MULTILINE)
 
 
 class Section(NamedTuple):
@@ -107,8 +103,9 @@ def find_sections(text: str) -> list[Section]:
     r"""Return the sections of a Markdown page: each begins with a heading, or with the page.
 
     Together they are the whole text. A heading without a text of its own is in the section that
-    follows it. What is a heading, CommonMark says: `# A`, or `A` above `===` or `---`, but not in
-    fenced code, comments, lists or quotations. Its name is what a reader sees of it.
+    follows it. What is a heading, CommonMark says: `# A`, or `A` above `===` or `---`, or HTML as
+    `<h1>A</h1>`, but not in fenced code, comments, lists or quotations. Its name is what a reader
+    sees of it.
 
     Examples
     --------
@@ -165,11 +162,8 @@ def page_title(text: str) -> str:
     >>> page_title('+++\ntitle = "Pipelines"\n+++\n## Start\n'), page_title("# Serving\n\nText.")
     ('Pipelines', 'Serving')
     """
-    front = _FRONT_MATTER.match(text)
-    named = _TITLE.search(front["fields"]) if front else None
-    if named:
-        return named["title"].strip().strip("\"'")
-    return next((title for *_, level, title in _headings(text) if level == 1), "")
+    first = (title for *_, level, title in _headings(text) if level == 1)
+    return read_front_matter(text).title or next(first, "")
 
 
 def header_of(headings: Sequence[str], title: str) -> str:
@@ -191,32 +185,41 @@ def _headings(text: str) -> list[tuple[int, int, int, str]]:
 
     Headings within lists and quotations are left out.
     """
-    front = _FRONT_MATTER.match(text)
-    begin = front.end() if front else 0
-    blocks, inline = _parsers()
+    begin = read_front_matter(text).end
+    blocks, inline, tags = _parsers()
     tokens = blocks.parse(text[begin:])
     starts = [begin, *(begin + one.end() for one in _LINE_END.finditer(text[begin:])), len(text)]
-    found = []
-    for opening, content in pairwise(tokens):
-        if opening.type == "heading_open" and opening.level == 0 and opening.map:
-            first, after = opening.map
-            if name := _as_read(inline.parseInline(content.content)[0].children or ()):
-                found.append((starts[first], starts[after], int(opening.tag[1]), name))
-    return found
+    html = HtmlHeadings()
+    for token, content in pairwise([*tokens, *tokens[-1:]]):
+        if token.level > 0 or token.map is None:
+            continue
+        first, after = token.map
+        if token.type == "heading_open":
+            html.leave()
+            if name := _as_read(_parts(inline, content)):
+                html.found.append(Heading(first, after, int(token.tag[1]), name))
+        elif token.type == "html_block" and (html.is_within or "<h" in token.content.lower()):
+            html.read(_parts(tags, token), first, after)
+        elif token.type == "paragraph_open" and (html.is_within or "<h" in content.content.lower()):
+            html.read(_parts(inline, content), first, after)
+    return [(starts[one.first], starts[one.after], one.level, one.name) for one in html.found]
 
 
 @cache
-def _parsers() -> tuple[MarkdownIt, MarkdownIt]:
-    """Return a parser of blocks alone, which is quick, and one of what is in a line."""
+def _parsers() -> tuple[MarkdownIt, MarkdownIt, MarkdownIt]:
+    """Return a quick parser of blocks alone, one of what is in a line, and one of HTML."""
     from markdown_it import MarkdownIt
 
     blocks = MarkdownIt("commonmark")
     blocks.core.ruler.enableOnly(["normalize", "block"])
-    return blocks, MarkdownIt("commonmark")
+    tags = MarkdownIt("zero", {"html": True}).enable(["html_inline", "entity"])
+    return blocks, MarkdownIt("commonmark"), tags
+
+
+def _parts(parser: MarkdownIt, token: Token) -> Sequence[Token]:
+    return parser.parseInline(token.content)[0].children or ()
 
 
 def _as_read(parts: Sequence[Token]) -> str:
     """Return what a reader sees of a heading: no emphasis, link, HTML or `{#anchor}`."""
-    shown = {"text", "code_inline", "image", "softbreak"}
-    seen = "".join(part.content or " " for part in parts if part.type in shown)
-    return " ".join(re.sub(r"\{:? *#[^{}]*\}\s*$", "", seen).split())
+    return " ".join(re.sub(r"\{:? *#[^{}]*\}\s*$", "", "".join(map(seen, parts))).split())

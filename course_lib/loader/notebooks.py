@@ -15,7 +15,7 @@ from course_lib.loader.raw_text import parse_raw_text
 from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
-PARSER = ParserInfo("notebook", "2.0.0")
+PARSER = ParserInfo("notebook", "2.1.0")
 
 _BACKTICKS = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""Text of a format that no parser knows: split like a document, named by its file."""
+"""Plain text, and what no parser knows: split like prose without headings, named by its file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The registry: who locates and reads content (sources), and who splits a file (parsers).
+"""The registry: which parser splits a file.
 
 The built-in parsers, with the endings that each takes, are the table `BUILT_IN` in `parsers.py`. An
-operator adds to both: `register_source`, `register_parser`, or import paths in the setting
+operator adds to them: by `register_parser`, or by import paths in the setting
 RAG_CUSTOM_PARSERS. Code that a tenant sends never runs here; a tenant's own parser runs on the
 tenant's machine and sends parsed-chunk-v1 records.
 """
@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib import import_module
-from pathlib import Path, PurePosixPath
-from typing import Any, Protocol, runtime_checkable
+from pathlib import PurePosixPath
+from typing import Any
 
 from course_lib.errors import InputError
 from course_lib.loader.contract import (
@@ -26,10 +26,10 @@ from course_lib.loader.contract import (
     Rejection,
     check_chunk,
     fault_of,
+    stamp,
 )
-from course_lib.loader.documents import read_documents
-from course_lib.loader.parsers import BUILT_IN, LegacyParser, Parser, Registered, function_of
-from course_lib.records import SEMVER, Chunk, Document, Scope, Skipped
+from course_lib.loader.parsers import BUILT_IN, Parser, Registered
+from course_lib.records import SEMVER, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE, settings
 
 RAW_TEXT = BUILT_IN[-1]
@@ -37,42 +37,8 @@ _SHEBANG = re.compile(r"#!\s*\S*?(?:/env\s+(?:-S\s+)?)?([A-Za-z]+)[0-9.]*(?:\s|$
 _INTERPRETERS = {"python": ".py", "sh": ".sh", "bash": ".sh", "ksh": ".sh", "zsh": ".sh"}
 
 
-@runtime_checkable
-class ContentSource(Protocol):
-    """What `register_source` takes: it locates content and reads it as documents."""
-
-    id: str
-
-    def read(
-        self,
-        location: str,
-        *,
-        extensions: Sequence[str],
-        on_skip: Callable[[Skipped], None] | None = None,
-    ) -> list[Document]:
-        """Return the documents at a location whose names end in one of the extensions."""
-        ...
-
-
-class Directory:
-    """The source ``directory``: files below a folder, or one file."""
-
-    id = "directory"
-
-    def read(
-        self,
-        location: str,
-        *,
-        extensions: Sequence[str],
-        on_skip: Callable[[Skipped], None] | None = None,
-    ) -> list[Document]:
-        """Return what `read_documents` does; a single file is read whatever its name ends in."""
-        wanted = ("",) if Path(location).is_file() else tuple(extensions)
-        return read_documents(location, wanted, on_skip=on_skip)
-
-
 class Registry:
-    r"""Sources and parsers by their ids.
+    r"""Parsers by their ids.
 
     Parameters
     ----------
@@ -88,6 +54,7 @@ class Registry:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> file = Document(Path("a.md"), "a.md", "# Hello\n\nYou.")
     >>> registry = Registry()
     >>> registry.parser_for(file).id
@@ -100,55 +67,28 @@ class Registry:
         self, *, use_default_parsers: bool = True, custom_parsers: Iterable[str] = ()
     ) -> None:
         self._parsers = {one.id: one for one in BUILT_IN if use_default_parsers}
-        self._sources: dict[str, ContentSource] = {Directory.id: Directory()}
         for path in custom_parsers:
             self.register_parser(_load(path), origin=path)
 
-    def register_source(self, source: ContentSource) -> None:
-        """Add a source, or replace the one of the same id.
-
-        Raises
-        ------
-        InputError
-            If it has no id or no `read`.
-        """
-        name = getattr(source, "id", None)
-        if not isinstance(name, str) or not name or not callable(getattr(source, "read", None)):
-            raise InputError(
-                f"{source!r} is not a source", hint="A source has `id` and `read(location, …)`."
-            )
-        self._sources[name] = source
-
-    def register_parser(
-        self,
-        parser: Parser | LegacyParser | type[Any],
-        *,
-        parser_id: str | None = None,
-        extensions: Sequence[str] | None = None,
-        origin: str = "registered",
-    ) -> None:
+    def register_parser(self, parser: Parser | type[Any], *, origin: str = "registered") -> None:
         """Add a parser, or replace the one of the same id.
 
         Parameters
         ----------
         parser
-            One of either form, or a class that makes one without arguments.
-        parser_id
-            What to call it; what it declares by default.
-        extensions
-            Files that are its own (``.toml``), beside the `names` that it declares
-            (``Chart.yaml``); what it declares by default. A parser that is registered later goes
-            before an earlier one.
+            A parser, or a class that makes one without arguments. Files that are its own are those
+            with the `extensions` (``.toml``) and the `names` (``Chart.yaml``) that it declares. A
+            parser that is registered later goes before an earlier one.
         origin
             Where it came from, for `course parsers`.
 
         Raises
         ------
         InputError
-            If it is not a parser: it lacks an id, a version like ``1.0.0``, or a method to parse.
+            If it is not a parser: it lacks an id, a version like ``1.0.0``, or `parse_file`.
         """
         made: Any = parser() if isinstance(parser, type) else parser
-        name = parser_id or getattr(made, "id", None)
+        name = getattr(made, "id", None)
         version = getattr(made, "version", None)
         if not isinstance(name, str) or not name or not isinstance(version, str):
             raise InputError(
@@ -158,20 +98,18 @@ class Registry:
             raise InputError(
                 f"the parser {name} has the version {version!r}", hint="Make it one like 1.0.0."
             )
-        if not isinstance(made, Parser | LegacyParser):
+        if not isinstance(made, Parser):
             raise InputError(
-                f"the parser {name} has neither parse_file nor parse",
+                f"the parser {name} has no parse_file",
                 hint="Give it `parse_file(file, scope)`.",
             )
-        endings = getattr(made, "extensions", ()) if extensions is None else extensions
-        whole = getattr(made, "names", ())
         self._parsers.pop(name, None)
         self._parsers[name] = Registered(
             name,
             version,
-            function_of(made),
-            tuple(ending.lower() for ending in endings),
-            tuple(one.lower() for one in whole),
+            lambda file, scope: made.parse_file(file, scope),
+            tuple(ending.lower() for ending in getattr(made, "extensions", ())),
+            tuple(one.lower() for one in getattr(made, "names", ())),
             origin,
         )
 
@@ -179,30 +117,10 @@ class Registry:
         """Return all parsers, in the order of registration."""
         return list(self._parsers.values())
 
-    def sources(self) -> dict[str, ContentSource]:
-        """Return all sources by id."""
-        return dict(self._sources)
-
     def extensions(self) -> tuple[str, ...]:
         """Return how the names of files end that some parser calls its own."""
         found = {name for one in self.parsers() for name in (*one.extensions, *one.names)}
         return tuple(sorted(found))
-
-    def source(self, source_id: str) -> ContentSource:
-        """Return the source of that id.
-
-        Raises
-        ------
-        InputError
-            If there is none.
-        """
-        try:
-            return self._sources[source_id]
-        except KeyError:
-            known = ", ".join(self._sources)
-            raise InputError(
-                f"the source {source_id!r} is not registered", hint=f"There are: {known}."
-            ) from None
 
     def parser(self, parser_id: str) -> Registered:
         """Return the parser of that id.
@@ -285,7 +203,7 @@ class Registry:
         parser = self.parser_for(file, parser_id)
         sizes = parser.sizes(chunk_size, chunk_overlap)
         try:
-            chunks = parser.function(file, scope=scope, **sizes)
+            chunks = list(parser.function(file, scope=scope, **sizes))
         except FileRejectedError:
             raise
         except Exception as error:
@@ -302,33 +220,6 @@ class Registry:
             stamp(_checked(chunk, place, parser.id, file), scope)
             for place, chunk in enumerate(chunks)
         ]
-
-
-def stamp(chunk: Chunk, scope: Scope) -> Chunk:
-    """Return the record with the tenant and the repository that the server knows.
-
-    A record without a branch of its own gets the context's.
-
-    Examples
-    --------
-    >>> claim = Chunk(
-    ...     tenant_id="somebody-else", repo_slug="x", root_kind="external-source", source_path="a",
-    ...     content="Hello.", hash_inputs=["content"], parser_id="mine", parser_version="1.0.0",
-    ...     kind="raw-text", name="a",
-    ... )
-    >>> stamp(claim, Scope(tenant="acme", repo="docs")).tenant_id
-    'acme'
-    """
-    meta = chunk.custom_meta
-    if scope.branch and "branch" not in meta:
-        meta = {**meta, "branch": scope.branch}
-    return chunk.model_copy(
-        update={
-            "tenant_id": scope.tenant,
-            "repo_slug": scope.repo,
-            "custom_meta": meta,
-        }
-    )
 
 
 @lru_cache(maxsize=1)

@@ -155,6 +155,9 @@ def chunk_resources(
     long for a piece is cut as a text is. Of the schemas of a custom resource definition only the
     descriptions at their top are kept: the rest is as long as a book and reads the same in each.
 
+    A document with a `kind`, but without `apiVersion` and a name, is not a resource, and its pieces
+    have no kind. Such are the values files of Helm charts.
+
     Parameters
     ----------
     text
@@ -188,10 +191,21 @@ def chunk_resources(
     if max_chars < MIN_CHARS:
         raise ValueError(f"max_chars must be at least {MIN_CHARS}, not {max_chars}")
     pieces: list[ResourcePiece] = []
-    for resource in split_resources(text):
+    for resource in map(_without_guess, split_resources(text)):
         cutter = _Cutter(text, resource, source_path, max_chars, fits or _fits_anyhow)
         pieces += cutter.pieces()
     return [piece for piece in pieces if text[piece.start : piece.end].strip()]
+
+
+def _without_guess(resource: ResourceSpan) -> ResourceSpan:
+    """Return a resource without a kind where that alone says that it is one: a Helm values file.
+
+    It has neither `apiVersion`, which every resource has, nor a name in `metadata`.
+    """
+    identity = resource.identity
+    if identity.api_version or identity.name:
+        return resource
+    return replace(resource, identity=identity._replace(kind=None))
 
 
 def _fits_anyhow(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Splitting a source: documents go in, their rows and chunks come out, ready to be encoded.
+"""Reading and splitting a source: a folder goes in, its documents come out with their chunks.
 
 `IngestOptions` says how, and how an ingest goes on from there. All of it needs neither the database
 nor the model: `course load` and the pipeline's splitting step, whose image holds neither, call it
@@ -8,11 +8,16 @@ as every other ingest does.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from course_lib.errors import InputError
+from course_lib.ignored import ignored_in_words, without_ignored
 from course_lib.loader.contract import FileRejectedError
+from course_lib.loader.documents import read_documents
+from course_lib.loader.github import cite
 from course_lib.loader.recursive import check_arguments
 from course_lib.loader.registry import Registry, default_registry
 from course_lib.records import Chunk, Document, Scope, Skipped, SourceDocument
@@ -35,6 +40,8 @@ class IngestOptions:
         Who parses what; by default this process's.
     progress
         Whether to show a bar on a terminal.
+    no_ignore
+        Whether to read what `own_files` ignores as well.
     say
         Called with a sentence about what is noteworthy: files left out, waiting for another run.
 
@@ -54,6 +61,7 @@ class IngestOptions:
     batch_size: int = 32
     registry: Registry = field(default_factory=default_registry)
     progress: bool = False
+    no_ignore: bool = False
     say: Say = lambda sentence: None
 
     def __post_init__(self) -> None:
@@ -87,59 +95,110 @@ class IngestOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitSource:
-    """Documents that were split.
+class Origin:
+    """Where documents come from, and where in the index they belong.
 
     Attributes
     ----------
-    rows
-        What the index has to know of each document, but the model.
-    chunks
-        Theirs, in the same order.
-    refused
-        Documents that no parser could split, and why.
+    scope
+        Where they belong.
+    commit, web
+        Of a repository: the hash, and the page that citations lead to.
+    complete
+        Whether these are all there are, so that what is stored beside them is gone from the source.
+    shard
+        Which part of the source this is, such as ``"2/4"``.
+    kept
+        What is in the source and not among the documents, with the reason: it could not be read or
+        split. A folder has a slash at its end. What is ignored is not in the source.
     """
 
-    rows: list[SourceDocument] = field(default_factory=list)
-    chunks: list[Chunk] = field(default_factory=list)
-    refused: list[Skipped] = field(default_factory=list)
+    scope: Scope
+    commit: str = ""
+    web: str = ""
+    complete: bool = True
+    shard: str = "0/1"
+    kept: tuple[Skipped, ...] = ()
+
+    def has_lost(self, name: str) -> bool:
+        """Return whether a document that is not among these is gone from the source.
+
+        It is not where its file, or a folder above it, is there.
+        """
+        return self.complete and not any(one.covers(name) for one in self.kept)
+
+
+def read_source(
+    path: str | os.PathLike[str], options: IngestOptions
+) -> tuple[list[Document], list[Skipped]]:
+    """Read a directory's documents of all registered formats, and say what was left out.
+
+    What is ignored is among it, as `Ignored`, and is not said one by one.
+
+    Raises
+    ------
+    InputError
+        If there is no such directory, or no document in it.
+    """
+    skipped: list[Skipped] = []
+    extensions = options.registry.extensions()
+    documents = read_documents(
+        path, extensions, on_skip=skipped.append, no_ignore=options.no_ignore
+    )
+    kept, ignored = without_ignored(skipped)
+    for file in kept:
+        options.say(f"left out: {file.name} {file.reason}")
+    if not documents:
+        because = f"; ignored: {ignored_in_words(ignored)}" if ignored else ""
+        raise InputError(
+            f"no document of a registered format could be read in {os.fspath(path)}{because}",
+            hint=f"Nothing was changed. The formats are {', '.join(extensions)}. Check the path, "
+            "or look at what was left out above."
+            + (" --no-ignore reads what is ignored as well." if ignored else ""),
+        )
+    return documents, skipped
+
+
+class SplitDocument(NamedTuple):
+    """A document by its name: its chunks, or why no parser could split it."""
+
+    name: str
+    chunks: Sequence[Chunk] = ()
+    refused: FileRejectedError | None = None
 
 
 def split_documents(
-    documents: Iterable[Document], scope: Scope, options: IngestOptions
-) -> SplitSource:
-    """Split documents, each with the parser that takes it; what cannot be split is told and left.
+    documents: Iterable[Document], origin: Origin, options: IngestOptions
+) -> Iterator[SplitDocument]:
+    """Split documents one by one, each with the parser that takes it.
 
     Parameters
     ----------
     documents
         What was read.
-    scope
-        Where they belong, and who may read them.
+    origin
+        Where they come from and belong; chunks of a repository say their commit and their page.
     options
-        How they are split, and who is told.
+        How they are split.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> pages = [Document(Path("a.md"), "a.md", "Drift is slow.")]
-    >>> split = split_documents(pages, Scope(repo="notes"), IngestOptions())
-    >>> split.rows[0].name, split.chunks[0].name, split.refused
-    ('a.md', 'a.md', [])
+    >>> [one] = split_documents(pages, Origin(Scope(repo="notes")), IngestOptions())
+    >>> one.name, one.chunks[0].content, one.refused
+    ('a.md', 'Drift is slow.', None)
     """
-    split = SplitSource()
-    rejected: list[tuple[str, FileRejectedError]] = []
     for document in documents:
         try:
-            chunks = options.parse(document, scope)
-            row = document_row(document, "", options)
+            chunks = options.parse(document, origin.scope)
         except FileRejectedError as error:
-            rejected.append((document.name, error))
-        else:
-            split.chunks.extend(chunks)
-            split.rows.append(row)
-    split.refused.extend(left_out(rejected, options.say))
-    return split
+            yield SplitDocument(document.name, refused=error)
+            continue
+        if origin.commit:
+            page = document.metadata.get("citation_url") or ""
+            chunks = [cite(chunk, origin.web, origin.commit, page) for chunk in chunks]
+        yield SplitDocument(document.name, chunks)
 
 
 def document_row(
@@ -173,11 +232,9 @@ def hash_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def left_out(
-    rejected: Iterable[tuple[str, FileRejectedError]], say: Say = lambda sentence: None
-) -> list[Skipped]:
-    """Return files that no parser could split as files that were left out, and say so."""
-    skipped = [Skipped(name, str(error.args[0])) for name, error in rejected]
+def left_out(split: Iterable[SplitDocument], say: Say) -> list[Skipped]:
+    """Return those that no parser could split as files that were left out, and say so."""
+    skipped = [Skipped(one.name, str(one.refused.args[0])) for one in split if one.refused]
     for file in skipped:
         say(f"left out: {file.name}: {file.reason}")
     return skipped

@@ -10,58 +10,30 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
 from course_lib.errors import InputError
+from course_lib.files import told_if_not_written
 from course_lib.loader.contract import read_chunks
-from course_lib.loader.github import cite
-from course_lib.loader.jsonl import read_lines, write_jsonl
-from course_lib.loader.splitting import IngestOptions, split_documents
-from course_lib.records import Chunk, Document, Scope, Skipped, SourceDocument, explain
+from course_lib.loader.jsonl import file_to_write, read_lines, write_jsonl
+from course_lib.loader.shards import write_shard
+from course_lib.loader.splitting import (
+    IngestOptions,
+    Origin,
+    SplitDocument,
+    document_row,
+    left_out,
+    split_documents,
+)
+from course_lib.records import Chunk, Document, SourceDocument, explain
 
 DOCUMENTS = "documents.jsonl"
 CHUNKS = "chunks.jsonl"
 
 Row = TypeVar("Row", Document, SourceDocument)
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where documents come from, and where in the index they belong.
-
-    Attributes
-    ----------
-    scope
-        Where they belong.
-    commit, web
-        Of a repository: the hash, and the page that citations lead to.
-    complete
-        Whether these are all there are, so that what is stored beside them is gone from the source.
-    shard
-        Which part of the source this is, such as ``"2/4"``.
-    kept
-        What is in the source and not among the documents, with the reason: it could not be read or
-        split. A folder has a slash at its end.
-    """
-
-    scope: Scope
-    commit: str = ""
-    web: str = ""
-    complete: bool = True
-    shard: str = "0/1"
-    kept: tuple[Skipped, ...] = ()
-
-    def has_lost(self, name: str) -> bool:
-        """Return whether a document that is not among these is gone from the source.
-
-        It is not where its file, or a folder above it, is there.
-        """
-        names = [file.name for file in self.kept]
-        folders = tuple(name for name in names if name.endswith("/"))
-        return self.complete and name not in names and not name.startswith(folders)
 
 
 _ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {
@@ -84,14 +56,14 @@ def split_to_files(
     rows_to: str | os.PathLike[str],
     chunks_to: str | os.PathLike[str],
 ) -> dict[str, int]:
-    """Split documents, write both files, and return how many there are.
+    """Split the documents of a shard, write both files, and return how many there are.
 
     Parameters
     ----------
     origin
-        Where they come from.
+        Where they come from, and which shard it is.
     documents
-        What was read.
+        What was read; those of other shards are left alone.
     options
         How they are split, and who is told.
     rows_to, chunks_to
@@ -112,6 +84,7 @@ def split_to_files(
     >>> import tempfile
     >>> from pathlib import Path
     >>> folder = Path(tempfile.mkdtemp())
+    >>> from course_lib.records import Scope
     >>> rows, chunks = folder / DOCUMENTS, folder / CHUNKS
     >>> page = Document(Path("a.md"), "a.md", "Hello.")
     >>> split_to_files(Origin(Scope(repo="notes")), [page], IngestOptions(), rows, chunks)
@@ -120,17 +93,28 @@ def split_to_files(
     >>> origin.scope.repo, documents["a.md"].content
     ('notes', 'Hello.')
     """
-    split = split_documents(documents, origin.scope, options)
-    chunks = split.chunks
-    if origin.commit:
-        pages = {row.name: row.citation_url or "" for row in split.rows}
-        chunks = [
-            cite(chunk, origin.web, origin.commit, pages[chunk.source_path]) for chunk in chunks
-        ]
-    origin = replace(origin, kept=(*origin.kept, *split.refused))
-    write_jsonl(rows_to, staged_lines(origin, split.rows))
-    write_jsonl(chunks_to, (chunk.to_json() for chunk in chunks))
-    return {"documents": len(split.rows), "chunks": len(chunks), "kept": len(origin.kept)}
+    mine: list[Document] = []
+    split: list[SplitDocument] = []
+
+    def lines_of(document: Document) -> Iterator[str]:
+        mine.append(document)
+        for one in split_documents([document], origin, options):
+            split.append(one)
+            yield from (chunk.to_json() for chunk in one.chunks)
+
+    to = file_to_write(chunks_to)
+    try:
+        with told_if_not_written(to):
+            chunks = write_shard(to, {one.name: lines_of(one) for one in documents}, origin.shard)
+    except InputError:
+        to.with_name(f"{to.name}.part").unlink(missing_ok=True)
+        raise
+    refused = left_out(split, options.say)
+    kept = {one.name for one in refused}
+    rows = [document_row(one, "", options) for one in mine if one.name not in kept]
+    whole = replace(origin, kept=(*origin.kept, *refused))
+    write_jsonl(rows_to, staged_lines(whole, rows))
+    return {"documents": len(rows), "chunks": chunks, "kept": len(whole.kept)}
 
 
 def read_staged(path: str | os.PathLike[str], kind: type[Row]) -> tuple[Origin, dict[str, Row]]:

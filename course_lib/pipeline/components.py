@@ -109,30 +109,18 @@ def split_documents(
 ) -> None:
     """Split the documents of one shard: its chunks and its rows of documents, a file each.
 
-    - Take only the documents of this shard: `Shard.parse("0/2").holds("a.md")`.
-    - `split_to_files(origin, documents, options, rows.path, chunks.path)` writes both files, whole
-      or not at all, and returns the counts. Call it even if the shard has no
-      document.
-    - Give it the origin with this `shard`.
-    - Put the counts and `shard` into the metadata of both artifacts.
-
-    Examples
-    --------
-    >>> split_documents(documents, chunks, rows, "0/2", 512, 64)
-    >>> chunks.metadata
-    {'documents': 3, 'chunks': 77, 'kept': 0, 'shard': '0/2'}
+    Doing it again writes the same files. The counts and the shard are in both artifacts' metadata.
     """
     from dataclasses import replace
 
     from course_lib.loader.splitting import IngestOptions
     from course_lib.loader.staged import read_staged, split_to_files
-    from course_lib.pipeline.corpus import Shard
     from course_lib.records import Document
 
     options = IngestOptions(chunk_size=chunk_size, chunk_overlap=chunk_overlap, say=print)
     origin, found = read_staged(documents.path, Document)
-    mine = [one for name, one in found.items() if Shard.parse(shard).holds(name)]
-    counts = split_to_files(replace(origin, shard=shard), mine, options, rows.path, chunks.path)
+    mine = replace(origin, shard=shard)
+    counts = split_to_files(mine, found.values(), options, rows.path, chunks.path)
     chunks.metadata.update(counts, shard=shard)
     rows.metadata.update(counts, shard=shard)
 
@@ -142,7 +130,7 @@ def embed_and_store(
     chunks: dsl.Input[dsl.Dataset],
     rows: dsl.Input[dsl.Dataset],
     batch_size: int = 32,
-) -> dict[str, int]:
+) -> dict[str, object]:
     """Encode what is new of a shard and bring its part of the index up to date."""
     from course_lib.embedder import EmbeddingClient
     from course_lib.pipeline.storing import database, store_shard
@@ -157,21 +145,27 @@ def embed_and_store(
             batch_size=batch_size,
             say=print,
         )
-    return {**counts, "split": int(chunks.metadata["chunks"])}
+    split = int(chunks.metadata["chunks"])
+    return {**counts, "split": split, "shard": chunks.metadata["shard"]}
 
 
 @dsl.component(base_image=EMBEDDER, install_kfp_package=False)
 def build_index(
     metrics: dsl.Output[dsl.Metrics],
-    stored: list[dict[str, int]],
-    issues: list[dict[str, int]] = [],  # noqa: B006
-    code: list[dict[str, int]] = [],  # noqa: B006
+    stored: list[dict[str, object]],
+    shards: list[str],
+    issues: list[dict[str, object]] = [],  # noqa: B006
+    code: list[dict[str, object]] = [],  # noqa: B006
+    sources: int = 1,
 ) -> int:
-    """Build the vector indexes, once for all shards; return how many chunks are indexed."""
+    """Build the vector indexes, once for all shards; return how many chunks are indexed.
+
+    Each of the `shards` has to have come once from each of the `sources`.
+    """
     from course_lib.pipeline.storing import build_index, database
 
     with database() as conn:
-        total = build_index(conn, [*stored, *issues, *code])
+        total = build_index(conn, [*stored, *issues, *code], shards * sources)
     for name, count in total.items():
         metrics.log_metric(name, count)
     return total["chunks"]

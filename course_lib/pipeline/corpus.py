@@ -15,12 +15,14 @@ from pathlib import Path
 
 from course_lib.errors import InputError
 from course_lib.loader import write_jsonl
-from course_lib.loader.staged import Origin, staged_lines
+from course_lib.loader.shards import shard_of
+from course_lib.loader.splitting import Origin
+from course_lib.loader.staged import staged_lines
 from course_lib.records import Document
 
 MOST_SHARDS = 1_000
 
-FORMAT = "3"
+FORMAT = "4"
 """Of the files that steps hand to each other: one of another format is not used again."""
 
 
@@ -66,26 +68,6 @@ class Shard:
         return shard_of(name, self.of) == self.number
 
 
-def shard_of(name: str, shards: int) -> int:
-    """Return the number of the shard that a name belongs to, from 0 to `shards` - 1.
-
-    Take the first 8 bytes of the SHA-256 digest of the name in UTF-8, and make one whole number of
-    them, with the most significant byte first. The shard is the remainder when this number is
-    divided by `shards`. If `shards` is less than 1, raise a `ValueError`.
-
-    Examples
-    --------
-    >>> shard_of("a.md", 2), shard_of("a.md", 3), shard_of("a.md", 7)
-    (1, 2, 4)
-    >>> shard_of("a.md", 0)
-    ValueError: 0 shards
-    """
-    if shards < 1:
-        raise ValueError(f"{shards} shards")
-    digest = sha256(name.encode("utf-8")).digest()
-    return int.from_bytes(digest[:8], "big") % shards
-
-
 def shard_names(count: int) -> list[str]:
     """Return the names of that many shards.
 
@@ -105,7 +87,7 @@ def shard_names(count: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class LoadedDocuments:
     """The documents of a source.
 
     Attributes
@@ -130,14 +112,14 @@ class Corpus:
         Examples
         --------
         >>> from course_lib.records import Scope
-        >>> corpus = Corpus(Origin(Scope()), [Document(Path("a.md"), "a.md", "Hello.")])
+        >>> corpus = LoadedDocuments(Origin(Scope()), [Document(Path("a.md"), "a.md", "Hello.")])
         >>> corpus.fingerprint()[:12]
         '9ebb37ed1389'
         """
         return sha256("\n".join(self.lines()).encode("utf-8")).hexdigest()
 
 
-def write_corpus(path: str | os.PathLike[str], corpus: Corpus) -> dict[str, int]:
+def write_corpus(path: str | os.PathLike[str], corpus: LoadedDocuments) -> dict[str, int]:
     """Write a corpus to a file, whole or not at all, and return its counts.
 
     Raises

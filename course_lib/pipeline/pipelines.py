@@ -36,12 +36,10 @@ PARALLELISM = 4
 def with_database(task: Task) -> Task:
     """Give a step what it needs to work with the database, and return the step.
 
-    - It reads or changes a database. May its result come from the cache?
-    - The database may be away for a while. Allow three more attempts. Wait 2 s before the
-      first, and three times as long before each next one.
-    - The model needs memory: "512Mi" are set aside for it, and at "2Gi" the container is killed.
-    - The step finds the database's address in the variable `DATABASE_URL`. The address has a
-      password, so it comes from the key `DATABASE_URL` of the Secret `DATABASE_SECRET`.
+    - Its result never comes from the cache: the database may be another one by now.
+    - It is tried three more times: after 2 s, and three times as long before each next one.
+    - 512 Mi of memory are set aside for the model; above 2 Gi, the container is killed.
+    - The variable `DATABASE_URL` comes from the Secret, because the address has a password.
 
     Examples
     --------
@@ -57,7 +55,7 @@ def with_token(task: Task) -> Task:
     """Give a step the token of GitHub, where there is one."""
     secret = {"GITHUB_TOKEN": "GITHUB_TOKEN"}
     kubernetes.use_secret_as_env(task, GITHUB_SECRET, secret, optional=True)
-    # The download itself is patient; this is for a pod that was lost.
+    # The download itself is patient; this is for a pod that was lost (see infra/README.md).
     return task.set_retry(num_retries=1, backoff_duration="1s")
 
 
@@ -104,9 +102,11 @@ def store_shards(loaded: Task, size: int, overlap: int, batch_size: int) -> Task
         return with_database(embed_and_store(**split.outputs, batch_size=batch_size))
 
 
-def ask_questions(built: Task, questions: str, claim: str, tenant: str, repo: str) -> Task:
+def ask_questions(
+    built: Task, questions: str, documents_claim: str, tenant: str, repo: str
+) -> Task:
     """Measure how well the index answers questions, as soon as it is built."""
-    asked = with_documents(load_questions(file=questions), claim)
+    asked = with_documents(load_questions(file=questions), documents_claim)
     asked.set_caching_options(enable_caching=False)
     measured = evaluate(
         chunks=built.outputs["Output"],
@@ -135,26 +135,29 @@ def docs_pipeline(
 ) -> None:
     """Bring the index up to date with a folder of documents, and measure it.
 
-    1. The folder is read by two steps. Only one of them may come from the cache.
-    2. Each shard that `load_documents` returned is split, and `embed_and_store(chunks, rows,
-       batch_size)` gets both artifacts. At most `PARALLELISM` shards are done at the same time.
-    3. `build_index` gets the counts of all shards, as its parameter `stored`.
-    4. `ask_questions(built, questions, documents_claim, tenant, repo)` measures the built index.
-
-    Each step that uses the database goes through `with_database`, and no other step does.
-    A parameter of a step gets the parameter of the pipeline that has its name.
+    - kfp takes arguments by name: `split_documents(documents=…, shard=…, **sizes)`,
+      `embed_and_store(chunks=…, rows=…, batch_size=…)`, `build_index(stored=…, shards=names)`.
+    - Each of the `names` is split and stored, at most `PARALLELISM` at the same time.
+    - `stored` is a list of the counts of all shards.
+    - `ask_questions(built, questions, documents_claim, tenant, repo)` measures the index. `built`
+      is the task of `build_index`, not its output.
+    - `report` and `load_documents` have what they need. Ask of each other step: does it read the
+      folder (`with_documents(step, documents_claim)`)? Does it use the database
+      (`with_database(step)`)? Can an old result be wrong
+      (`step.set_caching_options(enable_caching=False)`)?
     """
     with dsl.ExitHandler(with_database(report(tenant=tenant, repo=repo))):
-        seen = with_documents(fingerprint_documents(source=source), documents_claim)
+        seen = fingerprint_documents(source=source)
         loaded = load_documents(source=source, fingerprint=seen.output, tenant=tenant, repo=repo,
                                 partition=partition, shards=shards)  # fmt: skip
         with_documents(loaded, documents_claim)
-        seen.set_caching_options(enable_caching=False)
-        with dsl.ParallelFor(loaded.outputs["Output"], parallelism=PARALLELISM) as shard:
-            split = split_documents(documents=loaded.outputs["documents"], shard=shard,
-                                    chunk_size=chunk_size, chunk_overlap=chunk_overlap)  # fmt: skip
+        names = loaded.outputs["Output"]
+        sizes = {"chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
+        with_documents(seen, documents_claim).set_caching_options(enable_caching=False)
+        with dsl.ParallelFor(names, parallelism=PARALLELISM) as shard:
+            split = split_documents(documents=loaded.outputs["documents"], shard=shard, **sizes)
             stored = with_database(embed_and_store(**split.outputs, batch_size=batch_size))
-        built = with_database(build_index(stored=dsl.Collected(stored.output)))
+        built = with_database(build_index(stored=dsl.Collected(stored.output), shards=names))
         ask_questions(built, questions, documents_claim, tenant, repo)
 
 
@@ -178,7 +181,8 @@ def code_pipeline(
     with dsl.ExitHandler(with_database(report(tenant=tenant, repo=repo))):
         loaded = load_code(repo, ref, extensions, paths, tenant, partition, shards)
         stored = store_shards(loaded, chunk_size, chunk_overlap, batch_size)
-        with_database(build_index(stored=dsl.Collected(stored.output)))
+        counts = dsl.Collected(stored.output)
+        with_database(build_index(stored=counts, shards=loaded.outputs["Output"]))
 
 
 @dsl.pipeline(
@@ -221,5 +225,6 @@ def ingest_everything(
         code = load_code(repo, ref, extensions, paths, tenant, partition, shards)
         stored = [store_shards(loaded, *sizes).output for loaded in (documents, issues, code)]
         counts = dict(zip(("stored", "issues", "code"), map(dsl.Collected, stored), strict=True))
-        built = with_database(build_index(**counts))
+        names = documents.outputs["Output"]
+        built = with_database(build_index(**counts, shards=names, sources=len(counts)))
         ask_questions(built, questions, documents_claim, tenant, documents_repo)

@@ -18,8 +18,15 @@ from typing import Any
 
 import httpx
 
-from course_lib.pipeline.catalogue import PipelineError
+from course_lib.addresses import explained, http_address, way_to
+from course_lib.pipeline.catalogue import (
+    PipelineError,
+    check_arguments,
+    find_pipeline,
+    parameters_of,
+)
 from course_lib.pipeline.compiling import compile_pipeline
+from course_lib.pipeline.faults import check_pipeline
 
 HOST = "http://localhost:8080"
 """Where infra/setup-kubeflow.sh shows Kubeflow's page."""
@@ -107,11 +114,14 @@ def submit(
     Raises
     ------
     InputError
-        If there is no such pipeline.
+        If there is no such pipeline, or an argument cannot be used.
     PipelineError
-        If no server answers at that address, or the pipeline is refused.
+        If the pipeline has a fault, no server answers at that address, or it refuses the pipeline.
     """
+    check_pipeline(find_pipeline(name))
     text = compile_pipeline(name, registry=registry, caching=caching)
+    check_arguments(parameters_of(name) | dict(arguments or {}))
+    host = _address(host)
     _check_host(host)
     from kfp.client import Client
     from kfp_server_api.exceptions import ApiException
@@ -138,7 +148,7 @@ def submit(
                 f"{host} could not be given the pipeline: {error}",
                 hint="Is it Kubeflow Pipelines 2? Its page shows the version, below on the left.",
             ) from error
-    url = f"{host.rstrip('/')}/#/runs/details/{run.run_id}"
+    url = f"{host}/#/runs/details/{run.run_id}"
     return RemoteRun(run.run_id, run.run_info.display_name, url)
 
 
@@ -169,9 +179,10 @@ def wait(
     PipelineError
         If the server gives no answer for too long, or knows no such run. The run goes on.
     """
-    address = f"{host.rstrip('/')}/apis/v2beta1/runs/{run.run_id}"
+    host = _address(host)
+    address = f"{host}/apis/v2beta1/runs/{run.run_id}"
     before, pause, heard = None, FIRST_PAUSE, time.monotonic()
-    with httpx.Client(timeout=TIMEOUT_SECONDS) as client:
+    with _client(host) as client:
         while True:
             try:
                 answer = client.get(address)
@@ -222,10 +233,22 @@ def read_state(run: Mapping[str, Any]) -> RunState:
     )
 
 
+def _address(host: str) -> str:
+    """Return the address of a server, which may be given without its scheme."""
+    return http_address(host, "--host (or KF_PIPELINES_ENDPOINT)", HOST)
+
+
+def _client(host: str) -> httpx.Client:
+    """Return a client for a server."""
+    with explained():
+        return httpx.Client(timeout=TIMEOUT_SECONDS, **way_to(host))
+
+
 def _check_host(host: str) -> None:
     """Ask for a sign of life first: kfp's own error is a page of retries."""
     try:
-        answer = httpx.get(f"{host.rstrip('/')}/apis/v2beta1/healthz", timeout=TIMEOUT_SECONDS)
+        with _client(host) as client:
+            answer = client.get(f"{host}/apis/v2beta1/healthz")
         answer.raise_for_status()
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise PipelineError(

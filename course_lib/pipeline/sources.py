@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from course_lib.errors import InputError
-from course_lib.loader import default_registry
-from course_lib.loader.staged import Origin
-from course_lib.pipeline.corpus import Corpus, say
-from course_lib.records import Scope, Skipped
+from course_lib.ignored import ignored_in_words, without_ignored
+from course_lib.loader.splitting import IngestOptions, Origin, read_source
+from course_lib.pipeline.corpus import LoadedDocuments, say
+from course_lib.records import Scope
 from course_lib.settings import project_root
 
 
@@ -24,8 +24,8 @@ def read_folder(
     tenant: str = "local",
     repo: str = "documents",
     partition: str = "documentation",
-) -> Corpus:
-    """Read the documents of a folder.
+) -> LoadedDocuments:
+    """Read the documents of a folder, but those that `course ingest` ignores.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def read_folder(
 
     Returns
     -------
-    Corpus
+    LoadedDocuments
 
     Raises
     ------
@@ -52,21 +52,12 @@ def read_folder(
     """
     if not source.strip():
         raise InputError("the source is empty", hint="Name a folder; the course's own is data.")
-    registry = default_registry()
-    unread: list[Skipped] = []
-    documents = registry.source("directory").read(
-        os.fspath(project_root() / source),
-        extensions=registry.extensions(),
-        on_skip=unread.append,
-    )
-    if not documents:
-        raise InputError(
-            f"no document of a registered format could be read in {source}",
-            hint="Nothing was changed. Check the path; on a cluster, check that the volume that is "
-            f"mounted holds it. The formats are {', '.join(registry.extensions())}.",
-        )
+    documents, skipped = read_source(project_root() / source, IngestOptions(say=say))
+    kept, ignored = without_ignored(skipped)
+    if ignored:
+        say(f"ignored: {ignored_in_words(ignored)}")
     scope = Scope(tenant=tenant, repo=repo, partition=partition)
-    return Corpus(Origin(scope, kept=tuple(unread)), documents)
+    return LoadedDocuments(Origin(scope, kept=tuple(kept)), documents)
 
 
 def pin_commit(repo: str, ref: str) -> str:
@@ -100,7 +91,7 @@ def github_code(
     commit: str = "",
     tenant: str = "local",
     partition: str = "documentation",
-) -> Corpus:
+) -> LoadedDocuments:
     """Download the files of one commit of a repository.
 
     Parameters
@@ -115,7 +106,7 @@ def github_code(
 
     Returns
     -------
-    Corpus
+    LoadedDocuments
 
     Raises
     ------
@@ -129,10 +120,10 @@ def github_code(
     options = DownloadOptions(dest=default_folder(repo, ref), say=say)
     download = download_github_code(selection, options)
     scope = Scope(tenant=tenant, repo=repo, branch=ref, partition=partition)
-    return Corpus(Origin(scope, download.commit, download.web), download.documents())
+    return LoadedDocuments(Origin(scope, download.commit, download.web), download.documents())
 
 
-def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpus:
+def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> LoadedDocuments:
     """Download the issues of a repository, a document each.
 
     Parameters
@@ -146,7 +137,7 @@ def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpu
 
     Returns
     -------
-    Corpus
+    LoadedDocuments
 
     Raises
     ------
@@ -159,7 +150,7 @@ def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpu
     found = download_github_issues(repo, since or None, DownloadOptions(say=say))
     scope = Scope(tenant=tenant, repo=repo, partition=PARTITION)
     origin = Origin(scope, complete=found.since is None)
-    return Corpus(origin, [issue_document(issue) for issue in found.issues])
+    return LoadedDocuments(origin, [issue_document(issue) for issue in found.issues])
 
 
 def copy_questions(file: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:

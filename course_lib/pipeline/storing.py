@@ -7,16 +7,17 @@ is neither encoded nor written again. The vector indexes are built once, after a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import psycopg
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
-from course_lib.indexing import IngestOptions
 from course_lib.indexing.citations import renew_citations
-from course_lib.indexing.update import update_source
+from course_lib.indexing.update import updating
+from course_lib.loader.splitting import IngestOptions, SplitDocument
 from course_lib.loader.staged import read_pieces, read_staged
 from course_lib.pipeline.corpus import Shard
 from course_lib.records import SourceDocument
@@ -93,17 +94,17 @@ def store_shard(
     pieces = read_pieces(chunks, origin, documents)
     found = [replace(row, model=embedder.model_name) for row in documents.values()]
     shard = Shard.parse(origin.shard)
-    update = update_source(
+    with updating(
         conn,
         embedder,
         origin.scope,
         {row.name: row for row in found},
-        lambda name: pieces.get(name, ()),
         is_gone=lambda name: shard.holds(name) and origin.has_lost(name),
         sizes={name: len(pieces.get(name, ())) for name in documents},
         part=origin.shard,
         options=IngestOptions(batch_size=batch_size, say=say),
-    )
+    ) as update:
+        update.write(SplitDocument(name, pieces.get(name, ())) for name in update.stale)
     if origin.commit:
         renew_citations(conn, origin.scope, found, origin.commit)
     there = sum(map(len, pieces.values()))
@@ -120,48 +121,53 @@ def store_shard(
     }
 
 
-def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]]) -> dict[str, int]:
+def build_index(
+    conn: psycopg.Connection, stored: Sequence[Mapping[str, Any]], shards: Sequence[str]
+) -> dict[str, int]:
     """Build the vector indexes that are missing, and return what the shards counted together.
 
     Parameters
     ----------
     conn
         A connection from `connect`.
-    stored
-        The counts of each shard, as for `add_up`.
+    stored, shards
+        As for `add_up`.
 
     Raises
     ------
     InputError
-        If there are no counts of any shard, or some chunks of one were lost or came twice.
+        If there are no shards, one is missing or came twice, or chunks of one were lost.
     """
-    shards = list(stored)
     if not shards:
         raise InputError("no shard was stored", hint="Run the pipeline again.")
-    total = add_up(shards)
+    total = add_up(stored, shards)
     build_vector_indexes(conn)
     return total
 
 
-def add_up(stored: Sequence[Mapping[str, float]]) -> dict[str, int]:
-    """Compare the counts of each shard, and return the sums of all shards.
+def add_up(stored: Sequence[Mapping[str, Any]], shards: Sequence[str]) -> dict[str, int]:
+    """Compare what came of the shards with what has to come, and return the sums.
 
-    - Each shard is a dictionary with a number for each name in `COUNTS`. `chunks` is the number
-      of chunks in its file, and `split` the number that the splitter counted.
-    - If `chunks` and `split` differ in any shard, raise an `InputError`.
-    - Otherwise return the sum for each name in `COUNTS`.
-    - Numbers may come as floats. Sums are whole numbers.
+    - Each dictionary in `stored` has the name of a `shard`, the number `split`, and a number for
+      each name in `COUNTS`: "chunks" and seven others. Numbers may be floats, as kfp makes them.
+    - The names that came have to be those in `shards`, each as often as there, in any order.
+      Otherwise raise an `InputError`.
+    - `chunks` is the number of chunks in a shard's file, `split` the number that the splitter
+      counted. If they differ in any shard, raise an `InputError` that names this shard.
+    - Otherwise return the sum for each name in `COUNTS`, as whole numbers.
 
     Examples
     --------
-    >>> add_up([dict.fromkeys(COUNTS, 2.0) | {"split": 2.0}] * 3)["chunks"]
-    6
-    >>> add_up([dict.fromkeys(COUNTS, 2.0) | {"split": 3.0}])
+    >>> one = dict.fromkeys(COUNTS, 2.0) | {"split": 2.0}
+    >>> add_up([one | {"shard": "1/2"}, one | {"shard": "0/2"}], ["0/2", "1/2"])["chunks"]
+    4
+    >>> add_up([one | {"shard": "0/1", "split": 3.0}], ["0/1"])
     Traceback (most recent call last):
-    course_lib.errors.InputError: 2 chunks are in a file, and 3 were split
+    course_lib.errors.InputError: shard 0/1: 2 of 3 chunks
     """
-    for shard in stored:
-        there, split = shard["chunks"], shard["split"]
-        if there != split:
-            raise InputError(f"{there:.0f} chunks are in a file, and {split:.0f} were split")
-    return {name: int(sum(shard[name] for shard in stored)) for name in COUNTS}
+    if (came := sorted(one["shard"] for one in stored)) != sorted(shards):
+        raise InputError(f"these shards came: {came}, and these had to come: {sorted(shards)}")
+    for one in stored:
+        if one["chunks"] != one["split"]:
+            raise InputError("shard {shard}: {chunks:.0f} of {split:.0f} chunks".format(**one))
+    return {name: int(sum(one[name] for one in stored)) for name in COUNTS}

@@ -38,7 +38,7 @@ def own_settings(conn: psycopg.Connection[Any], ef_search: int | None) -> Iterat
 
 
 @contextmanager
-def explained(conn: psycopg.Connection[Any] | None = None) -> Iterator[None]:
+def search_errors_explained(conn: psycopg.Connection[Any] | None = None) -> Iterator[None]:
     """Turn what the database says into errors that say what to do.
 
     A connection whose server went away between a statement and its answer is closed: left open, it

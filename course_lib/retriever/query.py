@@ -18,12 +18,11 @@ from psycopg.rows import namedtuple_row
 
 from course_lib.records import ANYTHING, Query, SearchResult
 from course_lib.retriever.citing import COMMITS, documents_in_commits, in_commits
-from course_lib.retriever.execution import explained, own_settings
+from course_lib.retriever.execution import own_settings, search_errors_explained
 from course_lib.retriever.statements import (
     BY_VECTOR,
     EXACT,
     NEAREST,
-    SET_EF_SEARCH,
     WITH_WORDS,
     as_vector,
     distance_of,
@@ -158,7 +157,7 @@ def search(
     values, distance = values_of(vector, query), distance_of(vector, query)
     said = None
     # Where the transaction is ours, all statements see the same rows. The settings end with it.
-    with explained(conn), own_settings(conn, query.ef_search):
+    with search_errors_explained(conn), own_settings(conn, query.ef_search):
         near = search_filtered(conn, values, query.least, distance)
         if query.words is not None:
             cursor = conn.cursor(row_factory=namedtuple_row)
@@ -168,47 +167,6 @@ def search(
         documents = documents_in_commits(results)
         commits = conn.execute(COMMITS, documents).fetchall() if documents else []
     return in_commits(results, commits)
-
-
-async def search_async(
-    conn: psycopg.AsyncConnection[Any],
-    query_vector: Sequence[float] | np.ndarray[Any, Any],
-    query: Query = ANYTHING,
-) -> list[SearchResult]:
-    """Return what `search` returns, without blocking the event loop.
-
-    Parameters, results and errors are those of `search`, but for the connection: an async one, in
-    a transaction of the caller's, whose settings are changed until it ends. Both rankings see the
-    same rows only if it is REPEATABLE READ.
-
-    Examples
-    --------
-    >>> async with conn.transaction():  # doctest: +SKIP
-    ...     await search_async(conn, vector, Query("Who may use PodDefault?"))
-    [SearchResult(...), SearchResult(...)]
-    """
-    vector = as_vector(query_vector)
-    values = values_of(vector, query)
-    near: list[Any] = []
-    said = None
-    with explained():
-        async with conn.cursor(row_factory=namedtuple_row) as cursor:
-            await cursor.execute(SET_EF_SEARCH, {"ef_search": query.ef_search})
-            await cursor.execute("SET LOCAL hnsw.iterative_scan = strict_order")
-            # As `search_filtered`; EXACT comes once where it was asked for.
-            for distance in dict.fromkeys((distance_of(vector, query), EXACT)):
-                if len(near) < query.depth:
-                    statement = NEAREST.format(distance=distance)
-                    near = await (await cursor.execute(statement, values, prepare=False)).fetchall()
-            if query.words is not None:
-                await cursor.execute(WITH_WORDS, values, prepare=False)
-                said = await cursor.fetchall()
-            results = ranked(query, near, said)
-            documents = documents_in_commits(results)
-            if documents:
-                await cursor.execute(COMMITS, documents)
-                results = in_commits(results, await cursor.fetchall())
-    return results
 
 
 def ranked(query: Query, near: Sequence[Any], said: Sequence[Any] | None) -> list[SearchResult]:
@@ -221,10 +179,8 @@ def ranked(query: Query, near: Sequence[Any], said: Sequence[Any] | None) -> lis
     near, said
         Rows by falling similarity, and the rows that say the question's words, the best first.
     """
-    # `search_async` has not applied the threshold. NaN passes no comparison.
-    near = [row for row in near if row.similarity_score >= query.least]
     # Vectors of over 2,000 numbers are indexed at half precision: in not quite this order.
-    near.sort(key=lambda row: (-row.similarity_score, *_identity(row)))
+    near = sorted(near, key=lambda row: (-row.similarity_score, *_identity(row)))
     if said is None:
         scored = [(row, row.similarity_score) for row in near]
     else:

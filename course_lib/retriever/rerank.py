@@ -1,94 +1,74 @@
-"""Late interaction: a question and what was found for it go in, the same in better order comes out.
+"""Reranking: a question and what was found for it go in, the same in better order comes out.
 
-One vector says what a passage is about as a whole. Here each word piece of the question looks for
-the word piece of the passage that is most like it: the MaxSim of ColBERT (Khattab and Zaharia,
-"ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction over BERT",
-SIGIR 2020), with the vectors of a model that was not trained for it. That is why its verdict is
-fused with the search's own, and does not replace it.
+A CrossEncoder reads question and passage together, which is what it was trained for. So its order
+takes the place of the search's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial
+from typing import Any
 
+from course_lib.embedder.hub import load
+from course_lib.errors import ModelError
 from course_lib.records import RERANK_K, SearchResult, embedded_text
-from course_lib.retriever.query import fuse
 
-if TYPE_CHECKING:
-    from course_lib.embedder import EmbeddingClient
-    from course_lib.embedder.vectors import Vectors
-
-
-def maxsim(question: Vectors, passage: Vectors) -> float:
-    """Return the mean, over a question's word pieces, of each one's best match in a passage.
-
-    Parameters
-    ----------
-    question, passage
-        Vectors of length 1, one a word piece: float32 of shapes (q, dimension), (p, dimension).
-
-    Returns
-    -------
-    float
-        Between -1 and 1; 0 where one of them has no word piece.
-
-    Examples
-    --------
-    The question's first piece is in the passage; for its second one there is something like it:
-
-    >>> import numpy as np
-    >>> question = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
-    >>> passage = np.array([[1, 0, 0], [0, 0.5, 0.75**0.5]], np.float32)
-    >>> maxsim(question, passage)
-    0.75
-    """
-    if not len(question) or not len(passage):
-        return 0.0
-    return float((question @ passage.T).max(axis=1).mean())
+WAYS_OUT = (
+    "Give a folder or a name on the hub as --rerank or RAG_RERANK_MODEL; or leave it out, and the "
+    "order of the search stays."
+)
 
 
-def rerank_maxsim(
-    embedder: EmbeddingClient,
-    question: str,
-    results: Sequence[SearchResult],
-    *,
-    maxsim_k: int = RERANK_K,
+def rerank(
+    model: str, question: str, results: Sequence[SearchResult], *, rerank_k: int = RERANK_K
 ) -> list[SearchResult]:
-    """Return the results with the first `maxsim_k` of them in a better order.
+    """Return the results with the first `rerank_k` of them in a better order.
 
     Parameters
     ----------
-    embedder
-        Whose `encode_tokens` reads the question and the passages, these under their headers.
+    model
+        A CrossEncoder that sentence-transformers loads, by name or path.
     question
         The question.
     results
-        What a search returned, best first.
-    maxsim_k
+        What a search returned, best first. They are read under their headers.
+    rerank_k
         How many of them are read and re-ordered; the others follow them, in their order.
 
     Returns
     -------
     list of SearchResult
-        By falling `score`, equals in the order in which they came. The score is
-        ``1 / (60 + place)`` for the place that the search gave, and the same twice for the place by
-        MaxSim among the first `maxsim_k`.
+        Equals are in the order in which they came. The scores stay as they are.
+
+    Raises
+    ------
+    ModelError
+        If there is no such CrossEncoder, or it gives no single number for a pair.
 
     Examples
     --------
-    What the search had third and MaxSim has first goes before what the search had first and MaxSim
-    has second:
-
-    >>> 1 / 63 + 2 / 61 > 1 / 61 + 2 / 62
-    True
+    >>> model = "cross-encoder/ms-marco-MiniLM-L6-v2"
+    >>> rerank(model, "Who may use PodDefault?", results)  # doctest: +SKIP
+    [SearchResult(...), SearchResult(...), ...]
     """
     if not results:
         return []
-    first = [embedded_text(one.content, one.metadata.get("header")) for one in results[:maxsim_k]]
-    asked, *passages = embedder.encode_tokens([question, *first])
-    likeness = [maxsim(asked, passage) for passage in passages]
-    by_likeness = sorted(range(len(first)), key=lambda at: -likeness[at])
-    fused = fuse(range(len(results)), by_likeness, by_likeness)
-    return [replace(results[at], score=score) for at, score in fused]
+    texts = [embedded_text(one.content, one.metadata.get("header")) for one in results[:rerank_k]]
+    scores = _cross_encoder(model).predict(
+        [(question, text) for text in texts], show_progress_bar=False
+    )
+    if getattr(scores, "shape", None) != (len(texts),):
+        raise ModelError(
+            f"{model} gives no single score for a question and a passage",
+            hint="Name a CrossEncoder with one label, such as cross-encoder/ms-marco-MiniLM-L6-v2.",
+        )
+    order = sorted(range(len(texts)), key=lambda at: -float(scores[at]))
+    return [*(results[at] for at in order), *results[rerank_k:]]
+
+
+@lru_cache(maxsize=1)
+def _cross_encoder(model: str) -> Any:
+    from sentence_transformers import CrossEncoder
+
+    return load(partial(CrossEncoder, device="cpu"), model, WAYS_OUT)

@@ -7,8 +7,8 @@ same in all of them. A list of the best five would be one passage five times.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
 
 from course_lib.records import SearchResult, embedded_text
 
@@ -17,6 +17,11 @@ WIDEST = 1_000
 
 WIDER = 4
 """How many times as many results are looked at where copies took the places of others."""
+
+OF_A_VERSION = {
+    *("chunk_id", "branch", "chunk_index", "citation_url", "metadata", "score", "similarity_score")
+}
+"""What may differ between the versions of one passage."""
 
 MOST_NAMED = 8
 """Versions that are named, at most."""
@@ -96,48 +101,11 @@ def find_versions(search: Callable[[int], Sequence[SearchResult]], top_k: int) -
     while True:
         results = search(count)
         found = one_of_each(results)
-        if _is_enough(results, found, count, top_k):
+        has_copies = len(found) < len(results)
+        # One more is looked for, so that the last of `top_k` is known with its versions.
+        if not has_copies or len(results) < count or count >= WIDEST or len(found) > top_k:
             return found[:top_k]
         count = min(WIDEST, WIDER * count)
-
-
-async def find_versions_async(
-    search: Callable[[int], Awaitable[Sequence[SearchResult]]], top_k: int
-) -> list[Found]:
-    """Return what `find_versions` returns, where the search has to be awaited."""
-    count = top_k
-    while True:
-        results = await search(count)
-        found = one_of_each(results)
-        if _is_enough(results, found, count, top_k):
-            return found[:top_k]
-        count = min(WIDEST, WIDER * count)
-
-
-def _is_enough(
-    results: Sequence[SearchResult], found: Sequence[Found], count: int, top_k: int
-) -> bool:
-    """Say whether no copy takes the place of something else among the first `top_k` passages.
-
-    Beyond `top_k` one more is looked for, so that the last of them is known with its versions.
-    """
-    has_copies = len(found) < len(results)
-    return not has_copies or len(results) < count or count >= WIDEST or len(found) > top_k
-
-
-def reordered(found: Iterable[Found], results: Iterable[SearchResult]) -> list[Found]:
-    """Return what was found in the order, and with the scores, that a reranker gave its results.
-
-    Examples
-    --------
-    >>> def result(name):
-    ...     return SearchResult(name, name, 0, name, 0, 0, "documentation", "docs", "", "", name)
-    >>> found = [Found(result("a"), ("v2",)), Found(result("b"))]
-    >>> [(one.result.name, one.also_in) for one in reordered(found, [result("b"), result("a")])]
-    [('b', ()), ('a', ('v2',))]
-    """
-    also_in = {one.result.chunk_id: one.also_in for one in found}
-    return [Found(result, also_in[result.chunk_id]) for result in results]
 
 
 def named(branches: Sequence[str]) -> str:
@@ -155,16 +123,8 @@ def named(branches: Sequence[str]) -> str:
 
 def _passage(result: SearchResult) -> tuple[str | None, ...]:
     """Return what all versions of a passage share."""
-    return (
-        result.tenant_id,
-        result.partition,
-        result.repo_slug,
-        result.document_name,
-        result.kind,
-        result.name,
-        result.namespace,
-        embedded_text(result.content, result.metadata.get("header")),
-    )
+    shared = (getattr(result, one.name) for one in fields(result) if one.name not in OF_A_VERSION)
+    return (*shared, embedded_text(result.content, result.metadata.get("header")))
 
 
 def _natural(branch: str) -> list[tuple[int, str]]:

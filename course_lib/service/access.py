@@ -68,13 +68,6 @@ def writing_tenant(request: Request, context: CurrentContext) -> str:
     return reading_tenant(request, context)
 
 
-def asking_client(request: Request) -> str:
-    """Return who asks, as requests are counted: a tenant with a key, else an address."""
-    client: str = request.state.client
-    return client
-
-
-Client = Annotated[str, Depends(asking_client)]
 Reader = Annotated[str, Depends(reading_tenant)]
 Writer = Annotated[str, Depends(writing_tenant)]
 

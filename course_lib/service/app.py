@@ -20,7 +20,6 @@ from course_lib.service.encoding import Encoder
 from course_lib.service.metrics import add_metrics, watch
 from course_lib.service.middleware import RequestMiddleware
 from course_lib.service.problems import add_problem_handlers
-from course_lib.service.rates import RateLimiter
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
@@ -65,8 +64,7 @@ def create_app(
 
         encoder = Encoder(embedder or EmbeddingClient())
         database = Database(lambda: _reader_url(config), config.pool_size)
-        texts = RateLimiter(config.limits()[1], "texts ")
-        app.state.context = Context(config, encoder, database, texts)
+        app.state.context = Context(config, encoder, database)
         watch(registry, encoder, database)
         encoder.start()
         database.start()

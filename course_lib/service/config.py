@@ -1,4 +1,4 @@
-"""What a service is told: whose keys open it, how much one client may ask, where the index is."""
+"""What a service is told: whose keys open it, how much it reads, where the index is."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import hashlib
 import re
 import secrets
 from dataclasses import dataclass, field
-
-from limits import RateLimitItem, parse
 
 from course_lib.errors import InputError
 from course_lib.records import KEBAB
@@ -33,10 +31,6 @@ class ServiceConfig:
         SHA-256 of a key, in hexadecimal → the tenant that it belongs to.
     key_required
         Whether reading needs a key as well; writing always does.
-    rate_limit
-        Requests that one client may make, such as ``60/minute``; None sets no limit.
-    embeddings_limit
-        Texts that a caller without a key may have encoded; None sets no limit.
     hosts
         Names and addresses under which it is called, beside localhost; ``*`` is any of them.
     max_body_bytes
@@ -49,15 +43,12 @@ class ServiceConfig:
     tenant: str = "local"
     keys: dict[str, str] = field(default_factory=dict)
     key_required: bool = False
-    rate_limit: str | None = None
-    embeddings_limit: str | None = "1000/minute"
     hosts: tuple[str, ...] = ()
     max_body_bytes: int = 8 * MEGABYTE
     pool_size: int = 10
 
     def __post_init__(self) -> None:
         # A wrong one is refused at the start, not at the first request.
-        self.limits()
         for host in self.hosts:
             if "*" in host.removeprefix("*.") and host != "*":
                 raise InputError(
@@ -76,45 +67,17 @@ class ServiceConfig:
         """
         given = settings()
         return cls(
-            database_url=given.database_url,
             tenant=given.tenant,
             keys=read_keys(given.api_keys),
             key_required=given.api_key_required,
-            rate_limit=given.api_rate_limit,
-            embeddings_limit=given.api_embeddings_limit,
             hosts=given.api_hosts,
             max_body_bytes=given.api_max_body_bytes,
-        )
-
-    def limits(self) -> tuple[RateLimitItem | None, RateLimitItem | None]:
-        """Return the rate limits of requests and of texts to encode, understood.
-
-        Raises
-        ------
-        InputError
-            If one cannot be read.
-        """
-        return (
-            _limit(self.rate_limit, "RAG_API_RATE_LIMIT"),
-            _limit(self.embeddings_limit, "RAG_API_EMBEDDINGS_LIMIT"),
         )
 
     def tenant_of(self, key: str) -> str | None:
         """Return the tenant to whom a key belongs, or None for an unknown key."""
         # The digest is looked up, so that the time it takes tells nothing about the keys.
         return self.keys.get(key_digest(key))
-
-
-def _limit(given: str | None, setting: str) -> RateLimitItem | None:
-    if not given:
-        return None
-    try:
-        return parse(given)
-    except ValueError:
-        raise InputError(
-            f"the rate limit {given!r} cannot be read",
-            hint=f"Write {setting} like 60/minute or 1000/hour, or unset it.",
-        ) from None
 
 
 def new_key(tenant: str) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -17,10 +16,9 @@ from course_lib.service.config import ServiceConfig
 from course_lib.service.database import Database
 from course_lib.service.encoding import Encoder
 from course_lib.service.problems import ProblemError
-from course_lib.service.rates import RateLimiter
 
 if TYPE_CHECKING:
-    from course_lib.xray import FirstDescriber, LockFiles, SyncReport
+    from course_lib.xray import LockFiles, SyncReport
 
 MODEL_CHECKED_SECONDS = 10.0
 """For how long the index of a tenant is known to be the model's own."""
@@ -35,8 +33,6 @@ class Context:
 
     Attributes
     ----------
-    texts
-        Counts the texts that callers without a key have encoded.
     writing
         One ingest or scan at a time: encoding is the bottleneck, two would only slow each other.
     """
@@ -44,13 +40,12 @@ class Context:
     config: ServiceConfig
     encoder: Encoder
     database: Database
-    texts: RateLimiter
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
     _model_checked_until: dict[str, float] = field(default_factory=dict)
     _look: asyncio.Task[str] | None = None
 
-    async def check_model(
-        self, conn: psycopg.AsyncConnection[Any], tenant: str, repo: str | None = None
+    def check_model(
+        self, conn: psycopg.Connection[Any], tenant: str, repo: str | None = None
     ) -> None:
         """Refuse to search what another model has encoded: its vectors say nothing to this one.
 
@@ -68,11 +63,11 @@ class Context:
         """
         if time.monotonic() < self._model_checked_until.get(tenant, 0):
             return
-        from course_lib.store.models import check_model_async
+        from course_lib.store.models import check_model
 
         name, dimension = self.encoder.embedder.model_name, self.encoder.embedder.dimension
         try:
-            await check_model_async(conn, name, dimension, tenant=tenant, repo=repo)
+            check_model(conn, name, dimension, tenant=tenant, repo=repo)
         except SchemaMismatchError as error:
             # Without Retry-After: it stays so until the index or the setting is changed.
             raise ProblemError(503, f"{error.args[0]}. {error.hint}") from error
@@ -129,7 +124,7 @@ class Context:
             As `sync_project`.
         """
         from course_lib.store import connect, service_url
-        from course_lib.xray import LockFiles, sync_project
+        from course_lib.xray import LockFiles, offline_describer, sync_project
 
         files = LockFiles(texts)
         count = sum(_count(files, language) for language in files.languages())
@@ -142,18 +137,13 @@ class Context:
         url = service_url("writer", url=self.config.database_url)
         with connect(url, autocommit=True) as conn:
             return sync_project(
-                conn, project, files, tenant=tenant, embedder=embedder, describer=self._describer
+                conn,
+                project,
+                files,
+                tenant=tenant,
+                embedder=embedder,
+                describer=offline_describer(),
             )
-
-    @cached_property
-    def _describer(self) -> FirstDescriber:
-        """Who describes packages; an image has the library alone, without the course's table."""
-        from course_lib.xray import FirstDescriber, InstalledDescriber, offline_describer
-
-        try:
-            return offline_describer()
-        except InputError:
-            return FirstDescriber(InstalledDescriber())
 
 
 def _count(files: LockFiles, language: str) -> int:

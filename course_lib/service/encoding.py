@@ -16,15 +16,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from course_lib.records import SearchResult
 from course_lib.service.problems import UnavailableError
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
+    from course_lib.embedder.vectors import Vectors
 
-Vectors = npt.NDArray[np.float32]
 T = TypeVar("T")
 
 GROUP = 8
@@ -110,20 +108,6 @@ class Encoder:
                 return result.result()
             finally:
                 del self._questions[result]
-
-    async def rerank(self, question: str, results: Sequence[SearchResult]) -> list[SearchResult]:
-        """Return search results in the order of their late interaction with a question.
-
-        Raises
-        ------
-        UnavailableError
-            If the model is not loaded, or too much waits already.
-        """
-        from course_lib.retriever import rerank_maxsim
-
-        with self._counted(1):
-            async with self._line:
-                return await self._run(rerank_maxsim, self.embedder, question, results)
 
     def from_thread(self) -> EmbeddingClient:
         """Return a view for code that runs in another thread and encodes whole files."""

@@ -35,8 +35,9 @@ def watch(registry: CollectorRegistry, encoder: Encoder, database: Database) -> 
         "course_encoded_texts": ("Texts encoded since the start", lambda: encoder.texts),
         "course_encoded_batches": ("Batches they went in", lambda: encoder.batches),
         "course_waiting_texts": ("Texts that wait to be encoded", lambda: encoder.waiting),
+        "course_requests_waiting": ("Requests that wait to read", lambda: database.waiting),
     }
-    for name in ("pool_size", "pool_available", "requests_waiting"):
+    for name in ("pool_size", "pool_available"):
         figures[f"course_{name}"] = (f"psycopg_pool's {name}", partial(database.figure, name))
     for name, (text, read) in figures.items():
         Gauge(name, text, registry=registry).set_function(read)

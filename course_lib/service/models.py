@@ -10,11 +10,13 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    create_model,
     field_validator,
     model_validator,
 )
 
-from course_lib.records import MOST_NAME_BYTES, SearchResult
+from course_lib.addresses import is_link
+from course_lib.records import FILTERS, MOST_NAME_BYTES, SearchResult
 
 
 def readable(text: str) -> str:
@@ -33,11 +35,11 @@ def not_blank(text: str) -> str:
     return text
 
 
+# In each of these types the limits come first: after a validator pydantic counts "items" of a text.
 # For the description alone: `readable` and `not_blank` refuse the same, and say why.
 _READABLE = Field(json_schema_extra={"pattern": r"^[^\u0000]*$"})
 _QUESTION = {"pattern": r"^[^\u0000]*[^\u0000\s][^\u0000]*$"}
 
-Text = Annotated[str, AfterValidator(readable), _READABLE]
 Question = Annotated[
     str,
     StringConstraints(min_length=1, max_length=1000),
@@ -55,8 +57,29 @@ def short(text: str) -> str:
     return text
 
 
-Name = Annotated[Text, StringConstraints(max_length=MOST_NAME_BYTES), AfterValidator(short)]
-Filter = Annotated[Text, StringConstraints(min_length=1, max_length=500)]
+Name = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=MOST_NAME_BYTES),
+    AfterValidator(readable),
+    AfterValidator(short),
+    _READABLE,
+]
+NameOrNone = Annotated[
+    str,
+    StringConstraints(max_length=MOST_NAME_BYTES),
+    AfterValidator(readable),
+    AfterValidator(short),
+    _READABLE,
+]
+Filter = Annotated[
+    str, StringConstraints(min_length=1, max_length=500), AfterValidator(readable), _READABLE
+]
+ToEncode = Annotated[
+    str, StringConstraints(max_length=100_000), AfterValidator(readable), _READABLE
+]
+LockText = Annotated[
+    str, StringConstraints(max_length=8_000_000), AfterValidator(readable), _READABLE
+]
 
 
 MOST_FIELDS = 50
@@ -126,20 +149,18 @@ def _described(schema: dict[str, Any]) -> None:
         schema["properties"][name].update(description)
 
 
-class SearchRequest(request_model()):  # type: ignore[misc]
+_FIELDS: dict[str, Any] = {
+    name: (Filter | None, Field(default=None, description=about)) for name, about in FILTERS.items()
+}
+
+
+class SearchRequest(create_model("_Filters", **_FIELDS), request_model()):  # type: ignore[misc]
     """A question, how much of an answer is wanted, and where to look."""
 
     model_config = ConfigDict(allow_inf_nan=False, json_schema_extra=_described)
 
-    repo: Filter | None = Field(default=None, description="only this repository or corpus")
-    branch: Filter | None = Field(default=None, description="only this version")
-    kind: Filter | None = Field(default=None, description="only this kind, such as Deployment")
-    namespace: Filter | None = Field(default=None, description="only this Kubernetes namespace")
     mode: Literal["hybrid", "dense"] = Field(
         default="hybrid", description="words and meaning, or meaning alone"
-    )
-    rerank: Literal["maxsim"] | None = Field(
-        default=None, description="reorder the first results by late interaction"
     )
 
     _has_few_fields = model_validator(mode="before")(few_fields)
@@ -179,10 +200,6 @@ def search_response(
                   'citation_url': None}],
      'total_results': 1, 'embedding_time_ms': 12.35, 'search_time_ms': 2.1}
     """
-
-    def is_link(url: str | None) -> bool:
-        return (url or "").lower().startswith(("https://", "http://"))
-
     found = [
         {
             "chunk_id": one.chunk_id,
@@ -254,9 +271,7 @@ class StatsResponse(BaseModel):
 class EmbeddingsRequest(StrictModel):
     """Texts to encode."""
 
-    texts: list[Annotated[Text, StringConstraints(max_length=100_000)]] = Field(
-        min_length=1, max_length=256, description="1 to 256 texts"
-    )
+    texts: list[ToEncode] = Field(min_length=1, max_length=256, description="1 to 256 texts")
 
 
 class EmbeddingsResponse(BaseModel):
@@ -270,12 +285,12 @@ class EmbeddingsResponse(BaseModel):
 class IngestRequest(StrictModel):
     """Files or parsed-chunk-v1 records of one repository."""
 
-    repo: Name = Field(min_length=1, description="the repository or corpus that they belong to")
-    branch: Name = Field(default="", description="the version of it")
+    repo: Name = Field(description="the repository or corpus that they belong to")
+    branch: NameOrNone = Field(default="", description="the version of it")
     visibility: Literal["private", "public"] = Field(
         default="private", description="who can read it: the key's tenant, or all"
     )
-    partition: Name = Field(default="documentation", min_length=1, description="where in the index")
+    partition: Name = Field(default="documentation", description="where in the index")
     files: list[dict[str, Any]] = Field(
         min_length=1,
         max_length=1000,

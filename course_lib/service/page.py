@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
@@ -13,6 +12,7 @@ from markupsafe import Markup, escape
 from pydantic import BaseModel, StringConstraints, ValidationError
 
 from course_lib import __version__
+from course_lib.addresses import is_link
 from course_lib.answers.excerpts import excerpt, words_in
 from course_lib.records import PARTITIONS
 from course_lib.retriever.versions import named
@@ -41,7 +41,6 @@ class SearchForm(BaseModel):
     repo: Words = ""
     kind: Words = ""
     mode: Words = "hybrid"
-    rerank: Words = ""
     top_k: Words = "5"
 
     def request(self) -> SearchRequest:
@@ -58,7 +57,6 @@ class SearchForm(BaseModel):
             partitions=[self.partition] if self.partition else None,
             repo=self.repo.strip() or None,
             kind=self.kind.strip() or None,
-            rerank=self.rerank or None,
             top_k=int(self.top_k) if self.top_k.isdecimal() else self.top_k,
         )
 
@@ -83,7 +81,7 @@ async def page(
         partitions=PARTITIONS,
         found=found,
         named=named,
-        is_link=_is_link,
+        is_link=is_link,
         content=lambda result: highlighted(excerpt(result), form.q),
         timing=timing,
         message=message,
@@ -109,11 +107,6 @@ def highlighted(text: str, question: str) -> Markup:
         Markup("<mark>{}</mark>").format(part) if place % 2 else escape(part)
         for place, part in enumerate(parts)
     )
-
-
-def _is_link(url: str | None) -> bool:
-    # An address may come from a tenant's record: only those of the web become links.
-    return urlsplit(url or "").scheme in ("http", "https")
 
 
 def _said(error: ValidationError) -> str:

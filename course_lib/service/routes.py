@@ -10,9 +10,10 @@ from typing import Any
 import psycopg
 from fastapi import APIRouter
 
-from course_lib.records import Query, Scope, SearchResult
-from course_lib.retriever.versions import Found, find_versions_async, reordered
-from course_lib.service.access import SCHEMES, Client, CurrentContext, Reader, Writer
+from course_lib.records import FILTERS, Query, Scope, SearchResult
+from course_lib.retriever.question import look_up
+from course_lib.retriever.versions import Found
+from course_lib.service.access import SCHEMES, CurrentContext, Reader, Writer
 from course_lib.service.context import Context
 from course_lib.service.models import (
     EmbeddingsRequest,
@@ -37,15 +38,12 @@ INGEST_LINKS = {
     }
 }
 
-RERANKED = 20
-"""Results that a reranker gets to order, at least."""
-
 
 @router.post(
     "/search",
     tags=["search"],
     response_model=SearchResponse,
-    responses=responses(400, 401, 413, 422, 429, 503),
+    responses=responses(400, 401, 413, 422, 503),
 )
 async def search(asked: SearchRequest, context: CurrentContext, tenant: Reader) -> Any:
     """Return the chunks that answer a question best.
@@ -62,56 +60,43 @@ async def find(
     context: Context, asked: SearchRequest, tenant: str
 ) -> tuple[list[Found], float, float]:
     """Return what a request finds, and the seconds of encoding and of searching."""
-    from course_lib.retriever import search_async
-
     begin = time.perf_counter()
     query = Query(
         asked.query,
+        top_k=asked.top_k,
         threshold=asked.similarity_threshold,
         mode=asked.mode,
         partitions=asked.partitions,
-        kind=asked.kind,
-        repo=asked.repo,
-        branch=asked.branch,
-        namespace=asked.namespace,
+        **{name: getattr(asked, name) for name in FILTERS},
     )
     vector = await context.encoder.encode_question(asked.query)
     encoded = time.perf_counter()
 
-    async def work(conn: psycopg.AsyncConnection[Any]) -> list[Found]:
-        await context.check_model(conn, tenant, asked.repo)
-
-        async def look(count: int) -> list[SearchResult]:
-            return await search_async(conn, vector, replace(query, top_k=count))
-
-        wanted = asked.top_k if asked.rerank is None else max(asked.top_k, RERANKED)
-        return await find_versions_async(look, wanted)
+    def work(conn: psycopg.Connection[Any]) -> list[Found]:
+        context.check_model(conn, tenant, asked.repo)
+        return look_up(conn, vector, query)
 
     found = await context.database.read(tenant, work)
-    if asked.rerank:
-        results = [one.result for one in found]
-        found = reordered(found, await context.encoder.rerank(asked.query, results))
     done = time.perf_counter()
-    return found[: asked.top_k], encoded - begin, done - encoded
+    return found, encoded - begin, done - encoded
 
 
 @router.get(
     "/documents/stats",
     tags=["search"],
-    responses=responses(401, 429, 503),
+    responses=responses(401, 503),
 )
 async def stats(context: CurrentContext, tenant: Reader) -> StatsResponse:
     """Return how much the caller can search, in all and by partition."""
 
-    async def work(conn: psycopg.AsyncConnection[Any]) -> list[tuple[str, int, int]]:
-        cursor = await conn.execute(
+    def work(conn: psycopg.Connection[Any]) -> list[tuple[str, int, int]]:
+        return conn.execute(
             "SELECT partition, sum(documents)::bigint, sum(chunks)::bigint FROM ("
             " SELECT partition, count(*) AS documents, 0 AS chunks FROM documents"
             " GROUP BY partition UNION ALL"
             " SELECT partition, 0, count(*) FROM document_chunks GROUP BY partition"
             ") AS counts GROUP BY partition ORDER BY partition"
-        )
-        return await cursor.fetchall()
+        ).fetchall()
 
     rows = await context.database.read(tenant, work)
     partitions = {name: PartitionStats(documents=d, chunks=c) for name, d, c in rows}
@@ -129,16 +114,12 @@ async def stats(context: CurrentContext, tenant: Reader) -> StatsResponse:
 @router.post(
     "/embeddings",
     tags=["model"],
-    responses=responses(400, 401, 413, 422, 429, 503),
+    responses=responses(400, 401, 413, 422, 503),
 )
 async def embeddings(
-    asked: EmbeddingsRequest, context: CurrentContext, tenant: Reader, client: Client
+    asked: EmbeddingsRequest, context: CurrentContext, tenant: Reader
 ) -> EmbeddingsResponse:
     """Encode texts; a text beyond what the model reads is cut there."""
-    if not client.startswith("key:"):
-        refusal = await context.texts.refusal(client, len(asked.texts))
-        if refusal:
-            raise refusal
     vectors = await context.encoder.encode(asked.texts)
     return EmbeddingsResponse(
         model_name=context.encoder.embedder.model_name,
@@ -151,7 +132,7 @@ async def embeddings(
     "/ingest/source-files",
     tags=["ingest"],
     response_model=IngestResponse,
-    responses=responses(400, 401, 413, 422, 429, 503) | {200: {"links": INGEST_LINKS}},
+    responses=responses(400, 401, 413, 422, 503) | {200: {"links": INGEST_LINKS}},
 )
 async def ingest(asked: IngestRequest, context: CurrentContext, tenant: Writer) -> Any:
     """Index files or records of the key's tenant; what is refused is told one by one."""

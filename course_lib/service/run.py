@@ -49,10 +49,7 @@ def run(app: FastAPI, host: str, port: int, proxies: Sequence[str] = ()) -> None
     shown = f"[{host}]" if ":" in host else host
     print(f"Serving on http://{shown}:{actual_port}/ (Ctrl-C ends it)", flush=True)
     server = make_server(app, proxies)
-    # psycopg cannot work in the loop that Windows takes by default.
-    loop = asyncio.SelectorEventLoop if sys.platform == "win32" else None
-    with asyncio.Runner(loop_factory=loop) as runner:
-        runner.run(server.serve(sockets=[listener]))
+    asyncio.run(server.serve(sockets=[listener]))
 
 
 def make_server(app: FastAPI, proxies: Sequence[str] = ()) -> uvicorn.Server:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, Field, StringConstraints, field_validator
+from pydantic import BaseModel, Field, field_validator
 
-from course_lib.service.models import Filter, Name, Question, StrictModel, Text, whole
+from course_lib.service.models import Filter, LockText, Name, Question, StrictModel, whole
 
 Language = Literal["go", "javascript", "php", "python", "ruby", "rust"]
 
@@ -15,17 +15,13 @@ class LockFile(StrictModel):
     """A lock file: its name says its format, and its text is read; no path is opened."""
 
     path: Filter = Field(description="such as api/requirements.txt", examples=["requirements.txt"])
-    content: Annotated[Text, StringConstraints(max_length=8_000_000)] = Field(
-        description="the whole text", examples=["spotipy==2.25.1\n"]
-    )
+    content: LockText = Field(description="the whole text", examples=["spotipy==2.25.1\n"])
 
 
 class ScanRequest(StrictModel):
     """All lock files of a project, as they are now."""
 
-    project: Name = Field(
-        min_length=1, description="what it is called; unique for the key's tenant"
-    )
+    project: Name = Field(description="what it is called; unique for the key's tenant")
     files: list[LockFile] = Field(
         min_length=1,
         max_length=200,
@@ -52,7 +48,8 @@ class ScanResponse(BaseModel):
     languages: list[ScannedLanguage]
     ignored: list[str] = Field(description="paths of files that are not lock files")
     not_read: list[str] = Field(
-        description="what a requirements.txt includes that is not among the files, a sentence each"
+        description="files whose packages are not known though the project uses them: lock files "
+        "of other formats, and what one includes that is not among the files; a sentence each"
     )
     waiting: int = Field(description="new packages that have no description yet")
     vectors: bool = Field(description="false: there was no model; a later scan makes them")

@@ -29,7 +29,7 @@ router = APIRouter(
     prefix="/xray",
     tags=["xray"],
     dependencies=SCHEMES,
-    responses=responses(400, 401, 413, 422, 429, 503),
+    responses=responses(400, 401, 413, 422, 503),
 )
 
 
@@ -75,18 +75,18 @@ async def suggest(asked: SuggestRequest, context: CurrentContext, tenant: Reader
     Without a model, or where it has made no vector yet, these are the first 50 by name, and
     `fallback` says why. A project that was never scanned has no packages.
     """
-    from course_lib.xray.suggestions import suggest_async
+    from course_lib.xray.suggestions import suggest_near
 
     encoder = context.encoder
     vector = await encoder.encode_question(asked.instruction) if encoder.is_ready else None
 
-    async def work(conn: psycopg.AsyncConnection[Any]) -> Suggestions:
-        return await suggest_async(
+    def work(conn: psycopg.Connection[Any]) -> Suggestions:
+        return suggest_near(
             conn,
             vector,
+            encoder.embedder.model_name,
             project=asked.project,
             language=asked.language,
-            model=encoder.embedder.model_name,
             k=asked.k,
             tenant=tenant,
         )

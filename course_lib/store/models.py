@@ -60,32 +60,6 @@ def check_model(
     _refuse(model, dimension, stored[0], others)
 
 
-async def check_model_async(
-    conn: psycopg.AsyncConnection[Any],
-    model: str,
-    dimension: int,
-    *,
-    tenant: str | None = None,
-    repo: str | None = None,
-) -> None:
-    """Do what `check_model` does on an async connection, in a transaction of the caller's.
-
-    Raises
-    ------
-    SchemaMismatchError
-        As `check_model`.
-
-    Examples
-    --------
-    >>> await check_model_async(conn, "all-MiniLM-L6-v2", 384)  # doctest: +SKIP
-    """
-    row = await (await conn.execute(STORED)).fetchone()
-    if row is not None:
-        check_version(row[1])
-        cursor = await conn.execute(_OTHERS, _values(model, tenant, repo))
-        _refuse(model, dimension, row[0], await cursor.fetchall())
-
-
 def _refuse(model: str, dimension: int, stored: int, others: list[tuple[Any, ...]]) -> None:
     """Refuse an index of `stored` dimensions with documents of other models, if it is one."""
     if not others and stored == dimension:

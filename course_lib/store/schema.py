@@ -1,8 +1,8 @@
 """The tables: `documents` holds each source once, `document_chunks` its pieces with their vectors.
 
 They are written in `schema.sql`, and what later labs add in `words_and_tenants.sql`, into which
-the ranking of `rank_by_words.sql` is put; here they are run. Tables of an earlier version are
-refused and not changed: an index is made again by an ingest.
+`search_words.sql` and `rank_by_words.sql` are put; here they are run. Tables of an earlier version
+are refused and not changed: an index is made again by an ingest.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 
 WORDS_AND_TENANTS = Path(__file__).with_name("words_and_tenants.sql").read_text(encoding="utf-8")
 """What later labs add: B-trees, a view of the code, the search for words, row-level security."""
+
+SEARCH_WORDS = Path(__file__).with_name("search_words.sql").read_text(encoding="utf-8")
+"""What is indexed for the search by words: the function and the column, inside of that file."""
 
 RANK_BY_WORDS = Path(__file__).with_name("rank_by_words.sql").read_text(encoding="utf-8")
 """The ranking inside of the function for words. Its placeholder is how many rows are wanted."""
@@ -91,19 +94,27 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
             grant_to_service_roles(conn)
 
 
-def filled(text: str, vector_dim: int, schema: str = "public", ranking: str | None = None) -> str:
+def filled(
+    text: str,
+    vector_dim: int,
+    schema: str = "public",
+    ranking: str | None = None,
+    words: str | None = None,
+) -> str:
     """Return the text of a file of SQL with the values that no placeholder can stand for.
 
     Parameters
     ----------
     text
-        With ``{dimension}``, ``{storage}``, ``{schema}`` or ``{ranking}`` in it.
+        With ``{dimension}``, ``{storage}``, ``{schema}``, ``{ranking}`` or ``{words}`` in it.
     vector_dim
         Dimension of the vectors. One that has room in its row is stored there.
     schema
         The schema of the tables, quoted where that is needed.
     ranking
         The ranking by words; None is `RANK_BY_WORDS`.
+    words
+        What is indexed for it; None is `SEARCH_WORDS`.
 
     Examples
     --------
@@ -114,6 +125,7 @@ def filled(text: str, vector_dim: int, schema: str = "public", ranking: str | No
     ranking = RANK_BY_WORDS if ranking is None else ranking
     values = {"dimension": str(int(vector_dim)), "storage": storage, "schema": schema}
     values["ranking"] = ranking.replace("%(most)s", "most")  # an argument of the function
+    values["words"] = SEARCH_WORDS if words is None else words
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", value)
     return text
@@ -121,7 +133,7 @@ def filled(text: str, vector_dim: int, schema: str = "public", ranking: str | No
 
 def schema_version() -> str:
     """Return what tables are marked with that were made by these files: a hash of what they say."""
-    files = SCHEMA + WORDS_AND_TENANTS + RANK_BY_WORDS
+    files = SCHEMA + WORDS_AND_TENANTS.replace("{words}", SEARCH_WORDS) + RANK_BY_WORDS
     said = re.sub(r"^\s*--.*$", "", files, flags=re.MULTILINE)
     return f"course schema {hashlib.sha256(' '.join(said.split()).encode()).hexdigest()[:12]}"
 

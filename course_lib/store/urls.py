@@ -81,6 +81,37 @@ def with_settings(url: str, values: Mapping[str, str]) -> str:
     return url_for(make_conninfo(url, options=options), database)
 
 
+def split_settings(url: str) -> tuple[str, dict[str, str]]:
+    """Return a connection string without collection and role, and these: name → value.
+
+    Poolers refuse or ignore what a login says in `options`, so that they are set by a statement.
+    What else `options` holds stays there.
+
+    Raises
+    ------
+    DatabaseError
+        It is not a URL.
+
+    Examples
+    --------
+    >>> split_settings("postgresql://ada@db/course?options=-crole%3Dreader%20-cjit%3Doff")
+    ('user=ada dbname=course host=db options=-cjit=off', {'role': 'reader'})
+    """
+    try:
+        parts = {key: str(value) for key, value in conninfo_to_dict(url).items()}
+    except psycopg.ProgrammingError as error:
+        raise not_a_url(url, error) from None
+    options = parts.pop("options", "")
+    found = {name: re.sub(r"\\(.)", r"\1", value) for name, value in _SETTING.findall(options)}
+    rest = _SETTING.sub("", options).strip()
+    if rest:
+        parts["options"] = rest
+    return make_conninfo(**parts), found
+
+
+_SETTING = re.compile(r"(?:^|(?<=\s))(?:-c\s*|--)(search_path|role)=((?:\\.|[^\s\\])*)\s*")
+
+
 def not_a_url(url: str, error: psycopg.ProgrammingError) -> DatabaseError:
     """Return the error for what is given as a URL and cannot be read as one."""
     return DatabaseError(

@@ -1,7 +1,8 @@
 -- Runs after schema.sql, and adds what later labs need to its tables: B-trees for the filters of a search (lab 07), the
 -- search for words (lab 08), a view of the code (lab 10), and whose rows a connection sees ("Tenants", below).
--- schema.py fills in two names in braces: the schema of the tables, and the ranking by words. In this, the function's
--- parameter `most` takes the place of the placeholder for how many rows are asked for.
+-- schema.py fills in what is in braces: the schema of the tables, what is indexed for the search by words, and the
+-- ranking by words. In this, the function's parameter `most` takes the place of the placeholder for how many rows are
+-- asked for.
 -- To add a column, add one line to its table in schema.sql, nullable or with a DEFAULT, because INSERTs do not name it.
 -- PostgreSQL can also compute it from other columns whenever a row is written (GENERATED), and keep it (STORED):
 --     audience text GENERATED ALWAYS AS (metadata ->> 'audience') STORED,
@@ -32,45 +33,14 @@ FROM document_chunks AS chunk LEFT JOIN documents AS document
     USING (partition, tenant_id, repo_slug, branch, document_name)
 WHERE partition IN ('code_manifests', 'code_pipelines', 'code_notebooks');
 
--- Words. PostgreSQL's own full-text search does not split NetworkPolicy, and splits paths in its own way. Here an
--- identifier is indexed by its parts and as a whole, without what joins the parts, so that kubeflow-pipelines,
--- KubeflowPipelines and "kubeflow pipelines" find each other.
-
--- The words of a text, each once, in English stems: parts of identifiers, then identifiers whole. Only the first
--- 100,000 characters count, because PostgreSQL takes no more than 1 MB of words.
--- (In PL/pgSQL, which keeps the plans of its expressions for the session. PostgreSQL either copies a function in SQL
--- into the query or plans it anew, which costs as much again as its work. IMMUTABLE: a text always has the same words;
--- a generated column accepts no other function. STRICT: for NULL the result is NULL, without a call. PARALLEL SAFE: the
--- processes that share a statement's work may call it.)
-CREATE FUNCTION search_words(asked text) RETURNS tsvector
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-AS $$
-DECLARE
-    -- Without the signs by which PostgreSQL's parser recognises paths, addresses and tags.
-    plain text := regexp_replace(left(asked, 100000), '[/:@&<>+~=?#%]+', ' ', 'g');
-    parts text;
-BEGIN
-    -- The plural of GPU is GPUs, whose stem is not GPU. (\M is the end of a word.)
-    plain := regexp_replace(plain, '([A-Z][A-Z])s\M', '\1', 'g');
-    -- Parts: cut at - _ and ., between a small letter or a digit and a capital, and before the last capital of
-    -- HTTPServer. The pattern looks back (?<=…) and ahead (?=…). Two small letters have to follow, so that GPUsOnly
-    -- becomes `GPUs Only`. (This plural stays: the rule above needs the end of a word.)
-    parts := replace(replace(replace(plain, '-', ' '), '_', ' '), '.', ' ');
-    parts := regexp_replace(
-        parts, '(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})', ' ', 'g');
-    -- Whole: without what joins the parts. `strip` drops where in the text each word is.
-    plain := replace(replace(replace(plain, '-', ''), '_', ''), '.', '');
-    -- The configuration is named: otherwise the words would depend on a setting of the session.
-    RETURN strip(to_tsvector('pg_catalog.english', parts || ' ' || plain));
-END
-$$;
-
--- PostgreSQL computes this column itself whenever a row is written (GENERATED). A GIN index lists for each word the
--- rows that have it. (coalesce: a text joined with NULL is NULL, and a chunk without a header would have no words.)
-ALTER TABLE document_chunks ADD COLUMN search_text tsvector GENERATED ALWAYS AS (search_words(
-    name || ' ' || kind || ' ' || document_name || ' '
-    || coalesce(metadata ->> 'header', '') || ' ' || content)) STORED;
-
+-- Words: the function `search_words` and the column `search_text`, from search_words.sql. A GIN index lists for each word
+-- the rows that have it.
+-- PostgreSQL's own full-text search does not split NetworkPolicy, and splits paths in its own way.
+-- (The function is in PL/pgSQL, which keeps the plans of its expressions for the session. PostgreSQL either copies a
+-- function in SQL into the query or plans it anew, which costs as much again as its work. IMMUTABLE: a text always has
+-- the same words; a generated column accepts no other function. STRICT: for NULL the result is NULL, without a call.
+-- PARALLEL SAFE: the processes that share a statement's work may call it.)
+{words}
 CREATE INDEX document_chunks_search_text ON document_chunks USING gin (search_text);
 
 -- An index would apply an operator to a row before the policies (see below) are checked. PostgreSQL allows this only

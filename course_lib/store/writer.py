@@ -17,7 +17,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Chunk, Scope, SourceDocument, Visibility, embedded_text
+from course_lib.records import Chunk, Scope, SourceDocument, Visibility, vector_key
 from course_lib.store.collection import ways_out
 from course_lib.store.rows import DOCUMENT_KEY, DocumentKey, check_chunks, check_place, make_rows
 from course_lib.store.schema import stored_dimension
@@ -274,7 +274,7 @@ def stored_sizes(conn: psycopg.Connection, scope: Scope, names: Sequence[str]) -
 def stored_vectors(
     conn: psycopg.Connection, scope: Scope, names: Sequence[str]
 ) -> dict[str, np.ndarray[Any, np.dtype[np.float32]]]:
-    """Return embedded text → vector for the chunks of some documents.
+    """Return key (`vector_key`) → vector for the chunks of some documents.
 
     Parameters
     ----------
@@ -283,18 +283,26 @@ def stored_vectors(
     scope
         Where the documents belong.
     names
-        Their names. Their vectors are of one and the same model, which is the caller's duty.
+        Their names.
     """
     with conn.cursor(row_factory=tuple_row, binary=True) as cursor:
         rows = cursor.execute(
-            "SELECT content, metadata->>'header', embedding FROM document_chunks "
+            "SELECT chunk.content, chunk.metadata->>'header', document.model, chunk.embedding "
+            "FROM document_chunks AS chunk JOIN documents AS document "
+            "USING (partition, tenant_id, repo_slug, branch, document_name) "
             f"WHERE {IN_SCOPE} AND document_name = ANY(%s)",
             [*scope.key, list(names)],
         ).fetchall()
     return {
-        embedded_text(content, header): embedding.to_numpy().astype(np.float32)
-        for content, header, embedding in rows
+        vector_key(_embedded(scope, content, header), model): vector.to_numpy().astype(np.float32)
+        for content, header, model, vector in rows
     }
+
+
+def _embedded(scope: Scope, content: str, header: str | None) -> Chunk:
+    """Return of a stored chunk what its vector depends on."""
+    meta = {"header": header} if header else {}
+    return Chunk.model_construct(tenant_id=scope.tenant, content=content, custom_meta=meta)
 
 
 def _take_turn(conn: psycopg.Connection, scope: Sequence[object]) -> None:

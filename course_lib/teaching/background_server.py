@@ -63,10 +63,8 @@ class BackgroundServer:
         )
 
         def run() -> None:
-            # psycopg cannot work in the loop that Windows takes by default.
-            with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-                with suppress(SystemExit):  # uvicorn raises it where an app does not start
-                    runner.run(self._server.serve(sockets=listeners))
+            with suppress(SystemExit):  # uvicorn raises it where an app does not start
+                asyncio.run(self._server.serve(sockets=listeners))
 
         self._thread = threading.Thread(target=run, name="server", daemon=True)
         self._thread.start()

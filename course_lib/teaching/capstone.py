@@ -16,7 +16,7 @@ FEWEST_QUESTIONS = 20
 LEFT_TO_WRITE = "TODO"
 
 
-class Finding(NamedTuple):
+class Requirement(NamedTuple):
     """One thing that a report needs, and whether it has it."""
 
     holds: bool
@@ -34,7 +34,7 @@ def report() -> tuple[Path, bool]:
     return path, True
 
 
-def examine(path: Path) -> Iterator[Finding]:
+def examine(path: Path) -> Iterator[Requirement]:
     """Yield what a report needs: questions, two runs of them with an interval, words, no error.
 
     Parameters
@@ -46,7 +46,7 @@ def examine(path: Path) -> Iterator[Finding]:
     yield from _examine_notebook(path)
 
 
-def _examine_data(folder: Path) -> Iterator[Finding]:
+def _examine_data(folder: Path) -> Iterator[Requirement]:
     from course_lib.evaluation.kept import read_run
     from course_lib.evaluation.questions import read_questions
     from course_lib.evaluation.runs import compare
@@ -54,22 +54,22 @@ def _examine_data(folder: Path) -> Iterator[Finding]:
     try:
         questions = read_questions(folder / "questions.jsonl", kinds=["docs"])
         count = len(questions)
-        yield Finding(
+        yield Requirement(
             count >= FEWEST_QUESTIONS,
             f"at least {FEWEST_QUESTIONS} questions in questions.jsonl: there are {count}",
         )
         before, after = (read_run(folder / f"{name}.json") for name in ("before", "after"))
         asked = {one.question.question for one in after.answers}
-        yield Finding(
+        yield Requirement(
             asked == {one.question for one in questions},
             "before.json and after.json asked these questions, and no others",
         )
-        yield Finding(True, f"an interval of the difference: {compare(before, after)}")
+        yield Requirement(True, f"an interval of the difference: {compare(before, after)}")
     except InputError as error:
-        yield Finding(False, f"questions and runs: {error}")
+        yield Requirement(False, f"questions and runs: {error}")
 
 
-def _examine_notebook(path: Path) -> Iterator[Finding]:
+def _examine_notebook(path: Path) -> Iterator[Requirement]:
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
@@ -77,14 +77,14 @@ def _examine_notebook(path: Path) -> Iterator[Finding]:
     try:
         notebook = nbformat.read(path, as_version=4)
     except (ValueError, nbformat.ValidationError) as error:
-        yield Finding(False, f"{path.name} is a notebook: {error}")
+        yield Requirement(False, f"{path.name} is a notebook: {error}")
         return
     prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     left = sum(line.startswith(LEFT_TO_WRITE) for line in prose.splitlines())
-    yield Finding(left == 0, f"nothing is left to write: lines with {LEFT_TO_WRITE}: {left}")
+    yield Requirement(left == 0, f"nothing is left to write: lines with {LEFT_TO_WRITE}: {left}")
     try:
         NotebookClient(notebook, resources={"metadata": {"path": str(path.parent)}}).execute()
     except CellExecutionError as error:
-        yield Finding(False, f"every cell runs: {error.ename}: {error.evalue}")
+        yield Requirement(False, f"every cell runs: {error.ename}: {error.evalue}")
     else:
-        yield Finding(True, "every cell runs")
+        yield Requirement(True, "every cell runs")

@@ -189,26 +189,25 @@ def database_finding(url: str | None) -> Finding:
     ----------
     url
         Of DATABASE_URL, whose server is asked; None is the embedded server.
+
+    Raises
+    ------
+    CourseError
+        If it cannot be used.
     """
     from course_lib.store.binaries import find_binaries
-    from course_lib.store.connections import check_database
-    from course_lib.store.server import server_status
-    from course_lib.store.urls import hide_password, without_password
+    from course_lib.store.collection import in_collection
+    from course_lib.store.connections import check_database, connect
+    from course_lib.store.server import check_server
+    from course_lib.store.urls import hide_password
 
     if not url:
-        found, server = find_binaries(), server_status()
+        found, server = find_binaries(), check_server()
         runs = f"runs on {server.host}:{server.port}" if server else "is started when it is needed"
         return Finding("database", "ok", f"PostgreSQL {found.version} {runs}")
-    import psycopg
-
-    try:
-        with psycopg.connect(url, connect_timeout=2, autocommit=True) as conn:
-            vector = check_database(conn, url)
-            versions = f"PostgreSQL {conn.info.server_version // 10_000}, pgvector {vector}"
-    except psycopg.Error as error:
-        why = without_password(error, url).replace(url, hide_password(url)) or "no answer"
-        fix = "Start that server, or unset DATABASE_URL (also in .env) to use the embedded one."
-        return Finding("database", "fail", f"{hide_password(url)}: {why}", fix)
+    with connect(in_collection(url, settings().collection), seconds=2) as conn:  # as commands do
+        vector = check_database(conn, url)
+        versions = f"PostgreSQL {conn.info.server_version // 10_000}, pgvector {vector}"
     return Finding("database", "ok", f"{hide_password(url)}: {versions}")
 
 

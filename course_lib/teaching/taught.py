@@ -73,7 +73,7 @@ def find_answer(source: str, name: str) -> ast.stmt | None:
     return None
 
 
-def first_line(node: ast.stmt) -> int:
+def line_of(node: ast.stmt) -> int:
     """Return the number of a statement's first line, decorators included."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(one.lineno for one in decorators)])
@@ -140,7 +140,7 @@ def pack_answers(path: Path, names: Collection[str]) -> None:
     lines = source.split("\n")
     nodes = {name: node for name in names if (node := find_answer(source, name))}
     for name, node in sorted(nodes.items(), key=lambda one: -one[1].lineno):
-        first, last = first_line(node) - 1, node.end_lineno
+        first, last = line_of(node) - 1, node.end_lineno
         while first and lines[first - 1].startswith("#"):  # it would leak the answer
             first -= 1
         text, file = sql_of(node, path.parent)

@@ -6,7 +6,6 @@ and what was skipped. All of it runs, whatever fails; a table says where the tim
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -23,7 +22,6 @@ from course_lib.errors import CourseError
 from course_lib.settings import project_root
 from course_lib.teaching.notebooks.project import Project
 
-TWICE = "build/twice"
 NBVAL = ("--nbval", "--nbval-cell-timeout", "600", "-p", "tests.kernels")
 SMALLEST = {
     "ONEDNN_MAX_CPU_ISA": "AVX2",
@@ -31,6 +29,9 @@ SMALLEST = {
     "RAG_EMBED_BACKEND": "torch",
 }
 """What makes any processor encode as the smallest would."""
+
+WITHOUT_A_MODEL = ("09", "11", "12")
+"""Labs that claim nothing which depends on the numbers of the model."""
 
 TESTS = {
     "OMP_NUM_THREADS": "1",
@@ -140,9 +141,9 @@ def run_tests(
     labs
         Numbers of labs: only what is about them is run, and not what `long` and the others add.
     long
-        The tests that take many minutes: faults, load, a set-up from nothing. Before them each
-        solution is executed from nothing, twice in one kernel, as the smallest processor would,
-        and held to the outputs and claims of the committed one.
+        The tests that take many minutes: faults, load, a set-up from nothing. Before them the
+        solutions whose claims depend on the numbers of the model are executed as the smallest
+        processor would, with no vector known.
     browser
         Every lab in a JupyterLab that Chromium opens; the long tests have three of them.
     containers
@@ -167,10 +168,11 @@ def run_tests(
     elif skipped:
         outcomes = [run(step) for step in skipped_steps(root)]
     elif long:
-        fresh = {**SMALLEST, "COURSE_STATE": str(root / TWICE / "state")}
-        twice = pytest_step("solutions, twice each", *NBVAL, TWICE, environment=fresh)
-        with repeated_solutions(root):
-            outcomes = [run(twice)]
+        solutions = [str(path.relative_to(root)) for path in _solutions_with_a_model(root)]
+        with no_vectors_known(root) as fresh:
+            variables = {**SMALLEST, **fresh}
+            step = pytest_step("smallest processor", *NBVAL, *solutions, environment=variables)
+            outcomes = [run(step)]
         outcomes.append(run(pytest_step("long tests", "-m", "long", "tests", timeout=1800)))
     else:
         with ThreadPoolExecutor(2) as at_once:
@@ -238,39 +240,40 @@ def run_step(step: Step, root: Path, *, quiet: bool = False) -> Outcome:
 
 
 @contextmanager
-def repeated_solutions(root: Path) -> Iterator[None]:
-    """Keep `build/twice` meanwhile: each solution with all of its cells two times, and no state."""
+def no_vectors_known(root: Path) -> Iterator[Mapping[str, str]]:
+    """Give the environment in which nothing is encoded yet; its state folder is gone afterwards."""
     from course_lib.store.server import remove_server
 
-    folder = root / TWICE
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for path in sorted((root / "solutions").glob("*.ipynb")):
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        again = [{**cell, "id": f"{cell['id']}-again"} for cell in notebook["cells"]]
-        notebook["cells"] += again
-        (folder / path.name).write_text(json.dumps(notebook), encoding="utf-8")
+    state = root / "build" / "smallest"
+    shutil.rmtree(state, ignore_errors=True)
     try:
-        yield
+        yield {"COURSE_STATE": str(state)}
     finally:
-        remove_server(folder / "state")
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_server(state)
+        shutil.rmtree(state, ignore_errors=True)
 
 
 def worker_count(cores: int) -> int:
     """Return how many test processes run at once; each may hold a model and a notebook.
 
+    It is one more than there are cores, because a third of the time of each is spent in waiting.
+
     Examples
     --------
     >>> [worker_count(cores) for cores in (1, 2, 16)]
-    [1, 2, 4]
+    [2, 3, 4]
     """
-    return max(1, min(cores, 4))
+    return min(cores + 1, 4)
 
 
 def _program(name: str) -> str:
     """Return a program of this environment, which need not be activated."""
     return shutil.which(name, path=str(Path(sys.executable).parent)) or name
+
+
+def _solutions_with_a_model(root: Path) -> list[Path]:
+    found = sorted((root / "solutions").glob("*.ipynb"))
+    return [path for path in found if path.name[:2] not in WITHOUT_A_MODEL]
 
 
 def _shell_scripts(root: Path) -> list[str]:

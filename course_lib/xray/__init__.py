@@ -1,13 +1,11 @@
 """Repository X-Ray: lock files go in, the packages that an instruction is about come out."""
 
 from course_lib.xray.descriptions import (
-    FirstDescriber,
     InstalledDescriber,
     TableDescriber,
     offline_describer,
 )
 from course_lib.xray.generation import generation_prompt
-from course_lib.xray.migration import MigrationReport, migrate_reports
 from course_lib.xray.packages import LANGUAGES, Package
 from course_lib.xray.scanning import LockFiles, find_lock_files
 from course_lib.xray.suggestions import Suggestions, suggest
@@ -21,10 +19,8 @@ from course_lib.xray.tables import create_tables, drop_tables
 
 __all__ = [
     "LANGUAGES",
-    "FirstDescriber",
     "InstalledDescriber",
     "LockFiles",
-    "MigrationReport",
     "Package",
     "Suggestions",
     "SyncReport",
@@ -34,7 +30,6 @@ __all__ = [
     "find_lock_files",
     "forget_project",
     "generation_prompt",
-    "migrate_reports",
     "offline_describer",
     "suggest",
     "sync_packages",

@@ -1,8 +1,8 @@
 """The shared catalogue: descriptions and vectors come in, orphans go out.
 
 Each write is one short transaction that runs alone among the writers of its language. Describers
-and the model work between transactions, never inside one: whatever stops them — no model, no quota,
-a budget that is used up, Ctrl-C — costs one batch at most, and the next scan does the rest.
+and the model work between transactions, never inside one: whatever stops them — no model,
+Ctrl-C — costs one batch at most, and the next scan does the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import ModelError
 from course_lib.records import Report
 from course_lib.store.tenancy import as_tenant
-from course_lib.xray.descriptions import Describer, DescriberStoppedError
+from course_lib.xray.descriptions import Describer
 from course_lib.xray.packages import Package
 from course_lib.xray.tables import alone_in
 
@@ -201,8 +201,8 @@ class FillReport(Report):
     """What became known of packages.
 
     `described` and `embedded` count packages of the catalogue; `waiting` counts those that were
-    asked about and are without a description still; `stopped` says why the rest was left for
-    the next scan, and is empty where nothing was.
+    asked about and are without a description still; `stopped` says why vectors were left for
+    the next scan, and is empty where none were.
     """
 
     described: int = 0
@@ -211,7 +211,7 @@ class FillReport(Report):
     stopped: str = ""
 
 
-def fill(
+def describe_and_embed(
     conn: psycopg.Connection[Any],
     project: str,
     changed: Collection[Package],
@@ -246,20 +246,17 @@ def fill(
     used = {Package(*row[:3]): row[3] for row in rows}
     asked = [one for one, description in used.items() if description is None or one in changed]
     described, embedded, answered = 0, 0, set[Package]()
-    problems: list[str] = []
-    try:
-        for found in describer.describe(asked) if describer and asked else ():
-            for language in {one.language for one in found}:
-                some = {one: text for one, text in found.items() if one.language == language}
-                described += store_descriptions(conn, language, some, tenant=tenant)
-            answered.update(found)
-    except DescriberStoppedError as error:
-        problems.append(str(error).replace("\n", ". "))
+    stopped = ""
+    for found in describer.describe(asked) if describer and asked else ():
+        for language in {one.language for one in found}:
+            some = {one: text for one, text in found.items() if one.language == language}
+            described += store_descriptions(conn, language, some, tenant=tenant)
+        answered.update(found)
     try:
         if embedder is not None:
             for language in {one.language for one in used}:
                 names = [one.name for one in used if one.language == language]
                 embedded += embed_missing(conn, embedder, language, names)
     except ModelError as error:
-        problems.append(f"no vectors: {error.args[0]}")
-    return FillReport(described, embedded, len(set(asked) - answered), "; ".join(problems))
+        stopped = f"no vectors: {error.args[0]}"
+    return FillReport(described, embedded, len(set(asked) - answered), stopped)

@@ -1,7 +1,7 @@
 """What packages do, in a sentence: packages go in, descriptions come out, batch by batch.
 
-Descriptions come from a table, from the packages that are installed here, or from a model at an
-endpoint (`endpoint.py`). Each is asked for what the ones before it did not know.
+Descriptions come from a table, or from the packages that are installed here. Each is asked for what
+the ones before it did not know.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 
 from packaging.utils import canonicalize_name
 
-from course_lib.errors import CourseError
+from course_lib.records import without_surrogates
 from course_lib.settings import project_root
 from course_lib.xray.packages import Package
 
@@ -27,17 +27,7 @@ class Describer(Protocol):
     """Whoever knows what packages do."""
 
     def describe(self, packages: Sequence[Package]) -> Iterator[Descriptions]:
-        """Yield descriptions of some of the packages, in batches as they become known.
-
-        Raises
-        ------
-        DescriberStoppedError
-            After the last batch, if the rest has to wait for another run.
-        """
-
-
-class DescriberStoppedError(CourseError):
-    """A describer cannot go on in this run; what it gave until then is good."""
+        """Yield descriptions of some of the packages, in batches as they become known."""
 
 
 class TableDescriber:
@@ -103,8 +93,9 @@ class FirstDescriber:
 
 
 def offline_describer() -> FirstDescriber:
-    """Return the describers that need no network: the course's table, then what is installed."""
-    return FirstDescriber(TableDescriber(), InstalledDescriber())
+    """Return the course's table, where it is (an image has no data), then what is installed."""
+    table = [TableDescriber()] if (project_root() / TABLE).is_file() else []
+    return FirstDescriber(*table, InstalledDescriber())
 
 
 def clean(text: object) -> str:
@@ -120,5 +111,4 @@ def clean(text: object) -> str:
     line = " ".join(text.replace("\0", " ").split())
     if line in ("UNKNOWN", "null", "None"):
         return ""
-    # A lone surrogate, which JSON can hold, is not text for a database.
-    return line.encode("utf-8", "replace").decode("utf-8")[:LONGEST].rstrip()
+    return without_surrogates(line)[:LONGEST].rstrip()

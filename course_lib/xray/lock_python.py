@@ -12,23 +12,25 @@ from course_lib.files import read_toml
 from course_lib.xray.lock_reading import (
     Versions,
     add_versions,
-    check_complete,
     check_version,
     collect,
-    list_at,
     table_at,
-    tables_at,
+    text_at,
     toml_packages,
 )
 
-ARCHIVE = r"\.(?:whl|zip|tgz|tar\.(?:gz|bz2|xz))(?:\[.*\])?\s*(?:;.*)?$"
-"""How a file ends that holds a package."""
+_NO_PACKAGE = re.compile(
+    r"[./\\]|[A-Za-z][A-Za-z0-9+.-]*:"  # a path or a URL; below, an archive or a folder
+    r"|(?:[^@]*\.(?:whl|zip|tgz|tar\.(?:gz|bz2|xz))|(?:[\w.-]+/)+[\w.-]*)(?:\[[^][]*\])?\s*(?:;.*)?$"
+)
+_OF_VARIABLE = re.compile(r"((?<![=<>])[=<>]++\s*+)[^\s,;$=<>]*+\$\{[A-Z0-9_]++\}[^\s,;]*+")
 
 
 def parse_requirements(text: str) -> Versions:
     r"""Return the packages of a `requirements.txt`; a version only where one is pinned.
 
     Options are passed over, and so are paths, archives and URLs without a name (`#egg=` gives one).
+    What pip would take from the environment (`rich==${VERSION}`) is not a known version.
     A file of constraints (`-c`) adds no package, and one that `-r` includes has packages of its
     own: see `included_files`.
 
@@ -40,20 +42,24 @@ def parse_requirements(text: str) -> Versions:
     found: Versions = {}
     for number, line in enumerate(_joined(text).splitlines(), 1):
         if line.endswith("\\") and not line.lstrip().startswith("#"):
-            raise ValueError(f"entry {number} goes on in a line that is missing: {line[:60]!r}")
+            # To pip, that is a line as others, but one of those with hashes lacks its own.
+            if "--hash" in text:
+                raise ValueError(f"entry {number} goes on in a line that is missing: {line[:60]!r}")
+            line = line.rstrip("\\")
         if egg := re.match(r"\s*(?:(?:-e|--editable)[ \t=]+)?[a-z]+\+\S+[#&]egg=([\w.-]+)", line):
             add_versions(found, [(canonicalize_name(egg[1]), "")])
             continue
         # An option begins with a dash after a blank; a comment, with a hash after a blank.
         line = re.split(r"(?:^|\s)(?:#|--?[A-Za-z])", line, maxsplit=1)[0].strip()
-        if not line or re.match(r"[./\\]|[A-Za-z][A-Za-z0-9+.-]*:|[^@]*" + ARCHIVE, line):
+        if not line or re.match(_NO_PACKAGE, line):
             continue
+        line, variables = _OF_VARIABLE.subn(r"\g<1>0", line)
         try:
             requirement = Requirement(line)
         except InvalidRequirement as error:
             raise ValueError(f"entry {number} is not a requirement: {line[:60]!r}") from error
         pins = [one.version for one in requirement.specifier if one.operator in ("==", "===")]
-        pinned = pins[0] if len(pins) == 1 and "*" not in pins[0] else ""
+        pinned = pins[0] if len(pins) == 1 and "*" not in pins[0] and not variables else ""
         add_versions(found, [(canonicalize_name(requirement.name), pinned)])
     return found
 
@@ -68,23 +74,6 @@ def included_files(text: str) -> list[str]:
     """
     option = r"^[ \t]*(?:-r|--requirement(?=[ \t=]))[ \t=]*([^\s#]+)"
     return re.findall(option, _joined(text), flags=re.MULTILINE)
-
-
-def parse_uv_lock(text: str) -> Versions:
-    """Return the packages of a `uv.lock`."""
-    lock = read_toml(text)
-    check_version(lock.get("version"), 1)
-    packages = toml_packages(lock)
-    check_complete(
-        (name, (str(one.get("name")) for one in tables_at(table, "dependencies")))
-        for name, _, table in packages
-    )
-    own = ("virtual", "editable", "directory")
-    return collect(
-        (canonicalize_name(name), version)
-        for name, version, table in packages
-        if not any(kind in table_at(table, "source") for kind in own)
-    )
 
 
 def parse_poetry_lock(text: str) -> Versions:
@@ -129,42 +118,6 @@ def parse_poetry_lock(text: str) -> Versions:
     )
 
 
-def parse_pylock(text: str) -> Versions:
-    """Return the packages of a `pylock.toml` (PEP 751)."""
-    lock = read_toml(text)
-    check_version(str(lock.get("lock-version")).split(".")[0], "1")
-    if "packages" not in lock:
-        raise ValueError("it has no packages, which come last: the end is missing")
-    return collect(
-        (canonicalize_name(name), version)
-        for name, version, table in toml_packages(lock, "packages")
-        if "directory" not in table
-    )
-
-
-def parse_pdm_lock(text: str) -> Versions:
-    """Return the packages of a `pdm.lock`."""
-    lock = read_toml(text)
-    written = str(table_at(lock, "metadata").get("lock_version", ""))
-    check_version(written.split(".")[0], "4")
-    packages = toml_packages(lock)
-    check_complete(
-        (
-            canonicalize_name(name),
-            (
-                canonicalize_name(Requirement(str(one)).name)
-                for one in list_at(table, "dependencies")
-            ),
-        )
-        for name, _, table in packages
-    )
-    return collect(
-        (canonicalize_name(name), version)
-        for name, version, table in packages
-        if "path" not in table
-    )
-
-
 def parse_pipfile_lock(text: str) -> Versions:
     """Return the packages of a `Pipfile.lock`, those for development too."""
     lock = json.loads(text)
@@ -176,8 +129,9 @@ def parse_pipfile_lock(text: str) -> Versions:
         for name in table_at(lock, group):
             entry = table_at(lock[group], name)
             if "path" not in entry:
-                version = str(entry.get("version", "")).removeprefix("==")
-                add_versions(found, [(canonicalize_name(name), version)])
+                # Any but a pin ("*") is not a version.
+                pin = re.fullmatch("={2,3}(.*)", text_at(entry, "version"))
+                add_versions(found, [(canonicalize_name(name), pin[1] if pin else "")])
     return found
 
 

@@ -10,35 +10,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from course_lib.files import read_toml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from course_lib.xray.lock_go import parse_go_mod, parse_go_sum
 from course_lib.xray.lock_javascript import (
     parse_bun_lock,
     parse_package_lock,
     parse_pnpm_lock,
     parse_yarn_lock,
 )
-from course_lib.xray.lock_python import (
-    parse_pdm_lock,
-    parse_pipfile_lock,
-    parse_poetry_lock,
-    parse_pylock,
-    parse_requirements,
-    parse_uv_lock,
-)
+from course_lib.xray.lock_python import parse_pipfile_lock, parse_poetry_lock, parse_requirements
 from course_lib.xray.lock_reading import (
+    Table,
+    Tables,
     Versions,
-    add_versions,
-    check_complete,
-    check_version,
     collect,
     list_at,
     table_at,
     tables_at,
-    toml_packages,
 )
 
 
@@ -76,155 +70,129 @@ def lock_format(path: str) -> LockFormat | None:
     return next((one for one in FORMATS if place.match(one.pattern)), None)
 
 
-def parse_cargo_lock(text: str) -> Versions:
-    """Return the packages of a `Cargo.lock`; of several versions of one, the newest."""
-    lock = read_toml(text)
-    check_version(lock.get("version"), None, 3, 4)
-    packages = toml_packages(lock)
-    # An entry is a name, or a name with its version and source where that is needed.
-    check_complete(
-        (name, (str(one).split(" ")[0] for one in list_at(table, "dependencies")))
-        for name, _, table in packages
-    )
-    return collect((name, version) for name, version, table in packages if "source" in table)
-
-
 def parse_gemfile_lock(text: str) -> Versions:
     """Return the gems of a `Gemfile.lock`, without those of a local path."""
-    found: Versions = {}
+    sections: dict[str, list[str]] = {}
     section = ""
-    sections = set()
-    for line in text.split("\n"):
+    for line in map(str.rstrip, text.split("\n")):
         if line and not line[0].isspace():
-            section = line.strip()
-            sections.add(section)
-        elif section in ("GEM", "GIT", "PLUGIN SOURCE"):
-            match = re.fullmatch(r" {4}(\S+)(?: \(([^()]*)\))?", line.rstrip())
-            if match:
-                # What follows the dash is a platform: nokogiri (1.18.9-arm64-darwin).
-                add_versions(found, [(match[1], (match[2] or "").split("-")[0])])
-    if not sections & {"GEM", "GIT", "PATH"} or any(one.startswith("<<<<") for one in sections):
+            section = line
+        sections.setdefault(section, []).append(line)
+    sources = [one for one in ("GEM", "GIT", "PATH", "PLUGIN SOURCE") if one in sections]
+    if not sources or any(one.startswith("<<<<") for one in sections):
         raise ValueError("it has no section GEM, GIT or PATH, or a conflict is left in it")
     if "DEPENDENCIES" not in sections:
         raise ValueError("it has no section DEPENDENCIES, which comes late: the end is missing")
-    return found
-
-
-def parse_go_mod(text: str) -> Versions:
-    """Return the modules that a `go.mod` requires, as replaced; without those in local folders."""
-    required: Versions = {}
-    replaced: dict[tuple[str, str], list[str]] = {}
-    verb = ""
-    opened = 0
-    is_module = False
-    for number, line in enumerate(text.split("\n"), 1):
-        words = [word.strip('"`') for word in line.split("//")[0].split()]
-        if not words:
-            continue
-        if words == [")"]:
-            verb = ""
-            continue
-        if not verb:
-            first, *words = words
-            if words == ["("]:
-                verb, opened = first, number
-                continue
-            is_module = is_module or first == "module"
-        else:
-            first = verb
-        if first == "require":
-            if len(words) != 2:
-                raise ValueError(f"line {number} requires no module and version: {line[:60]!r}")
-            add_versions(required, [(words[0], words[1])])
-        elif first == "replace" and "=>" in words:
-            at = words.index("=>")
-            # Of one version, or of all: `replace a v1.2.0 => b v1.3.0`.
-            replaced[words[0], words[1] if at > 1 else ""] = words[at + 1 :]
-    if verb:
-        raise ValueError(f"`{verb} (` in line {opened} is never closed: the end is missing")
-    if not is_module:
-        raise ValueError("it names no module")
-    found: Versions = {}
-    for name, version in required.items():
-        new = replaced.get((name, version)) or replaced.get((name, ""), [name, version])
-        if len(new) == 2:  # else it is a local folder
-            add_versions(found, [(new[0], new[1])])
-    return found
-
-
-def parse_go_sum(text: str) -> Versions:
-    """Return the modules of a `go.sum`; of several versions of one, the newest.
-
-    It also names versions that were looked at and not taken: read it only where no `go.mod` of
-    Go 1.17 or newer is beside it, which names all that was taken.
-    """
-    found: Versions = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        words = line.split()
-        if not words:
-            continue
-        if len(words) != 3 or not re.fullmatch("h1:[A-Za-z0-9+/]+=", words[2]):
-            raise ValueError(f"line {number} is not a checksum of a module: {line[:60]!r}")
-        if not words[1].endswith("/go.mod"):
-            add_versions(found, [(words[0], words[1])])
-    return found
-
-
-def names_all_modules(go_mod: str) -> bool:
-    """Return whether a `go.mod` names indirect requirements too: from Go 1.17 on."""
-    match = re.search(r"^go ([0-9]+)\.([0-9]+)", go_mod, flags=re.MULTILINE)
-    return match is not None and (int(match[1]), int(match[2])) >= (1, 17)
-
-
-def parse_composer_lock(text: str) -> Versions:
-    """Return the packages of a `composer.lock`, those for development too."""
-    lock = json.loads(text)
-    if not isinstance(lock, dict) or not {"packages", "packages-dev"} <= set(lock):
-        raise ValueError("it has no packages and packages-dev")
-    packages = tables_at(lock, "packages")
-    if lock["packages-dev"] is not None:  # as it is after `composer update --no-dev`
-        packages = packages + tables_at(lock, "packages-dev")
+    gem = re.compile(r" {4}(\S+)(?: \(([^()]*)\))?")
+    gems = [
+        (source, match[1], match[2] or "")
+        for source in sources
+        for match in map(gem.fullmatch, sections[source])
+        if match
+    ]
+    if not gems and any(line.startswith(" ") for line in sections["DEPENDENCIES"]):
+        raise ValueError("its section DEPENDENCIES names gems, and no other section has one")
+    # What follows the dash is a platform: nokogiri (1.18.9-arm64-darwin).
     return collect(
-        (str(one.get("name", "")), str(one.get("version", "")))
-        for one in packages
-        if table_at(one, "dist").get("type") != "path"
+        (name, version.split("-")[0]) for source, name, version in gems if source != "PATH"
     )
 
 
+def _needed_in_pdm(table: Table) -> Iterable[str]:
+    """Return what is needed everywhere: what no Python or system needs is not in the file."""
+    needed = map(Requirement, map(str, list_at(table, "dependencies")))
+    return [one.name for one in needed if one.marker is None]
+
+
+UV = Tables(
+    "version",
+    ("1",),
+    own=lambda table: {"virtual", "editable", "directory"} & {*table_at(table, "source")},
+    needs=lambda table: [str(one.get("name")) for one in tables_at(table, "dependencies")],
+    same=canonicalize_name,
+)
+PYLOCK = Tables(
+    "lock-version",
+    ("1",),
+    own=lambda table: "directory" in table,
+    lists=("packages",),
+    same=canonicalize_name,
+)
+PDM = Tables(
+    "metadata.lock_version",
+    ("3", "4"),
+    own=lambda table: "path" in table,
+    needs=_needed_in_pdm,
+    same=canonicalize_name,
+)
+CARGO = Tables(
+    "version",
+    (None, "3", "4"),
+    own=lambda table: "source" not in table,
+    # An entry is a name, or a name with its version and source where that is needed.
+    needs=lambda table: [str(one).split(" ")[0] for one in list_at(table, "dependencies")],
+)
+COMPOSER = Tables(
+    "",
+    (),
+    own=lambda table: table_at(table, "dist").get("type") == "path",
+    lists=("packages", "packages-dev"),  # the latter is null after `composer update --no-dev`
+    read=json.loads,
+)
+"""Formats of tables: a row says where a package is, and which are the project's own."""
+
 FORMATS = (
-    LockFormat("uv.lock", "python", "uv.lock", parse_uv_lock),
+    LockFormat("uv.lock", "python", "uv.lock", UV.parse),
     LockFormat("poetry.lock", "python", "poetry.lock", parse_poetry_lock),
-    LockFormat("pylock.toml", "python", "pylock.toml", parse_pylock),
-    LockFormat("pylock.toml", "python", "pylock.*.toml", parse_pylock),
+    LockFormat("pylock.toml", "python", "pylock.toml", PYLOCK.parse),
+    LockFormat("pylock.toml", "python", "pylock.*.toml", PYLOCK.parse),
     LockFormat("requirements.txt", "python", "requirements*.txt", parse_requirements),
     LockFormat("requirements.txt", "python", "requirements/*.txt", parse_requirements),
+    LockFormat("requirements.txt", "python", "*[-_]requirements.txt", parse_requirements),
     LockFormat("Pipfile.lock", "python", "Pipfile.lock", parse_pipfile_lock),
-    LockFormat("pdm.lock", "python", "pdm.lock", parse_pdm_lock),
+    LockFormat("pdm.lock", "python", "pdm.lock", PDM.parse),
     LockFormat("package-lock.json", "javascript", "package-lock.json", parse_package_lock),
+    LockFormat("npm-shrinkwrap.json", "javascript", "npm-shrinkwrap.json", parse_package_lock),
     LockFormat("pnpm-lock.yaml", "javascript", "pnpm-lock.yaml", parse_pnpm_lock),
     LockFormat("yarn.lock", "javascript", "yarn.lock", parse_yarn_lock),
     LockFormat("bun.lock", "javascript", "bun.lock", parse_bun_lock),
     LockFormat("Gemfile.lock", "ruby", "Gemfile.lock", parse_gemfile_lock),
+    LockFormat("gems.locked", "ruby", "gems.locked", parse_gemfile_lock),
     LockFormat("go.mod", "go", "go.mod", parse_go_mod),
     LockFormat("go.sum", "go", "go.sum", parse_go_sum),
-    LockFormat("Cargo.lock", "rust", "Cargo.lock", parse_cargo_lock),
-    LockFormat("composer.lock", "php", "composer.lock", parse_composer_lock),
+    LockFormat("Cargo.lock", "rust", "Cargo.lock", CARGO.parse),
+    LockFormat("composer.lock", "php", "composer.lock", COMPOSER.parse),
 )
 
-UNSUPPORTED = {
+INSTEAD_OF = {"Gemfile.lock": "gems.locked", "package-lock.json": "npm-shrinkwrap.json"}
+"""Lock files that their tool does not look at where the other one is beside it."""
+
+NOT_READ = {
+    "Package.resolved": "packages of Swift are not known here",
+    "Podfile.lock": "packages of CocoaPods are not known here",
+    "bun.lockb": "`bun install --save-text-lockfile` makes bun.lock",
+    "conda-lock.yml": "packages of conda are not known here",
+    "deno.lock": "packages of Deno are not known here",
+    "go.work": "each go.mod counts as it is, without what is replaced here",
+    "gradle.lockfile": "packages of Java are not known here",
+    "mix.lock": "packages of Elixir are not known here",
+    "packages.lock.json": "packages of .NET are not known here",
+    "pixi.lock": "packages of conda are not known here",
+    "pubspec.lock": "packages of Dart are not known here",
+}
+"""Lock files that are not read, and what can be done."""
+
+MANIFESTS = {
     "Cargo.toml": "`cargo generate-lockfile` makes Cargo.lock",
     "Gemfile": "`bundle lock` makes Gemfile.lock",
     "Pipfile": "`pipenv lock` makes Pipfile.lock",
     "build.gradle": "packages of Java are not known here",
     "build.gradle.kts": "packages of Java are not known here",
-    "bun.lockb": "`bun install --save-text-lockfile` makes bun.lock",
     "composer.json": "`composer update` makes composer.lock",
-    "gradle.lockfile": "packages of Java are not known here",
-    "mix.lock": "packages of Elixir are not known here",
+    "gems.rb": "`bundle lock` makes gems.locked",
     "package.json": "`npm install` makes package-lock.json",
-    "packages.lock.json": "packages of .NET are not known here",
     "pom.xml": "packages of Java are not known here",
     "pyproject.toml": "`uv lock` makes uv.lock",
     "setup.py": "`pip freeze` makes requirements.txt",
 }
-"""Files that name packages and are not read, and what can be done."""
+"""Files from which a lock file is made, and how."""

@@ -49,9 +49,9 @@ class SuggestionScore:
     missed: tuple[Instruction, ...]
 
 
-def read_instructions() -> list[Instruction]:
-    """Return the course's labelled instructions."""
-    file = project_root() / "data" / "questions" / "packages.jsonl"
+def read_instructions(questions: str = "packages") -> list[Instruction]:
+    """Return the course's labelled instructions; those of "no_package" need no package."""
+    file = project_root() / "data" / "questions" / f"{questions}.jsonl"
     lines = file.read_text(encoding="utf-8").splitlines()
     return [TypeAdapter(Instruction).validate_json(line) for line in lines]
 

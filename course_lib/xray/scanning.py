@@ -6,6 +6,7 @@ an unchanged project costs no parsing.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 import posixpath
@@ -14,13 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from course_lib.errors import InputError
-from course_lib.files import files_below, read_file
+from course_lib.files import NOT_OURS, files_below, read_file
 from course_lib.records import Skipped
+from course_lib.xray.lock_go import names_all_modules
 from course_lib.xray.lock_python import included_files, parse_requirements
 from course_lib.xray.lock_reading import add_versions
-from course_lib.xray.lockfiles import FORMATS, UNSUPPORTED, lock_format, names_all_modules
+from course_lib.xray.lockfiles import FORMATS, INSTEAD_OF, MANIFESTS, NOT_READ, lock_format
 
-SCANNER = "3"
+SCANNER = "5"
 """Counts up when a parser reads the same text differently: the checksums change with it."""
 
 LARGEST = 50_000_000
@@ -28,11 +30,6 @@ LARGEST = 50_000_000
 
 LONGEST_NAME = 500
 """Characters of a package's name: those of the registries are shorter, and an index has limits."""
-
-NOT_OURS = frozenset(
-    {"node_modules", "vendor", "bower_components", "site-packages", "__pycache__", "target", "venv"}
-)
-"""Folders of what was installed or built: the lock files in them are other people's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +42,8 @@ class LockFiles:
         Path (relative, forward slashes) → text.
     unreadable
         Lock files that are there and could not be read, and why.
+    others
+        Lock files that are not read, and why.
 
     Examples
     --------
@@ -55,6 +54,7 @@ class LockFiles:
 
     texts: Mapping[str, str]
     unreadable: tuple[Skipped, ...] = field(default=())
+    others: tuple[Skipped, ...] = ()
 
     def languages(self) -> list[str]:
         """Return the languages that there are lock files of."""
@@ -62,7 +62,10 @@ class LockFiles:
         return sorted({one.language for name in names if (one := lock_format(name))})
 
     def paths(self, language: str) -> list[str]:
-        """Return the paths of a language's lock files, without a `go.sum` that adds nothing."""
+        """Return the paths of a language's lock files, without those that add nothing.
+
+        These are a `go.sum` beside a `go.mod` that names all, and one that its tool does not read.
+        """
         return [
             path
             for path in sorted(self.texts)
@@ -70,7 +73,10 @@ class LockFiles:
         ]
 
     def not_read(self) -> list[str]:
-        """Return a sentence for each file that a `requirements.txt` includes and that is not here.
+        """Return a sentence for each file whose packages are not known, though they are used.
+
+        That is a lock file of another format, and what a `requirements.txt` includes; and one that
+        its tool does not read.
 
         Examples
         --------
@@ -78,7 +84,17 @@ class LockFiles:
         requirements.txt includes base.txt, whose packages are not known: call it requirements-….txt
         """
         known = self.paths("python")
-        return [
+        others = {one.name: one.reason for one in self.others}
+        for path in self.texts:
+            if reason := NOT_READ.get(posixpath.basename(path)):
+                others[path] = reason
+        sentences = [f"{path} is not read: {reason}" for path, reason in sorted(others.items())]
+        sentences += [
+            f"{path} is not read: its tool takes {other}, which is beside it"
+            for path in sorted(self.texts)
+            if (other := self._instead(path))
+        ]
+        return sentences + [
             f"{path} includes {name}, whose packages are not known: call it requirements-….txt"
             for path in known
             if (one := lock_format(path)) and one.parse is parse_requirements
@@ -124,7 +140,14 @@ class LockFiles:
             add_versions(found, packages.items())
         return dict(sorted(found.items()))
 
+    def _instead(self, path: str) -> str:
+        """Return the name of the file beside one that its tool reads in its place; or nothing."""
+        other = INSTEAD_OF.get(posixpath.basename(path), "")
+        return other if other and str(PurePosixPath(path).with_name(other)) in self.texts else ""
+
     def _is_spare(self, path: str) -> bool:
+        if self._instead(path):
+            return True
         if not path.endswith("go.sum"):
             return False
         beside = str(PurePosixPath(path).with_name("go.mod"))
@@ -146,13 +169,22 @@ def find_lock_files(directory: str | os.PathLike[str]) -> LockFiles:
     if not root.is_dir():
         raise InputError(f"{root} is not a directory", hint="Nothing was changed. Check the path.")
     texts: dict[str, str] = {}
+    others: list[Skipped] = []
     unreadable: list[Skipped] = []
     for file in files_below(root, _is_ours, _refuse):
         path = file.relative_to(root).as_posix()
-        if lock_format(path) is None or file.is_symlink() or not file.is_file():
+        if reason := NOT_READ.get(file.name) or MANIFESTS.get(file.name):
+            others.append(Skipped(path, reason))
+        if lock_format(path) is None or not file.is_file():
+            continue
+        if file.is_symlink():
+            others.append(Skipped(path, "it is a link"))
             continue
         try:
-            texts[path] = read_file(file, LARGEST).decode("utf-8-sig")
+            raw = read_file(file, LARGEST)
+            # PowerShell writes UTF-16 where a command's output goes into a file.
+            is_wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+            texts[path] = raw.decode("utf-16" if is_wide else "utf-8-sig")
         except UnicodeDecodeError:
             unreadable.append(Skipped(path, "is not UTF-8"))
         except ValueError as error:
@@ -161,16 +193,16 @@ def find_lock_files(directory: str | os.PathLike[str]) -> LockFiles:
             unreadable.append(Skipped(path, f"cannot be read: {error.strerror}"))
     if not texts and not unreadable:
         other = "".join(
-            f"; {one.relative_to(root).as_posix()} is not read: {UNSUPPORTED[one.name]}"
-            for one in sorted(files_below(root, _is_ours, _refuse))
-            if one.name in UNSUPPORTED
+            f"; {one.name} is not read: {one.reason}"
+            for one in sorted(others, key=lambda one: one.name)
         )
         known = ", ".join(dict.fromkeys(one.id for one in FORMATS))
         raise InputError(
             f"there is no lock file in {root}{other}",
             hint=f"Nothing was changed. Known are {known}.",
         )
-    return LockFiles(texts, tuple(unreadable))
+    locks = (one for one in others if posixpath.basename(one.name) not in MANIFESTS)
+    return LockFiles(texts, tuple(unreadable), tuple(locks))
 
 
 def _is_ours(folder: str) -> bool:

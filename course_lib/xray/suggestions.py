@@ -18,12 +18,18 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError, ModelError
 from course_lib.records import Report
 from course_lib.store.tenancy import as_tenant
-from course_lib.xray.tables import explained
+from course_lib.xray.tables import database_errors_explained
 
 FALLBACK = 50
 """How many packages are suggested where none can be chosen."""
 
+ANY = -1.0
+"""The least similarity that leaves out nothing."""
+
 NO_MODEL = "there is no model"
+NO_VECTORS = (
+    "no package of the project has a vector of the model {}; the next `course xray scan` makes them"
+)
 
 COLUMNS: LiteralString = (
     "mine.name, mine.version, coalesce(mine.description, package.description) AS description"
@@ -66,34 +72,37 @@ class Suggestions(Report):
         return bool(self.fallback)
 
 
-def choose(near: Sequence[Any], first: Sequence[Any], why: str) -> Suggestions:
-    """Return the nearest packages, or the first by name as a fallback that says why.
+def choose(near: Sequence[Any], first: Sequence[Any], why: str, least: float = ANY) -> Suggestions:
+    """Return what a prompt should name: packages near enough, none, or a fallback.
 
-    - If there are nearest packages, they are the suggestions, and nothing is a fallback.
-    - If there are none, the first packages by name are suggested. Packages that only replace the
-      nearest ones are a fallback: then `fallback` is `why`.
+    - Where packages were compared, those of at least this similarity are suggested.
+    - A list is a fallback only where nothing could be compared. Then the first packages by name are
+      suggested, and `fallback` says why.
     - `Suggestion(*row)` takes both kinds of rows; without a fourth value its similarity is None.
     - `Suggestions(packages, fallback)` takes a tuple of them, and why they are a fallback, or "".
 
     Parameters
     ----------
     near
-        Rows (name, version, description, similarity): what `nearest_packages_query` found.
+        Rows (name, version, description, similarity): what `nearest_packages_query` found. None
+        were compared if there is none.
     first
         Rows (name, version, description): the first packages of the project by name.
     why
-        Why there may be no nearest packages, such as "there is no model".
+        Why nothing may have been compared, such as "there is no model".
+    least
+        From which similarity on a package is suggested.
 
     Examples
     --------
     >>> first = [("attrs", "25.1.0", "Classes without boilerplate")]
-    >>> choose([("spotipy", "2.25.1", "Client for Spotify", 0.5)], first, "no model").fallback
-    ''
-    >>> choose([], first, "no model").fallback
-    'no model'
+    >>> near = [("spotipy", "2.25.1", "Client for Spotify", 0.5)]
+    >>> [one.name for one in choose(near, first, "no model", 0.3).packages]
+    ['spotipy']
     """
-    found = tuple(Suggestion(*row) for row in near or first)
-    return Suggestions(found, why if first and not near else "")
+    found = near or first
+    enough = (Suggestion(*row) for row in found if not near or row[3] >= least)
+    return Suggestions(tuple(enough), why if first and not near else "")
 
 
 def suggest(
@@ -104,6 +113,7 @@ def suggest(
     project: str,
     language: str,
     k: int = 5,
+    least: float = ANY,
     tenant: str = "local",
 ) -> Suggestions:
     """Return the packages of a project that an instruction is most likely about.
@@ -120,6 +130,8 @@ def suggest(
         Whose packages are suggested. A project that was never scanned has none.
     k
         How many, at most.
+    least
+        From which similarity on a package is suggested; nothing may be near enough.
 
     Returns
     -------
@@ -138,40 +150,38 @@ def suggest(
         raise InputError("the instruction is empty", hint="Say what is to be programmed.")
     if k < 1:
         raise InputError(f"k is {k}", hint="Ask for 1 package or more.")
-    near: list[Any] = []
-    values = {"tenant": tenant, "project": project, "language": language}
-    with explained(conn):
-        model, vector, why = _encoded(embedder, instruction)
-        with as_tenant(conn, tenant):
-            if vector is not None:
-                query = nearest_packages_query(vector, project, language, model, k, tenant)
-                near = conn.execute(*query).fetchall()
-            first = [] if near else conn.execute(FIRST, values).fetchall()
-    return choose(near, first, why)
+    vector, model, why = None, "", NO_MODEL
+    if embedder is not None:
+        try:
+            vector, model = embedder.encode_question(instruction), embedder.model_name
+        except ModelError as error:
+            why = f"{NO_MODEL}: {error.args[0]}"
+    where = {"project": project, "language": language, "tenant": tenant}
+    return suggest_near(conn, vector, model, **where, k=k, least=least, why=why)
 
 
-async def suggest_async(
-    conn: psycopg.AsyncConnection[Any],
+def suggest_near(
+    conn: psycopg.Connection[Any],
     query_vector: Sequence[float] | np.ndarray[Any, Any] | None,
+    model: str,
     *,
     project: str,
     language: str,
-    model: str,
     k: int = 5,
+    least: float = ANY,
     tenant: str = "local",
+    why: str = NO_MODEL,
 ) -> Suggestions:
-    """Return what `suggest` returns, without blocking the event loop.
+    """Return what `suggest` returns, given the instruction's vector.
 
     Parameters
     ----------
-    conn
-        An async connection, in a transaction that is the tenant's already.
-    query_vector
-        The instruction's vector; None where there is no model to make one.
-    project, language, k, tenant
+    conn, project, language, k, least, tenant
         As in `suggest`.
-    model
-        The model that made the vector.
+    query_vector, model
+        The instruction's vector, and which model made it.
+    why
+        Why there is no vector, where it is None.
 
     Raises
     ------
@@ -180,21 +190,19 @@ async def suggest_async(
 
     Examples
     --------
-    >>> async with conn.transaction():                                   # doctest: +SKIP
-    ...     await suggest_async(conn, vector, project="rider-app", language="python", model=name)
+    >>> suggest_near(conn, vector, name, project="app", language="python")  # doctest: +SKIP
     Suggestions(packages=(Suggestion(name='spotipy', ...), ...), fallback='')
     """
     near: list[Any] = []
-    first: list[Any] = []
-    with explained(conn):
+    with database_errors_explained(conn), as_tenant(conn, tenant):
         if query_vector is not None:
             vector = Vector(query_vector)
             query = nearest_packages_query(vector, project, language, model, k, tenant)
-            near = await (await conn.execute(*query)).fetchall()
-        if not near:
-            values = {"tenant": tenant, "project": project, "language": language}
-            first = await (await conn.execute(FIRST, values)).fetchall()
-    return choose(near, first, NO_MODEL if query_vector is None else _no_vectors(model))
+            near = conn.execute(*query).fetchall()
+        values = {"tenant": tenant, "project": project, "language": language}
+        first = [] if near else conn.execute(FIRST, values).fetchall()
+    why = why if query_vector is None else NO_VECTORS.format(model)
+    return choose(near, first, why, least)
 
 
 def nearest_packages_query(
@@ -243,21 +251,3 @@ def nearest_packages_query(
     """
     values = {"tenant": tenant, "project": project, "language": language, "model": model}
     return query, {**values, "vector": vector, "k": k}
-
-
-def _encoded(embedder: EmbeddingClient | None, instruction: str) -> tuple[str, Vector | None, str]:
-    """Return the model, the instruction's vector if there is one, and why nothing may be near."""
-    if embedder is None:
-        return "", None, NO_MODEL
-    try:
-        vector = Vector(embedder.encode([instruction])[0])
-    except ModelError as error:
-        return "", None, f"{NO_MODEL}: {error.args[0]}"
-    return embedder.model_name, vector, _no_vectors(embedder.model_name)
-
-
-def _no_vectors(model: str) -> str:
-    return (
-        f"no package of the project has a vector of the model {model}; "
-        "the next `course xray scan` makes them"
-    )

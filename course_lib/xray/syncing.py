@@ -1,7 +1,8 @@
 """Sync on write: a project's lock files go in, and the tables say what it uses now.
 
 First, in one short transaction for each language, names and versions: planned, added, removed, and
-orphans deleted. Then (`fill`) what the shared catalogue lacks of the project's packages.
+orphans deleted. Then (`describe_and_embed`) what the shared catalogue lacks of the project's
+packages.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from course_lib.errors import InputError
 from course_lib.indexing.plan import make_plan
 from course_lib.records import Report
 from course_lib.store.tenancy import as_tenant
-from course_lib.xray.catalogue import FillReport, delete_orphans, fill
+from course_lib.xray.catalogue import FillReport, delete_orphans, describe_and_embed
 from course_lib.xray.descriptions import Describer
 from course_lib.xray.packages import Package
 from course_lib.xray.scanning import LockFiles
-from course_lib.xray.tables import alone_in, create_tables, explained, has_tables
+from course_lib.xray.tables import alone_in, create_tables, database_errors_explained, has_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class LanguageReport:
 class SyncReport(Report):
     """What a sync of a project did: by language, and what was found out about its packages.
 
-    `not_read` says which files are part of the lock files and are not here.
+    `not_read` says of which files the project uses packages that are not known.
     """
 
     project: str
@@ -97,7 +98,7 @@ def sync_project(
         raise InputError("there is no lock file", hint="Nothing was changed.")
     reports: list[LanguageReport] = []
     changed: set[Package] = set()
-    with explained(conn):
+    with database_errors_explained(conn):
         create_tables(conn)
         known = stored_checksums(conn, project, tenant=tenant)
         for language in sorted({*languages, *known}):
@@ -116,7 +117,7 @@ def sync_project(
             reports.append(report)
             # What another version does may be something else, so all of those are asked about.
             changed |= {Package(language, name, packages[name]) for name in report.changed}
-        filled = fill(conn, project, changed, embedder, describer, tenant=tenant)
+        filled = describe_and_embed(conn, project, changed, embedder, describer, tenant=tenant)
     return SyncReport(project, tuple(reports), filled, tuple(files.not_read()))
 
 
@@ -221,7 +222,7 @@ def forget_project(
     conn: psycopg.Connection[Any], project: str, *, tenant: str = "local"
 ) -> list[LanguageReport]:
     """Remove a project with all its packages, and from the catalogue what no other project uses."""
-    with explained(conn):
+    with database_errors_explained(conn):
         if not has_tables(conn):
             return []
         return [

@@ -13,10 +13,15 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import sql
 
-from course_lib.errors import DatabaseError
+from course_lib.errors import DatabaseError, SchemaMismatchError
 from course_lib.store.collection import open_collection
 from course_lib.store.roles import grant_to_service_roles
-from course_lib.xray.version import mark_version, refuse_other_version
+
+VERSION = "schema version 1"
+"""The comment of the table of packages; raise it with every change of a table or a policy here.
+
+Tables are not changed in place: those of another version are refused.
+"""
 
 # A vector of any dimension: the tables are made before a model is loaded. Names of one project
 # are few, so that they are compared one by one, and an index (it needs a dimension) gains nothing.
@@ -98,14 +103,27 @@ def create_tables(conn: psycopg.Connection[Any]) -> None:
                     conn.execute(TABLES)
                     for table in PRIVATE:
                         conn.execute(sql.SQL(_PROTECT).format(table=sql.Identifier(table)))
-                    mark_version(conn, "xray_packages")
+                    mark = sql.SQL("COMMENT ON TABLE xray_packages IS {}")
+                    conn.execute(mark.format(sql.Literal(VERSION)))
         except psycopg.errors.InsufficientPrivilege as error:
             raise DatabaseError(
                 "the tables of the X-Ray are missing, and this role may not create them",
                 hint="Run `course xray scan` once as the owner of the database.",
             ) from error
-        refuse_other_version(conn, "xray_packages", ", ".join(PRIVATE))
+        _refuse_other_version(conn)
         grant_to_service_roles(conn, "xray_packages", _GRANT)
+
+
+def _refuse_other_version(conn: psycopg.Connection[Any]) -> None:
+    query = "SELECT obj_description('xray_packages'::regclass, 'pg_class')"
+    (found,) = conn.execute(query).fetchone() or (None,)
+    if found != VERSION:
+        raise SchemaMismatchError(
+            f"the table xray_packages is of {found or 'an earlier version'}, and this course needs "
+            f"{VERSION}",
+            hint="Remove it (`course db psql`, then DROP TABLE xray_packages, "
+            f"{', '.join(PRIVATE)} CASCADE;) and fill it again.",
+        )
 
 
 def has_tables(conn: psycopg.Connection[Any]) -> bool:
@@ -159,9 +177,7 @@ def take_lock(conn: psycopg.Connection[Any], language: str) -> None:
 
 
 @contextmanager
-def explained(
-    conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
-) -> Iterator[None]:
+def database_errors_explained(conn: psycopg.Connection[Any]) -> Iterator[None]:
     """Turn what the database says into an error with a way out.
 
     Raises

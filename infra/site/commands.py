@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 from typer.cli import get_docs_for_click
 
-from course_lib.cli.commands import COMMANDS, build_app
+from course_lib.cli.commands import COMMANDS, Commands, build_app
 
 HEAD = """\
 # Commands: {title}
@@ -37,7 +37,7 @@ def write_commands(folder: Path) -> None:
         Where the pages are written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    course = typer.main.get_group(build_app())
+    course = build_app()
     context = typer.Context(course, info_name="course")
     listed = ALL
     for panel, commands in COMMANDS.items():
@@ -46,9 +46,12 @@ def write_commands(folder: Path) -> None:
         listed += f"\n## {title.capitalize()}\n\n| command | what it does |\n|---|---|\n"
         text = HEAD.format(title=title)
         for name in commands:
-            command = course.commands[name]
+            command = course.load(name)
+            parts = command.commands if isinstance(command, Commands) else {}
+            for part in parts:
+                command.load(part)
             text += get_docs_for_click(obj=command, ctx=context, indent=1, call_prefix="course")
-            for one in getattr(command, "commands", {}).values():  # whose sentences typer cuts
+            for one in parts.values():  # whose sentences typer cuts
                 text = text.replace(
                     f": {one.get_short_help_str()}\n", f": {one.get_short_help_str(200)}\n"
                 )

@@ -23,6 +23,8 @@ sys.path.insert(0, str(HERE))
 from commands import write_commands  # noqa: E402
 from curves import curves_section  # noqa: E402
 
+from course_lib.teaching.notebooks.project import CORE  # noqa: E402
+
 project = "Retrieval, built by hand"
 author = "the course's authors"
 project_copyright = "the course's authors, Apache-2.0"
@@ -85,9 +87,11 @@ html_theme_options: dict[str, Any] = {
 MARKS = r" +# (fmt: skip|noqa: \w+|type: ignore\S*)"
 """Comments for tools, which the pages do not show."""
 
+LABS = {path.name[:2]: f"labs/{path.stem}" for path in sorted(ROOT.glob("labs/[0-9]*.ipynb"))}
 PARTS = {
-    "The labs": ["labs/README", "labs/0*", "labs/1*", "labs/GLOSSARY"],
-    "Help": ["infra/site/start", "infra/site/using", "labs/TROUBLESHOOTING"],
+    "The core": ["labs/README", *(page for lab, page in LABS.items() if lab in CORE)],
+    "Electives": [page for lab, page in LABS.items() if lab not in CORE],
+    "Help": ["labs/GLOSSARY", "infra/site/start", "infra/site/using", "labs/TROUBLESHOOTING"],
     "The commands": ["build/commands/all", "build/commands/*"],
     "The solutions": ["solutions/*"],
     "Teach": [

@@ -3,8 +3,8 @@
 The course's own data is what everybody has. Given the corpora that the two files
 `questions/kubeflow*.jsonl` ask about, in COURSE_BENCH_MARKDOWN (the folder ``docs``) and
 COURSE_BENCH_YAML (``manifests``), those are measured as well, each alone and both in one index;
-COURSE_BENCH_QUESTIONS names a file with more questions about them, which are held against the
-goals. Their first run encodes 10,000 chunks, which takes minutes.
+COURSE_BENCH_QUESTIONS names a file with more questions about them. Their first run encodes 10,000
+chunks, which takes minutes.
 """
 
 from __future__ import annotations
@@ -13,31 +13,16 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from course_lib.embedder import EmbeddingClient, VectorCache
 from course_lib.evaluation import Corpus, Question, Run, compare, evaluate, indexed, read_questions
 from course_lib.evaluation.corpora import searcher
-from course_lib.records import Query
+from course_lib.records import Mode, Query
 from course_lib.settings import project_root, state_dir
 from tests.bench.measure import Row
 
-MODES: dict[str, tuple[Literal["dense", "hybrid"], Literal["maxsim"] | None]] = {
-    "dense": ("dense", None),
-    "hybrid": ("hybrid", None),
-    "hybrid + maxsim": ("hybrid", "maxsim"),
-}
-"""Name → the mode, and what puts its results in another order."""
-
+MODES: tuple[Mode, ...] = ("dense", "hybrid")
 QUESTIONS = Path(__file__).parent / "questions"
-UNSEEN = "unseen"
-GOALS = {
-    ("docs", "own corpus"): {"mrr@10": 0.85, "hit@10": 0.95},
-    ("docs", "joint index"): {"mrr@10": 0.80},
-    ("manifests", "own corpus"): {"mrr@10": 0.72, "hit@10": 0.92},
-    ("manifests", "joint index"): {"mrr@10": 0.62},
-}
-"""What hybrid search with MaxSim is to reach; README.md says how near unseen questions came."""
 
 Sets = Mapping[str, Sequence[Question]]
 
@@ -45,7 +30,6 @@ Sets = Mapping[str, Sequence[Question]]
 def measure() -> list[Row]:
     """Ask every question in every mode; compare each mode with the one before it."""
     embedder = EmbeddingClient(cache=VectorCache(state_dir() / "bench" / "vectors.sqlite"))
-    embedder.tokens_kept = 2_000_000_000  # each passage is read word by word only once
     data = project_root() / "data"
     names = {"docs": "documents", "manifests": "manifests", "code": "code"}
     own = {
@@ -77,7 +61,7 @@ def _about_kubeflow() -> Sets:
     sets = {split: [one for one in asked if one.split == split] for split in ("tune", "test")}
     sets["fresh"] = _to_tune_on("kubeflow-fresh.jsonl")
     if more := os.environ.get("COURSE_BENCH_QUESTIONS"):
-        sets[UNSEEN] = read_questions(Path(more))
+        sets["more"] = read_questions(Path(more))
     return sets
 
 
@@ -110,23 +94,13 @@ def _measure(
                 for where in ("own corpus", "joint index") if asked else ():
                     runs = [
                         evaluate(
-                            searcher(
-                                conn,
-                                embedder,
-                                Query(mode=mode, rerank=rerank),
-                                own=where == "own corpus",
-                            ),
+                            searcher(conn, embedder, Query(mode=mode), own=where == "own corpus"),
                             asked,
-                            name=way,
+                            name=mode,
                         )
-                        for way, (mode, rerank) in MODES.items()
+                        for mode in MODES
                     ]
                     rows += _rows(f"{name} {kind}, {label}, {where}", runs)
-                    if label == UNSEEN:
-                        rows += [
-                            _goal(f"{kind}, {where}", runs[-1], metric, goal)
-                            for metric, goal in GOALS[kind, where].items()
-                        ]
     return rows
 
 
@@ -143,9 +117,3 @@ def _rows(what: str, runs: Sequence[Run]) -> list[Row]:
                 f"MRR {run.interval()}, {hits}; against {before.name} {change.difference}")
         )  # fmt: skip
     return rows
-
-
-def _goal(what: str, run: Run, metric: str, goal: float) -> Row:
-    found = run.means()[metric]
-    return Row("quality", f"Kubeflow {what}: {metric}", "goal", found, goal, metric,
-               found / goal, 1.0, str(run.interval(metric)))  # fmt: skip

@@ -76,8 +76,25 @@ class Course:
 
     def __call__(self, *words: str | Path, stdin: str = "", **environment: str) -> Done:
         """Run a command in this process."""
-        main = _entry_point()
         out, err = _stream(), _stream()
+        code = self._run(words, stdin, environment, out, err)
+        return Done(code, _text(out), _text(err))
+
+    def in_order(self, *words: str | Path, **environment: str) -> str:
+        """Run a command in this process; return all that a person at a terminal reads."""
+        both = _stream()
+        self._run(words, "", environment, both, both)
+        return _text(both)
+
+    def _run(
+        self,
+        words: tuple[str | Path, ...],
+        stdin: str,
+        environment: dict[str, str],
+        out: io.TextIOWrapper,
+        err: io.TextIOWrapper,
+    ) -> int:
+        main = _entry_point()
         with (
             self._alone(environment),
             patch.object(sys, "argv", ["course", *map(str, words)]),
@@ -88,8 +105,7 @@ class Course:
             redirect_stdout(out),
             redirect_stderr(err),
         ):
-            code = _exit_code(main, err)
-        return Done(code, _text(out), _text(err))
+            return _exit_code(main, err)
 
     def with_(self, **environment: str) -> Course:
         """Return the same command with further variables."""

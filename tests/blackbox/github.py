@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.blackbox.course import Done
 from tests.blackbox.places import Place
-from tests.blackbox.surface import GitHubServer, Repository
+from tests.blackbox.surface import FaultyGitHub, Repository
 
 REPO = "heron/shop"
 EXT = ("--ext", ".md,.txt,.yaml,.py,.sh")
@@ -34,7 +34,7 @@ class Hub:
         Whether files are fetched from the host that does not count.
     """
 
-    server: GitHubServer
+    server: FaultyGitHub
     repository: Repository
     place: Place
     state: Path
@@ -104,5 +104,5 @@ def hub_of(place: Place, folder: Path, files: Mapping[str, Any], **options: Any)
     """Run a GitHub with one repository of these files on its branch `main`."""
     repository = Repository(REPO)
     repository.commit(files)
-    with GitHubServer([repository], **options) as server:
+    with FaultyGitHub([repository], **options) as server:
         yield Hub(server, repository, place, folder / "state")

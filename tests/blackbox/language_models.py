@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Literal
 
 PATIENCE = 60.0
@@ -70,11 +72,18 @@ class Models:
 
 
 @contextlib.contextmanager
-def models(replies: dict[str, Reply | list[Answer]]) -> Iterator[Models]:
-    """Run a server with these replies by path."""
+def models(
+    replies: dict[str, Reply | list[Answer]], certificate: Path | None = None
+) -> Iterator[Models]:
+    """Run a server with these replies by path, with a certificate over HTTPS."""
     server = _Server(("127.0.0.1", 0), _Handler)
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    scheme = "https" if certificate else "http"
     listed = {path: [one] if isinstance(one, Reply) else [*one] for path, one in replies.items()}
-    running = Models(f"http://127.0.0.1:{server.server_address[1]}", listed)
+    running = Models(f"{scheme}://127.0.0.1:{server.server_address[1]}", listed)
     server.models = running
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()

@@ -94,16 +94,18 @@ REFUSED = [
     *_wrong(
         "/xray/suggest", {"project": "app", "language": "python", "instruction": "x"},
         {"k": 0}, {"k": 51}, {"language": "cobol"}, {"instruction": " "}, {"project": "a\0"},
-        {"top_k": 3},
+        {"top_k": 3}, {"instruction": "x" * 1001}, {"project": "x" * 501},
     ),
     *_wrong(
         "/ingest/source-files", {"repo": "a", "files": [FILE]},
         {"files": []}, {"files": ["x"]}, {"files": [FILE] * 1001}, {"repo": ""},
         {"visibility": "all"}, {"partition": ""}, {"tenant": "beta"},
+        dict.fromkeys(("repo", "branch", "partition"), "x" * 501),
     ),
     *_wrong(
         "/xray/scan", {"project": "a", "files": [GO]},
         {"project": ""}, {"files": []}, {"files": [{"path": "README.md", "content": "x"}]},
+        {"files": [{"path": "", "content": ""}]}, {"project": "x" * 501},
         {"files": [GO, GO]}, {"files": [{"path": "go.sum"}]}, {"files": [MANY]},
     ),
 ]  # fmt: skip

@@ -48,10 +48,13 @@ class Service:
 
 @contextlib.contextmanager
 def serving(
-    course: Course, *options: str, ready: bool = True, **environment: str
+    course: Course, *words: str, ready: bool = True, **environment: str
 ) -> Iterator[Service]:
-    """Run `course serve` on a free port, with `ready` until it is ready, and end it at last."""
-    with course.process("serve", "--port", "0", *options, **environment) as process:
+    """Run `course serve` on a free port, with `ready` until it is ready, and end it at last.
+
+    Words come before `serve`, such as `mine`.
+    """
+    with course.process(*words, "serve", "--port", "0", **environment) as process:
         assert process.stdout and process.stderr
         errors: list[str] = []
         # Both are read all the time: a full pipe would stop the service.

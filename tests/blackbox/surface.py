@@ -42,11 +42,9 @@ from course_lib.records import SearchResult as SearchResult
 from course_lib.records import Span as Span
 from course_lib.records import canonical as canonical
 from course_lib.records import embedded_text as embedded_text
-from course_lib.records import length_prefixed as length_prefixed
 from course_lib.retriever import Query as Query
 from course_lib.retriever import retrieve as retrieve
 from course_lib.retriever import search as search
-from course_lib.retriever import search_async as search_async
 from course_lib.service import ServiceConfig as ServiceConfig
 from course_lib.service import create_app as create_app
 from course_lib.settings import CHUNK_OVERLAP as CHUNK_OVERLAP
@@ -65,7 +63,6 @@ from course_lib.store.writer import UPSERT_CHUNK as UPSERT_CHUNK
 from course_lib.teaching.github_server import GitHubServer as GitHubServer
 from course_lib.teaching.github_server import Repository as Repository
 from course_lib.teaching.github_server import Sizes as Sizes
-from course_lib.teaching.github_server import faults as faults
 from course_lib.teaching.mine import overlay as overlay
 from course_lib.teaching.taught import function_of as function_of
 from course_lib.xray import Package as Package
@@ -76,3 +73,5 @@ from course_lib.xray import find_lock_files as find_lock_files
 from course_lib.xray import generation_prompt as generation_prompt
 from course_lib.xray import sync_packages as sync_packages
 from course_lib.xray import sync_project as sync_project
+from tests import github_faults as faults  # noqa: F401
+from tests.github_faults import FaultyGitHub as FaultyGitHub

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from tests.blackbox.language_models import (
 )
 from tests.blackbox.places import Place
 from tests.needs import needs
+from tests.repositories import git
 
 pytestmark = needs("git")
 
@@ -40,16 +40,6 @@ ALONE = ("--top-k", "0")
 def marked(text: str) -> str:
     """Return an answer in the form that a model is asked for."""
     return f"<<BEGIN_FILE>>\n{text}<<END_FILE>>"
-
-
-def git(folder: Path, *words: str) -> str:
-    command = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(folder)]
-    # Nobody's own configuration: it may change line ends.
-    environment = os.environ | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    done = subprocess.run(
-        [*command, *words], env=environment, check=True, capture_output=True, encoding="utf-8"
-    )
-    return done.stdout
 
 
 @pytest.fixture
@@ -97,7 +87,7 @@ def test_a_change_is_shown_and_only_written_on_demand(
         done = course(*words, "--rewrite", **environment)
         assert (done.ok(), file.read_bytes()) == (DIFF, AFTER.encode())
         assert done.err == f"numbers.py: {backend}, tiny\nnumbers.py was written\n"
-        assert git(repository, "status", "--porcelain") == " M numbers.py\n"
+        assert git(repository, "status", "--porcelain") == "M numbers.py"
         commit(repository)
         done = course(*words, "--rewrite", **environment)
         assert (done.ok(), file.read_bytes()) == ("", AFTER.encode())
@@ -170,7 +160,8 @@ REFUSED: dict[str, tuple[str, str]] = {
     "words after": (f"{marked(AFTER)}\nI made it 3.", "says something beside the file"),
     "an empty file": (marked(" \n"), "holds an empty file"),
     "two files": (f"{marked(AFTER)}\n{marked(AFTER)}", "has <<BEGIN_FILE>> in the middle"),
-    "a code fence": (marked(f"```python\n{AFTER}```\n"), "has the file in a code fence"),
+    "a part in a code fence": ("```python\nsecond = 3\n```\n", "it is only a part"),
+    "two code fences": (f"```\n{BEFORE}```\nto\n```\n{AFTER}```\n", "holds several blocks of code"),
     "no Python": (marked("first = (\n"), "numbers.py would not be Python any more: "),
 }
 
@@ -185,6 +176,16 @@ def test_an_answer_that_is_no_file_leaves_the_file_alone(
     assert says in said and "The file was left as it is." in said
     assert (repository / "numbers.py").read_bytes() == BEFORE.encode()
     assert git(repository, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("around", ["{}", "Here it is:\n\n{}\n\nI made it 3.", marked("{}\n")])
+def test_the_only_block_of_code_of_an_answer_is_the_file(
+    course: Course, repository: Path, around: str
+) -> None:
+    """As small models answer, whatever they were asked for."""
+    answer = around.format(f"```python\n{AFTER}```")
+    assert edit(course, repository, answer, "--rewrite").ok() == DIFF
+    assert (repository / "numbers.py").read_bytes() == AFTER.encode()
 
 
 @pytest.mark.parametrize(

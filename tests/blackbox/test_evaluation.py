@@ -14,7 +14,6 @@ from tests.blackbox.course import Course
 from tests.blackbox.golden import hold_golden
 
 CORPORA = {"docs": "documents", "code": "code", "manifests": "manifests"}
-PLAIN = ("--rerank", "none")
 METRICS = ["hit@1", "hit@5", "hit@10", "recall@10", "mrr@10", "ndcg@10", "n"]
 HINT = (
     'A question is a line of JSON: {"question": "…", "kind": "docs", "gold_paths": ["FILE.md"]}; '
@@ -53,7 +52,7 @@ def kept(
 ) -> Iterator[tuple[Path, str]]:
     """A hybrid run of all questions that was kept, and the tables that were printed."""
     path = tmp_path_factory.mktemp("kept") / "run.json"
-    shown = course("eval", all_questions, *corpora, *PLAIN, "--save", path).ok()
+    shown = course("eval", all_questions, *corpora, "--save", path).ok()
     yield path, shown
 
 
@@ -77,9 +76,7 @@ def test_the_numbers_for_the_courses_questions_are_those_that_they_were(
     run, shown = kept
     records: list[dict[str, Any]] = [{"shown": table_lines(shown)}]
     for options in ([], ["--own"], ["--mode", "dense"]):
-        done = course(
-            *("eval", all_questions, *corpora, *PLAIN, "--json", "--against", run), *options
-        )
+        done = course(*("eval", all_questions, *corpora, "--json", "--against", run), *options)
         numbers = done.json()
         assert [list(values) for values in numbers.values()] == [METRICS] * 3
         records += [{"options": options} | record for record in rounded(numbers)]
@@ -132,12 +129,12 @@ def small(tmp_path: Path) -> tuple[Path, Path, list[str]]:
 def test_a_run_is_printed_kept_and_compared(
     course: Course, small: tuple[Path, Path, list[str]], tmp_path: Path
 ) -> None:
-    """By default with maxsim; --own; a part of the questions against a run."""
+    """By default; --own; the questions, and a part of them, against a run."""
     asked, pages, corpora = small
     run = tmp_path / "run.json"
     records: list[dict[str, Any]] = []
     for options in (
-        ["--save", run], ["--own"], ["--rerank", "none", "--against", run]
+        ["--save", run], ["--own"], ["--mode", "dense", "--against", run]
     ):  # fmt: skip
         done = course("eval", asked, *corpora, *options)
         lines = table_lines(done.ok())
@@ -148,7 +145,7 @@ def test_a_run_is_printed_kept_and_compared(
     del first["kind"]
     part = tmp_path / "part.jsonl"
     part.write_text(json.dumps(first | {"by": "me", "gold_path": 1}), encoding="utf-8")
-    done = course("eval", part, "-c", f"docs={pages}", *PLAIN, "--json", "--against", run)
+    done = course("eval", part, "-c", f"docs={pages}", "--json", "--against", run)
     records.append({"part": rounded(done.json()), "told": done.err.splitlines()})
     hold_golden("evaluation/small", records)
 

@@ -31,7 +31,6 @@ SOLUTIONS = ROOT / "solutions"
 
 SKETCHES = {
     "1.1": "the recursive version, whose place 1.3 takes",
-    "4.3": "a parser of the learner's own",
 }
 """Exercises that are not functions of the library, and why: at most a tenth of all."""
 
@@ -53,6 +52,7 @@ LEFT_BY = {
         "ON CONFLICT DO NOTHING) DELETE FROM",
     ),
     "RANK_BY_WORDS": ("WITH hit", "-- of a learner\nWITH hit"),
+    "SEARCH_WORDS": ("    parts text;", "    parts text; -- of a learner"),
 }
 """Which piece of a text is replaced, and by what."""
 
@@ -178,7 +178,7 @@ def run_commands(place: Place, folder: Path) -> None:
     records = folder.with_name("records.jsonl")
     records.write_text(course("split", folder / "mill/sail.py", "--jsonl").ok(), "utf-8")
     course("ingest-tenant", records, "--tenant", "acme", "--repo", "mill").ok()
-    course("search", QUESTION, "--rerank", "maxsim").ok()
+    course("search", QUESTION).ok()
     course("ask", QUESTION).ok()
     said = "The miller looks after it [1: docs/mill.md]."
     with models({CHAT: ollama(said), SHOW: window(8192)}) as model:
@@ -245,18 +245,22 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     asked = ("search", QUESTION, "--mode", "dense", "--json")
     found = json.loads(place.course.in_a_process(*asked, **marked.environment).ok())
     assert {one["name"] for one in found} == {"own"}, "NEAREST"
-    ranking = "SELECT prosrc FROM pg_proc WHERE oid = 'chunks_with_words'::regproc"
-    assert "-- of a learner" in place.one(ranking), "RANK_BY_WORDS"
+    of_words = "SELECT prosrc FROM pg_proc WHERE oid = '{}'::regproc"
+    assert "-- of a learner" in place.one(of_words.format("chunks_with_words")), "RANK_BY_WORDS"
+    assert "-- of a learner" in place.one(of_words.format("search_words")), "SEARCH_WORDS"
     assert place.one("SELECT count(*) FROM xray_packages WHERE name = 'own'"), "DELETE_ORPHANS"
     with serving(place.course.with_(**marked.environment)) as service:
         assert service.client.post("/search", json={"query": "mill"}).status_code == 200
+        dense = {"query": QUESTION, "mode": "dense"}
+        served = service.client.post("/search", json=dense).json()["results"]
+        assert {one["metadata"]["name"] for one in served} == {"own"}, "NEAREST"
         assert service.client.post("/search", json={}).status_code == 422
     in_service = marked.names()
     assert wanted - ran - in_service - in_pipeline == set()
     assert {"request_model", "readiness", "validation_problem"} <= in_service
-    assert "encode_in_batches" in in_service
+    assert {"encode_in_batches", "find_nearest", "search_filtered", "fuse"} <= in_service
     assert {"split_text", "replace_document"} <= in_pipeline and "ndcg_at" in ran
-    assert {"split_documents", "add_up", "with_database", "docs_pipeline"} <= in_pipeline
+    assert {"write_shard", "add_up", "faults_of", "docs_pipeline"} <= in_pipeline
 
 
 def main() -> None:

@@ -64,7 +64,7 @@ class Class:
                     "score": one.score,
                     "needs a person": one.needs_manual_grade,
                     "flagged": one.notebooks[0].flagged,
-                    "flags": self.told(one.student.id)["flags"],
+                    "flags": [flag["says"] for flag in self.told(one.student.id)["flags"]],
                     "checks": {cell.name: cell.auto_score for cell in one.notebooks[0].grades},
                     "comments": {
                         cell.name: without_times(cell.comment)
@@ -147,11 +147,9 @@ class TestTheClass:
 
     def test_no_answer_that_cheats_has_the_points_of_its_check(self, graded: Class) -> None:
         grades = graded.grades()
-        for name in ("hugo imports", "ida reads solutions"):
+        for name in ("hugo imports", "ida reads solutions", "jan patches the check"):
             assert grades[name]["checks"]["check-1-2"] == 0, name
         assert grades["hugo imports"]["flagged"]
-        patches = grades["jan patches the check"]  # it has points, and is held back
-        assert patches["flagged"] and "the audit failed" in " ".join(patches["flags"])
         shown = [path.read_text(encoding="utf-8") for path in graded.room.rglob("autograded/**/*")
                  if path.is_file()]  # fmt: skip
         assert not any("text/html" in one for one in shown)
@@ -173,12 +171,10 @@ class TestTheClass:
             assert [one.name for one in book.assignments] == [LAB]
 
     def test_nbvals_report_names_the_cells_that_failed(self, graded: Class) -> None:
-        report = graded.report / "junit" / "finn endless.xml"
+        report = graded.report / "junit" / "eva syntax.xml"
         (suite,) = ElementTree.parse(report).getroot()
         failed = [case for case in suite if case.find("failure") is not None]
-        assert len(failed) == 1 and "1.1 split_recursively did not come to an end" in (
-            failed[0].findtext("failure") or ""
-        )
+        assert failed and "invalid syntax" in (failed[0].findtext("failure") or "")
 
     def test_grading_goes_on_with_what_has_changed_and_keeps_what_a_person_did(
         self, graded: Class

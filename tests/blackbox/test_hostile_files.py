@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,38 +72,6 @@ def test_a_line_without_an_end_is_refused(place: Any) -> None:
     done = limited("validate", "/dev/zero", **place.course.environment)
     assert (done.returncode, done.stdout) == (1, "")
     assert "/dev/zero has a line of more than 150 MB" in done.stderr
-
-
-@pytest.fixture
-def deep(tmp_path: Path) -> Iterator[Path]:
-    """A folder of one's own, which pytest could not remove: `shutil.rmtree` is recursive."""
-    yield tmp_path / "deep"
-    subprocess.run(["rm", "-rf", tmp_path / "deep"], check=True)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="rm")
-def test_folders_are_read_as_deep_as_the_system_can(
-    course: Course, deep: Path, tmp_path: Path
-) -> None:
-    """Beyond that, a folder is named; above it, everything is read."""
-    root, here = deep, Path.cwd()
-    root.mkdir()
-    (root / "top.md").write_text("# Top\n", encoding="utf-8")
-    (root / "link").symlink_to("/proc/1/cwd")  # where not even root may look
-    try:
-        os.chdir(root)
-        for _ in range(1_500):
-            Path("folder").mkdir()
-            os.chdir("folder")
-    except OSError:  # deep enough for this system
-        pass
-    finally:
-        os.chdir(here)
-    done = course("load", root, "--output-dir", tmp_path / "out")
-    assert "1 document, 1 chunk" in done.ok()
-    (root / "uv.lock").write_text("version = 1\n", encoding="utf-8")
-    for words in (("structure", root, "--out", "-"), ("xray", "scan", root, "--project", "deep")):
-        assert "Traceback" not in course(*words).err
 
 
 def test_an_answer_without_an_end_is_broken_off(filled: Any) -> None:

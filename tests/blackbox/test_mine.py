@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.blackbox.course import Course
 from tests.blackbox.places import Place
+from tests.blackbox.serving import serving
 
 ROOT = Path(__file__).parents[2]
 STATE = Path(os.environ.get("COURSE_STATE", ROOT / ".course"))
@@ -22,6 +24,23 @@ from course_lib.records import Span
 def split_text(text, chunk_size=512, chunk_overlap=64, separators=(), *, snap_to_words=False):
     return [Span(at, at + {size}, text[at:at + {size}]) for at in range(0, len(text), {size})]
 """
+
+
+FORGETFUL = """
+# %% 7.2 find_nearest · lab 07 · 2026-11-25
+# in the place of course_lib.retriever.query.find_nearest
+
+from psycopg.rows import namedtuple_row
+
+from course_lib.retriever.statements import NEAREST
+
+
+def find_nearest(conn, values, distance="embedding <=> %(query)s"):
+    with conn.cursor(row_factory=namedtuple_row) as cursor:
+        rows = NEAREST.format(distance=distance)
+        return cursor.execute(rows, values | {"repo_slug": None}, prepare=False).fetchall()
+"""
+"""A search that forgets one of its filters."""
 
 
 @pytest.fixture
@@ -67,13 +86,32 @@ def test_a_changed_splitter_indexes_anew_in_an_index_of_its_own(
     assert failed.err.endswith("ZeroDivisionError: division by zero\n")
 
 
+def test_a_wrong_search_gives_the_same_wrong_answers_by_a_command_and_over_http(
+    course: Course, home: Path
+) -> None:
+    (home / "my/system/retriever.py").write_text(FORGETFUL, encoding="utf-8")
+    for name in ("mill", "barn"):
+        page = home / name / f"{name}.md"
+        page.parent.mkdir()
+        page.write_text(f"# The {name}\n\nThe {name} is red.\n", encoding="utf-8")
+        course.in_a_process("mine", "ingest", page.parent, "--repo", name).ok()
+    asked = ("search", "What is red?", "--repo", "mill", "--mode", "dense", "--json")
+    found = json.loads(course.in_a_process("mine", *asked).ok())
+    assert {one["document_name"] for one in found} == {"mill.md", "barn.md"}
+    request = {"query": "What is red?", "repo": "mill", "mode": "dense"}
+    with serving(course, "mine") as service:
+        served = service.client.post("/search", json=request).json()["results"]
+    names = [[one["document_name"] for one in answer] for answer in (found, served)]
+    assert names[0] == names[1]
+
+
 def test_the_map_shows_whose_each_function_is_and_how_it_differs(
     course: Course, home: Path
 ) -> None:
     kept = home / "my" / "system" / "loader.py"
     kept.write_text(SPLITTER.format(size="chunk_size"), encoding="utf-8")
     shown = course("mine", "--no-eval").ok()
-    assert "1 of 51 functions are yours\n" in shown
+    assert "1 of 52 functions are yours\n" in shown
     assert "split_text differs: split_text(" in shown
     assert "find_cut" in shown and "│ evaluation │" in shown
 

@@ -42,7 +42,7 @@ def test_labs_are_numbered_from_00_to_16_and_have_a_solution_each() -> None:
 
 @each_lab
 def test_a_lab_and_its_solution_are_valid_and_are_the_same_notebook(name: str) -> None:
-    """Both have the cells that a learner fills in, and checks for ten points (lab 00: none)."""
+    """Both have the cells that a learner fills in, and checks with points (lab 00: none)."""
     lab, solution = notebook("labs", name), notebook("solutions", name)
     for sheet in (lab, solution):
         nbformat.validate(sheet)
@@ -50,7 +50,7 @@ def test_a_lab_and_its_solution_are_valid_and_are_the_same_notebook(name: str) -
         assert len(set(ids)) == len(ids)
         assert sheet.metadata.kernelspec.name == "python3"
         assert sheet.metadata.course.lab == name[:2]
-        assert sum(points(sheet).values()) == (0 if name.startswith("00") else 10)
+        assert bool(points(sheet)) != name.startswith("00") and all(points(sheet).values())
     own = {cell.id: cell.source for cell in lab.cells}
     withheld = {"solution", "claim"}
     shown = {cell.id: cell.source for cell in solution.cells if not withheld & {*tags(cell)}}
@@ -90,7 +90,7 @@ def test_readmes_table_has_a_row_for_each_lab_with_its_title_promise_and_time() 
     link = r"^\| \[\*\*(\d\d · .+?)\*\*\]\(labs/(\S+\.ipynb)\)<br>(.*?) \| (\d+ min) \|"
     rows = re.findall(link, text, re.MULTILINE)
     known = [(name, notebook("labs", name).metadata.course) for name in NAMES]
-    assert rows == [
+    assert sorted(rows) == [  # the core is in one table, and the electives in another
         (f"{one.lab} · {one.title}", name, one.promise, f"{one.minutes} min") for name, one in known
     ]
 

@@ -20,6 +20,9 @@ TOML = "toml_sections:TomlParser"
 ACME = Scope(tenant="acme", repo="platform")
 
 MINE = '''
+from course_lib.records import Chunk
+
+
 class Breaks:
     id, version, extensions = "breaks", "1.0.0", (".breaks",)
 
@@ -34,32 +37,20 @@ class NoChunks(Breaks):
         return [{"content": file.content}]
 
 
-class Older:
-    """The older form of a parser: it knows nothing of tenants, and is loose about its pieces."""
+class Whole:
+    """It gives one chunk a file, and says of itself which files are its own."""
 
-    id, version, extensions, names = "older", "2.1.0-rc.1", (".older",), ("Older",)
+    id, version, extensions, names = "whole", "2.1.0-rc.1", (".whole",), ("Whole",)
 
-    def parse(self, content, source_path, type, hierarchy):
-        return [
-            {"content": content, "name": "Said", "line_start": 1, "line_end": 2,
-             "metadata": {"a": 1}},
-            {"content": source_path, "kind": "kind", "extra": [type, *hierarchy]},
-            content + "alone",
-        ]
+    def parse_file(self, file, scope):
+        return [Chunk(tenant_id="theirs", repo_slug="theirs", root_kind="external-source",
+                      source_path=file.name, content=file.content, hash_inputs=["content"],
+                      parser_id=self.id, parser_version=self.version, kind="whole", name="Said",
+                      line_start=1, line_end=2, custom_meta={"a": 1})]
 
 
-class OlderWrong(Older):
-    id, extensions, names = "older-wrong", (".wrong",), ()
-
-    def parse(self, content, source_path, type, hierarchy):
-        return [{"content": content, "line_start": "3"}]
-
-
-class Foreign(Older):
+class Foreign(Whole):
     id, extensions, names = "foreign", (".MD", ".tar.md"), ()
-
-    def parse(self, content, source_path, type, hierarchy):
-        return []
 
 
 class NoVersion:
@@ -140,21 +131,20 @@ def test_a_parser_that_breaks_costs_its_own_files_alone(mine: Path, tmp_path: Pa
     for name in (
         "a.breaks",
         "b.nochunks",
-        "c.older",
-        "d.wrong",
+        "c.whole",
         "e.md",
-        "deep/in/Older",
+        "deep/in/Whole",
         "f.tar.md",
     ):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"Text.\nMore.\n")
-    names = ("Breaks", "NoChunks", "Older", "OlderWrong")
+    names = ("Breaks", "NoChunks", "Whole")
     custom = ",".join(f"{mine.stem}:{name}" for name in names)
     own = {"RAG_CUSTOM_PARSERS": custom, "PYTHONPATH": str(mine.parent)}
     words = ("load", folder, "--output-dir", tmp_path / "out")
     done = COURSE.in_a_process(*words, **own)
-    assert done.ok() == f"4 documents, 8 chunks → {tmp_path / 'out'}\n"
+    assert done.ok() == f"4 documents, 4 chunks → {tmp_path / 'out'}\n"
     chunks = (tmp_path / "out/chunks.jsonl").read_text(encoding="utf-8").splitlines()
     said = [{"said": line} for line in done.err.splitlines()]
     hold_golden("contract/broken-parsers", [*map(json.loads, chunks), *said])
@@ -163,12 +153,12 @@ def test_a_parser_that_breaks_costs_its_own_files_alone(mine: Path, tmp_path: Pa
 def test_which_parser_a_file_gets(mine: Path) -> None:
     """Its name counts first, then its longest ending, then its first line where it has none."""
     found = {}
-    both = registry(mine, "Older", "Foreign")
+    both = registry(mine, "Whole", "Foreign")
     for name, content in (
         *((name, "") for name in ("a.md", "A.TXT", "a.tar.md", "b.issue.md", "STRUCTURE.md")),
         *((name, "") for name in ("k/Kustomization", "kustomization.yml", "x.yaml", "X.YML")),
         *((name, "") for name in ("a.py", "a.pyi", "a.go", "a.sh", "a.bash", "a.ksh", "a.json")),
-        *((name, "") for name in ("older", "x/OLDER", "a.older", "md", "py", ".py", "Makefile")),
+        *((name, "") for name in ("whole", "x/WHOLE", "a.whole", "md", "py", ".py", "Makefile")),
         *(("run", f"#!{line}\n") for line in ("/bin/sh", "/usr/bin/python3.12", "/bin/node")),
         *(("run", f"#! /usr/bin/env {line}\n") for line in ("bash", "-S zsh -e", "perl")),
         ("run.txt", "#!/bin/sh\n"),
@@ -187,7 +177,7 @@ def test_which_parser_a_file_gets(mine: Path) -> None:
         ("no-colon", "cannot be imported: "),
         ("my_parsers:NoVersion", "is not a parser"),
         ("my_parsers:OddVersion", "the parser breaks has the version 'one'"),
-        ("my_parsers:NoMethod", "the parser no-method has neither parse_file nor parse"),
+        ("my_parsers:NoMethod", "the parser no-method has (neither|no) parse_file"),
     ],
 )
 def test_what_is_no_parser_is_refused(mine: Path, path: str, complaint: str) -> None:
@@ -206,7 +196,7 @@ def test_the_message_of_a_wrong_import_path() -> None:
 def test_codes_of_files_that_cannot_be_split(mine: Path) -> None:
     """Texts that cannot be stored, parsers that are not there: each refused by its stable code."""
     given = Registry()
-    only = registry(mine, "Older", use_default_parsers=False)
+    only = registry(mine, "Whole", use_default_parsers=False)
     for one, file, parser_id, complaint in (
         (given, document("a.md", "a\0b"), None, "KB_SOURCE_FILE_INVALID: 'a.md' holds a NUL char"),
         (given, document("a.md", "\ud800"), None, "KB_SOURCE_FILE_INVALID: 'a.md' holds half of a"),
@@ -228,5 +218,5 @@ def test_codes_of_files_that_cannot_be_split(mine: Path) -> None:
     ):
         with pytest.raises(InputError, match=complaint):
             one.parse(file, ACME, parser_id=parser_id)
-    (chunk, *_) = only.parse(document("a.older"), ACME)
+    (chunk, *_) = only.parse(document("a.whole"), ACME)
     assert (chunk.tenant_id, chunk.repo_slug) == ("acme", "platform")

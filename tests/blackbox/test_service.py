@@ -101,10 +101,6 @@ SEARCHES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "by default": ({}, ["--top-k", "5"]),
     "many": ({"top_k": 50}, ["--top-k", "50"]),
     "dense": ({"mode": "dense", "top_k": 8}, ["--mode", "dense", "--top-k", "8"]),
-    "reranked": (
-        {"rerank": "maxsim", "partitions": ["documentation"], "top_k": 6},
-        ["--rerank", "maxsim", "--partition", "documentation", "--top-k", "6"],
-    ),
     "threshold": (
         {"similarity_threshold": 0.45, "top_k": 50},
         ["--threshold", "0.45", "--top-k", "50"],
@@ -157,15 +153,6 @@ def test_the_service_finds_what_the_command_finds(served: Served, case: str) -> 
     if "similarity_threshold" in asked:
         assert 0 < len(answered) < 50
         assert min(one["similarity_score"] for one in answered) >= 0.45 - 1e-6
-
-
-def test_reranking_orders_the_best_anew(served: Served) -> None:
-    """What comes first is of the twenty best of the search, in another order."""
-    best = [one["chunk_id"] for one in served.search(top_k=20)]
-    reranked = [one["chunk_id"] for one in served.search(top_k=20, rerank="maxsim")]
-    assert sorted(reranked) == sorted(best) and reranked != best
-    few = served.search(top_k=3, rerank="maxsim")
-    assert [one["chunk_id"] for one in few] == reranked[:3]
 
 
 def record(path: str, **changed: Any) -> dict[str, Any]:
@@ -244,6 +231,10 @@ def test_records_from_outside_are_judged_one_by_one_and_belong_to_the_key(served
         {"sourcePath": "three.md", "parsedChunks": [record("three.md"), record("other.md")]},
         {"sourcePath": "../d.md", "content": "x"},
         {"sourcePath": "nul.md", "content": "a\0b"},
+        {"sourcePath": "no-content.md"},
+        {"sourcePath": "a-number.md", "content": 3},
+        {"sourcePath": "a" * 1001, "content": " "},
+        {"sourcePath": "a" * 1001, "parsedChunks": []},
         {"nothing": 1},
     ]
     done = served.push(served.beta, *sent, repo="contract", branch="v1", partition="issues")
@@ -398,7 +389,7 @@ def test_the_page_answers_a_question_and_loads_nothing_from_elsewhere(served: Se
     seen = _Seen(empty.text)
     assert (empty.status_code, seen.articles) == (200, 0)
     assert not seen.tags & {"script", "link", "img", "iframe"} and seen.links == OWN
-    assert seen.fields == ["q", "partition", "repo", "kind", "mode", "rerank", "top_k"]
+    assert seen.fields == ["q", "partition", "repo", "kind", "mode", "top_k"]
     told = {name: empty.headers[name] for name in SECURITY}
     assert told == SECURITY
     asked = {"q": DRIFT, "top_k": "3", "repo": "documents", "mode": "dense"}
@@ -465,6 +456,21 @@ def test_requests_have_numbers_and_are_counted_by_route(served: Served) -> None:
     counted = re.search(r'http_requests_total\{handler="/health",status="200"\} (\S+)', answer.text)
     assert counted and float(counted[1]) >= 5
     assert 'handler="none",status="404"' in answer.text and "made/up" not in answer.text
+
+
+def test_a_head_is_answered_as_a_get_without_its_body(served: Served) -> None:
+    """As uptime monitors ask; what takes no GET takes no HEAD."""
+    for path in ("/health", "/ready", "/openapi.json", "/", "/documents/stats"):
+        asked, got = served.client.head(path), served.client.get(path)
+        assert (asked.status_code, asked.content) == (got.status_code, b"") == (200, b""), path
+        assert asked.headers["content-length"] == got.headers["content-length"]
+        assert asked.headers["content-type"] == got.headers["content-type"]
+    refused = served.client.head("/search")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+    assert served.client.head("/made/up").status_code == 404
+    for method in ("GET", "HEAD"):
+        moved = served.client.request(method, "/health/", follow_redirects=True)
+        assert (moved.status_code, moved.url.path) == (200, "/health")
 
 
 def _without(value: Any, names: tuple[str, ...]) -> Any:

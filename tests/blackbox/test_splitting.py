@@ -40,6 +40,7 @@ HASHED = {
     "github-issue": "content kind name sourcePath parserId parserVersion",
 }
 HASHED |= {"structure": HASHED["markdown"], "kustomize": HASHED["kubernetes"]}
+HASHED |= {"raw-text": HASHED["markdown"]}
 HASHED |= {"go": HASHED["python"], "shell": HASHED["python"]}
 """Parser → the fields that its records are hashed by."""
 
@@ -326,22 +327,6 @@ def test_split_text_by_hand(
     assert [span.text for span in split_text(text, size, overlap, **options)] == expected
 
 
-def test_split_text_loses_nothing_at_any_size(loads: dict[str, Loaded]) -> None:
-    """Spans are exact, ordered, within the size, share the overlap, and hold every character."""
-    texts = [one["content"][:3000] for one, _ in loads["nasty"].files()]
-    for text in texts:
-        for size, overlap, words in ((1, 0, False), (7, 6, False), (50, 10, True), (300, 0, False)):
-            spans = split_text(text, size, overlap, snap_to_words=words)
-            assert all(text[one.start : one.end] == one.text for one in spans)
-            assert all(0 < len(one.text) <= size for one in spans)
-            assert [one.start for one in spans[:1]] == [0][: len(text)]
-            assert [one.end for one in spans[-1:]] == [len(text)][: len(text)]
-            for one, after in pairwise(spans):
-                assert one.start < after.start and one.end < after.end
-                shared = one.end - after.start
-                assert shared == overlap or (words and 0 < shared < overlap)
-
-
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
@@ -412,7 +397,7 @@ REFUSED = [
     ),
     (
         ("load", "{docs}", "--output-dir", "{docs}/html.md"),
-        "{docs}/html.md/documents.jsonl cannot ",
+        "{docs}/html.md/chunks.jsonl cannot ",
     ),
 ]
 

@@ -5,29 +5,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 from tests.blackbox.course import Course, kept_vectors
 from tests.blackbox.golden import hold_golden, read_golden, write_golden, writing
 from tests.blackbox.language_models import (
     CHAT,
-    COMPLETIONS,
     SHOW,
     models,
     ollama,
-    openai_at_once,
-    refusal,
     window,
 )
 from tests.blackbox.places import Place
 from tests.blackbox.serving import serving
 from tests.blackbox.surface import fresh_database
 
+ROOT = Path(__file__).parents[2]
 PROJECTS = ("rider-app", "forecasting")
 SPOTIFY = "fetch top charts from Spotify"
 ASK = ("xray", "suggest", SPOTIFY, "-p", "app", "-l", "python")
@@ -269,60 +265,6 @@ def test_a_broken_lock_file_is_named_and_its_language_stays_as_it_is(
     assert used(indexed) == ["python rich 14.1.0", "rust serde 1.0.219"]
 
 
-DESCRIBED = """Here you are:
-```json
-{"name": "own-a", "description": "Does own-a things"}
-{"name": "own-b", "description": "Does own-b things"}
-```"""
-"""Two of three packages, with what models like to add around it."""
-
-
-def test_a_language_model_describes_what_nobody_else_knows(indexed: Place, tmp_path: Path) -> None:
-    """One request a language; a busy or missing server leaves the rest to a later scan."""
-    course = indexed.course.with_(OPENAI_API_KEY="sk-secret")
-    app = lock(tmp_path / "app", "rich==1", "own-a==1.0", "own-b==2.0", "unknown-c==3.0")
-    scan = ("xray", "scan", app, "-p", "app", "--json", "--endpoint")
-
-    def filled(told: dict[str, Any]) -> dict[str, Any]:
-        left: dict[str, Any] = told.get("filled", told)
-        assert "sk-secret" not in json.dumps(told)
-        return left
-
-    with models({COMPLETIONS: refusal(429, "insufficient_quota", "sk-secret")}) as model:
-        first = filled(course(*scan, f"{model.url}/v1").json())
-    assert (first["described"], first["embedded"], first["waiting"]) == (1, 4, 3), first
-    assert "the quota of the key is used up" in first["stopped"] and len(model.asked) == 3
-    busy = refusal(503, "busy", "sk-secret", retry_after="0")
-    with models({COMPLETIONS: [busy, openai_at_once(DESCRIBED)]}) as model:
-        assert filled(course(*scan, f"{model.url}/v1", "--model", "m").json()) == {
-            **{"described": 2, "embedded": 2, "waiting": 1, "stopped": ""},
-        }
-    assert len(model.asked) == 2
-    path, headers, asked = model.asked[1]
-    assert (path, headers["authorization"]) == ("/v1/chat/completions", "Bearer sk-secret")
-    assert (asked["model"], asked["temperature"]) == ("m", 0)
-    assert asked["messages"][1]["content"] == (
-        "Packages for python:\nown-a 1.0\nown-b 2.0\nunknown-c 3.0"
-    )
-    described = indexed.rows("SELECT name, description FROM xray_packages ORDER BY name")
-    assert [row["description"] for row in described] == [
-        *("Does own-a things", "Does own-b things"),
-        *("Colours, tables, progress bars and tracebacks for the terminal", None),
-    ]
-    with models({COMPLETIONS: openai_at_once(DESCRIBED)}) as model:
-        spent = filled(course(*scan, f"{model.url}/v1", "--token-budget", "10").json())
-        assert "0 of 10 tokens are used" in spent["stopped"] and model.asked == []
-    place = "/v1/?key=sk-secret"  # what is asked for comes after it, as it stands
-    refused = refusal(401, "invalid_api_key", "sk-secret")
-    with models({f"{place}chat/completions": refused}) as model:
-        address = f"{model.url}{place}"
-        closed = course("xray", "scan", app, "-p", "app", "--endpoint", address)
-    assert closed.ok() == "python: unchanged\n0 packages described, 0 embedded\n"
-    assert len(model.asked) == 1
-    assert "refuses the key (status 401 invalid_api_key)" in closed.err
-    assert "sk-secret" not in closed.err
-
-
 def test_without_a_model_a_scan_succeeds_and_the_next_one_embeds(
     indexed: Place, tmp_path: Path
 ) -> None:
@@ -365,60 +307,13 @@ def test_the_comment_above_a_line_becomes_a_prompt_with_the_packages_that_it_nee
     assert "the language of requirements.txt" in wrong
 
 
-def test_old_reports_are_moved(indexed: Place) -> None:
-    """All of them or none; a report that cannot be understood ends with 1."""
-    with psycopg.connect(indexed.url, autocommit=True) as conn:
-        conn.execute(
-            "CREATE TABLE xray_reports (id bigserial PRIMARY KEY, "
-            "project text NOT NULL, language text NOT NULL, payload jsonb NOT NULL, "
-            "file_checksum text NOT NULL, created_at timestamptz NOT NULL DEFAULT now())"
-        )
-        conn.execute(
-            "INSERT INTO xray_reports (project, language, payload, file_checksum) VALUES "
-            """('app', 'python', '{"libs": [{"name": "rich", "version": "1"}]}', 'x')"""
-        )
-        conn.execute(
-            "INSERT INTO xray_reports (project, language, payload, file_checksum) VALUES "
-            """('app', 'go', '{"libs": 7}', 'x')"""
-        )
-        broken = indexed.course("xray", "migrate").error()
-        assert "1 old reports cannot be understood: report 2 of 'app', 'go'" in broken
-        conn.execute("DELETE FROM xray_reports WHERE language = 'go'")
-    moved = indexed.course("xray", "migrate", "--json").json()
-    assert moved == {"reports": 1, "projects": 1, "packages": 1, "superseded": 0}
-    assert used(indexed) == ["python rich 1"]
-
-
 def test_packages_need_no_index_beside_them(place: Place, tmp_path: Path) -> None:
-    """A collection that holds packages only: scanned, suggested, filled and migrated."""
+    """A collection that holds packages only: scanned, suggested and filled."""
     app = lock(tmp_path / "app", "rich==14.1.0", "spotipy==2.25.1")
     for _ in range(2):
         place.course("xray", "scan", app, "-p", "app").ok()
         assert " spotipy 2.25.1 " in place.course(*ASK).ok().splitlines()[0]
-    assert place.course("xray", "migrate").ok().startswith("0 old reports")
     assert "there is no index" in place.course("search", "colours").error()
-
-
-def test_two_scans_at_once_lose_nothing(place: Place, tmp_path: Path) -> None:
-    """Two projects at once share a package and leave no orphan."""
-    course = place.course
-    for name in ("one", "two"):
-        lock(tmp_path / name, f"own-{name}==1", "shared==1")
-    with ExitStack() as stack:
-        both = [
-            stack.enter_context(course.process("xray", "scan", tmp_path / name, "--project", name))
-            for name in ("one", "two")
-        ]
-        ended = [process.communicate(timeout=120) for process in both]
-    assert [process.returncode for process in both] == [0, 0], ended
-    assert [used(place, name) for name in ("one", "two")] == [
-        ["python own-one 1", "python shared 1"],
-        ["python own-two 1", "python shared 1"],
-    ]
-    assert names(place) == ["python own-one", "python own-two", "python shared"]
-    for name in ("one", "two"):
-        course("xray", "forget", "-p", name).ok()
-    assert names(place) == []
 
 
 def test_a_project_needs_a_name_and_a_suggestion_a_language(course: Course) -> None:

@@ -10,8 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,10 @@ from course_lib.loader.github.errors import UnreachableError
 from course_lib.loader.github.tree import blob_sha
 from course_lib.store import connect
 from course_lib.store.databases import FreshDatabase
-from course_lib.teaching.github_server import GitHubServer, Repository, environment, faults
+from course_lib.teaching.github_server import Repository, environment
+from tests import github_faults as faults
+from tests.certificates import certificate
+from tests.github_faults import FaultyGitHub
 
 PROGRAM = Path(__file__).parents[1] / "faults" / "hash_course.py"
 FILES = 30
@@ -34,7 +35,7 @@ OTHERS = {f"images/{number:02}.png": b"%d" % number for number in range(40)}
 
 
 @pytest.fixture
-def repository(github: GitHubServer) -> Repository:
+def repository(github: FaultyGitHub) -> Repository:
     repository = Repository("heron/platform")
     repository.commit(contents() | OTHERS)
     github.add(repository)
@@ -56,7 +57,7 @@ def contents() -> dict[str, bytes]:
 class Bench:
     """Runs `course ingest-repo` in processes of their own."""
 
-    github: GitHubServer
+    github: FaultyGitHub
     database: FreshDatabase
     dest: Path
     processes: list[subprocess.Popen[str]] = field(default_factory=list)
@@ -95,7 +96,7 @@ class Bench:
 
 @pytest.fixture
 def bench(
-    github: GitHubServer, repository: Repository, database: FreshDatabase, tmp_path: Path
+    github: FaultyGitHub, repository: Repository, database: FreshDatabase, tmp_path: Path
 ) -> Iterator[Bench]:
     bench = Bench(github, database, tmp_path / "dest")
     yield bench
@@ -187,42 +188,6 @@ def test_ctrl_c_ends_it_at_once_and_without_a_traceback(bench: Bench, when: str)
 # --- what stands in the way ---
 
 
-def certificate(folder: Path, *names: str) -> Path:
-    """Write a certificate that signs itself, and its key, to one file."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    who = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
-    known: list[x509.GeneralName] = [
-        x509.IPAddress(ip_address(name)) if name[0].isdigit() else x509.DNSName(name)
-        for name in names
-    ]
-    now = datetime.now(UTC)
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(who)
-        .issuer_name(who)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(known), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    place = folder / "server.pem"
-    place.write_bytes(
-        signed.public_bytes(serialization.Encoding.PEM)
-        + key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    return place
-
-
 @pytest.mark.parametrize(
     ("names", "is_trusted", "is_taken"),
     [
@@ -244,7 +209,7 @@ def test_a_certificate_that_does_not_match_ends_it_before_the_token_is_sent(
     if is_trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(pem))
     monkeypatch.setenv("GITHUB_TOKEN", "ghp_secret")
-    with GitHubServer([repository], certificate=pem) as server:
+    with FaultyGitHub([repository], certificate=pem) as server:
         monkeypatch.setenv("GITHUB_API_URL", server.url)
 
         def download() -> int:
@@ -265,7 +230,7 @@ def test_a_certificate_that_does_not_match_ends_it_before_the_token_is_sent(
     + [faults.status(502), faults.status(429, 0), faults.changed_content()],
 )
 def test_every_file_is_whole_although_each_fails_once(
-    github: GitHubServer,
+    github: FaultyGitHub,
     repository: Repository,
     tmp_path: Path,
     fault: faults.Fault,

@@ -28,7 +28,6 @@ SETTINGS = {
     "RAG_EMBED_BACKEND": ("magic", "TORCH"),
     "RAG_USE_DEFAULT_PARSERS": ("perhaps",),
     "RAG_VECTOR_DIM": ("0", "99999", "x"),
-    "RAG_API_RATE_LIMIT": ("fast",),
     "DATABASE_URL": (
         "garbage",
         "postgresql://nobody@127.0.0.1:1/x",

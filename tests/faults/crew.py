@@ -23,7 +23,7 @@ from course_lib.indexing import ingest
 from course_lib.records import Scope, SearchResult
 from course_lib.retriever import Query, search
 from course_lib.store import connect, delete_documents
-from tests.faults.ground import Hashed
+from tests.faults.ground import PATIENCE, Hashed
 
 SOURCES = {"small": 7, "big": 24}
 """Repository → documents. All chunks of the small one fit into one answer of the API."""
@@ -104,7 +104,7 @@ def versions_in(contents: Iterable[str]) -> dict[str, Version]:
 
 @dataclass
 class Writer:
-    """One who writes until it is time to stop.
+    """One who writes.
 
     Attributes
     ----------
@@ -121,8 +121,9 @@ class Writer:
     folder: Path
     seed: int
 
-    def work(self, end: float) -> Notes:
-        """Write one thing after the other, until it is time to stop."""
+    def work(self, seconds: float) -> Notes:
+        """Write one thing after the other for so long."""
+        end = time.monotonic() + seconds
         self.rng = Random(self.seed)
         self.notes, self.edition = Notes(), 0
         ways = (self.by_folder, self.by_folder, self.by_file, self.by_service, self.by_removing)
@@ -162,7 +163,7 @@ class Writer:
 
         def send() -> None:
             headers = {"Authorization": f"Bearer {self.key}"}
-            with httpx.Client(base_url=self.service, headers=headers, timeout=120) as client:
+            with httpx.Client(base_url=self.service, headers=headers, timeout=PATIENCE) as client:
                 answer = ask(client, "/ingest/source-files", body)
             if answer["rejections"]:
                 raise ValueError(str(answer["rejections"]))
@@ -211,20 +212,21 @@ class Writer:
 
 
 def read(
-    reader: Callable[[str, int, float], Notes], place: str, seeds: Sequence[int], end: float
+    reader: Callable[[str, int, float], Notes], place: str, seeds: Sequence[int], seconds: float
 ) -> Notes:
     """Let many readers, each a thread, read at a place; return what they noted together."""
     notes = Notes()
     with ThreadPoolExecutor(len(seeds)) as threads:
-        for work in [threads.submit(reader, place, seed, end) for seed in seeds]:
+        for work in [threads.submit(reader, place, seed, seconds) for seed in seeds]:
             notes += work.result()
     return notes
 
 
-def read_library(url: str, seed: int, end: float) -> Notes:
-    """Search one document or all, by vectors alone or with words, until it is time to stop."""
+def read_library(url: str, seed: int, seconds: float) -> Notes:
+    """Search one document or all, by vectors alone or with words, for so long."""
     notes, rng, embedder = Notes(), Random(seed), Hashed()
     with connect(url, autocommit=True) as conn:
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             repo = rng.choice(list(SOURCES))
             name = f"{rng.randrange(SOURCES[repo])}.md"
@@ -243,10 +245,11 @@ def read_library(url: str, seed: int, end: float) -> Notes:
     return notes
 
 
-def read_service(service: str, seed: int, end: float) -> Notes:
-    """Ask the API for all of the small source, until it is time to stop."""
+def read_service(service: str, seed: int, seconds: float) -> Notes:
+    """Ask the API for all of the small source for so long."""
     notes, rng = Notes(), Random(seed)
-    with httpx.Client(base_url=service, timeout=120) as client:
+    end = time.monotonic() + seconds
+    with httpx.Client(base_url=service, timeout=PATIENCE) as client:
         while time.monotonic() < end:
             mode = rng.choice(("hybrid", "dense"))
             question = f"small/{rng.randrange(7)}.md: who looks after the mill?"
@@ -267,14 +270,16 @@ def _look(notes: Notes, found: list[Any] | None) -> None:
 
 
 def ask(client: httpx.Client, path: str, body: Any) -> Any:
-    """Send a request and return the answer.
+    """Send a request, again while the service is too busy for it, and return the answer.
 
     Raises
     ------
     ValueError
         If it is not a success.
     """
-    answer = client.post(path, json=body)
+    end = time.monotonic() + PATIENCE
+    while (answer := client.post(path, json=body)).status_code == 503 and time.monotonic() < end:
+        time.sleep(0.5)  # "try again soon": it waits two seconds for a connection, and no longer
     if answer.status_code != 200:
         raise ValueError(f"{answer.status_code} {answer.text[:300]!r}")
     return answer.json()

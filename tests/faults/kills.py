@@ -203,13 +203,13 @@ class _Session:
             self._store_all(conn, SHARDS)
 
     def _store_all(self, conn: psycopg.Connection[Any], shards: int) -> None:
-        documents, counts = self._corpus(), []
+        documents, names, counts = self._corpus(), shard_names(shards), []
         rows, chunks = self.place / "rows.jsonl", self.place / "chunks.jsonl"
-        for name in shard_names(shards):
+        for name in names:
             split_shard(documents, name, chunks, rows)
             done = store_shard(rows, chunks, conn=conn, embedder=Hashed())
-            counts.append({**done, "split": done["chunks"]})
-        build_index(conn, counts)
+            counts.append({**done, "shard": name, "split": done["chunks"]})
+        build_index(conn, counts, names)
 
     def _corpus(self) -> Path:
         documents = self.place / "documents.jsonl"

@@ -183,4 +183,6 @@ def _watch_all(tell: Callable[[str], None]) -> None:
     watch(update, "build_vector_indexes", "index")
 
 
-commands.build_app()
+app = commands.build_app()
+for command in [*app.commands]:
+    app.load(command)

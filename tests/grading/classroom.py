@@ -45,6 +45,20 @@ RIGHT = {
 }
 
 
+IN_ITS_AUDIT = """
+import itertools, os, sys
+mine = find_cut
+def find_cut(*args, **named):
+    frame = sys._getframe(1)
+    while frame:
+        if frame.f_code.co_name == "outcomes_of":
+            {}
+        frame = frame.f_back
+    return mine(*args, **named)
+"""
+"""What is written below an answer to 1.2 that does something else where it is asked."""
+
+
 def cell(source: str, grade_id: str = "", *, kind: str = "code", **metadata: Any) -> Any:
     """Return a cell with nbgrader's metadata."""
     make = nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell

@@ -5,15 +5,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
+from course_lib.settings import project_root
 from course_lib.teaching.classroom import Classroom
 from course_lib.teaching.grade import (
     Fence,
+    Grade,
+    GradeReport,
+    Limits,
+    Master,
     Options,
-    Report,
     find_fence,
     grade_all,
+    lab_masters,
     read_master,
 )
 from course_lib.teaching.grade.errors import GradeError
@@ -48,7 +54,7 @@ def grade_class(
     submissions: Mapping[str, Mapping[str, str]],
     notebook: Any = None,
     **how: Any,
-) -> Report:
+) -> GradeReport:
     """Grade answers by learner, with the master of `classroom`, in a folder."""
     notebook = notebook or master_notebook()
     sent = folder / "handed-in"
@@ -62,8 +68,31 @@ def grade_class(
     return grade_all(found, master, folder / "out", options)
 
 
+def lab_master(lab: str) -> Master:
+    """Return what a lab is graded with."""
+    (path,) = lab_masters([lab])
+    return read_master(path, lab=lab)
+
+
+def sheet_of(master: Master) -> Any:
+    """Return a lab as learners get it."""
+    return nbformat.read(project_root() / "labs" / master.path.name, as_version=4)
+
+
+def grade_lab(
+    folder: Path, lab: str, answers: Mapping[str, Mapping[str, str]], limits: Limits, **how: Any
+) -> list[Grade]:
+    """Grade answers to a lab's exercises by learner, in the order of their names."""
+    master, sent = lab_master(lab), folder / "in"
+    sent.mkdir(parents=True)
+    for login, written in answers.items():
+        hand_in(sent, login, learners(sheet_of(master), written))
+    options = Options(any_fence(), limits, **how)
+    return [*grade_all(handed_in(sent), master, folder / "out", options).grades]
+
+
 @pytest.fixture
-def graded(tmp_path: Path) -> Callable[..., Report]:
+def graded(tmp_path: Path) -> Callable[..., GradeReport]:
     """Grade answers in a folder of this test's own."""
     return partial(grade_class, tmp_path)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from course_lib.teaching.classroom import Classroom, add_assignment, find_class, make_class
 from course_lib.teaching.grade import Grade, Master, read_master
+from course_lib.teaching.grade.flags import Flag
 from course_lib.teaching.grade.marking import Mark
 from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import cell, learners, master_notebook, write_master
@@ -65,8 +66,14 @@ def scores(room: Classroom, assignment: str = WORDS) -> dict[str, tuple[float, b
         }
 
 
+def flag(says: str) -> Flag:
+    """Return a flag as the grader words them: whose it is, the kind, and more."""
+    about, kind, *_ = says.split(": ")
+    return Flag(about, kind, says)
+
+
 def graded(
-    learner: str, *points: float | None, flags: tuple[str, ...] = (), essay: str = "It depends."
+    learner: str, *points: float | None, flags: tuple[Flag, ...] = (), essay: str = "It depends."
 ) -> Grade:
     """Return a grade for `WORDS`: points of the three checks and of the essay."""
     names = ("check-double", "check-longest", "check-later", "essay")

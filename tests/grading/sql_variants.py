@@ -5,46 +5,6 @@ the first ones: other aliases, case, layout and comments.
 """
 
 HONEST = {
-    "6.2": [
-        """
-ON CONFLICT (partition, tenant_id, repo_slug, branch, document_name, chunk_index)
-DO UPDATE SET
-    commit_sha = excluded.commit_sha, kind = excluded.kind, name = excluded.name,
-    namespace = excluded.namespace, citation_url = excluded.citation_url,
-    content = excluded.content, content_hash = excluded.content_hash,
-    metadata = excluded.metadata, visibility = excluded.visibility,
-    embedding = excluded.embedding, updated_at = now()
-WHERE old.commit_sha IS DISTINCT FROM excluded.commit_sha
-   OR old.kind <> excluded.kind OR old.name <> excluded.name
-   OR old.namespace IS DISTINCT FROM excluded.namespace
-   OR old.citation_url IS DISTINCT FROM excluded.citation_url
-   OR old.content <> excluded.content OR old.content_hash <> excluded.content_hash
-   OR old.metadata <> excluded.metadata OR old.visibility <> excluded.visibility
-   OR old.embedding <> excluded.embedding
-""",
-        """
-ON CONFLICT (partition, tenant_id, repo_slug, branch, document_name, chunk_index) DO UPDATE SET
-    (commit_sha, kind, name, namespace, citation_url, content, content_hash, metadata, visibility,
-     embedding, updated_at) = ROW (excluded.commit_sha, excluded.kind, excluded.name,
-     excluded.namespace, excluded.citation_url, excluded.content, excluded.content_hash,
-     excluded.metadata, excluded.visibility, excluded.embedding, CURRENT_TIMESTAMP)
-WHERE (excluded.embedding, excluded.content, excluded.kind, excluded.name, excluded.namespace,
-       excluded.metadata, excluded.visibility, excluded.content_hash, excluded.citation_url,
-       excluded.commit_sha) IS DISTINCT FROM (old.embedding, old.content, old.kind, old.name,
-       old.namespace, old.metadata, old.visibility, old.content_hash, old.citation_url,
-       old.commit_sha)
-""",
-        """
-ON CONFLICT ON CONSTRAINT document_chunks_pkey DO UPDATE SET
-    updated_at = now(), embedding = excluded.embedding, visibility = excluded.visibility,
-    metadata = excluded.metadata, content = excluded.content, name = excluded.name,
-    content_hash = excluded.content_hash, kind = excluded.kind,
-    citation_url = excluded.citation_url, commit_sha = excluded.commit_sha,
-    namespace = excluded.namespace
-WHERE to_jsonb(old) - ARRAY['id', 'created_at', 'updated_at']
-   <> to_jsonb(excluded) - ARRAY['id', 'created_at', 'updated_at']
-""",
-    ],
     "8.1": [
         """
     SELECT w.number, c.part, c.address
@@ -97,24 +57,6 @@ WHERE to_jsonb(old) - ARRAY['id', 'created_at', 'updated_at']
 }
 
 DISGUISED = {
-    "6.2": [
-        """
--- what to do if the row is there
-on conflict (partition,tenant_id,repo_slug,branch,document_name,chunk_index)
-  do update set commit_sha=excluded.commit_sha
-  , kind=excluded.kind
-  , name=excluded.name, namespace=EXCLUDED.namespace
-  , citation_url=EXCLUDED.citation_url /* the link */
-  , content=EXCLUDED.content, content_hash=EXCLUDED.content_hash, metadata=EXCLUDED.metadata
-  , visibility=EXCLUDED.visibility, embedding=EXCLUDED.embedding, updated_at=NOW()
-  where old.commit_sha is distinct from excluded.commit_sha or old.kind != excluded.kind
-  or old.name != excluded.name or old.namespace is distinct from excluded.namespace
-  or old.citation_url is distinct from excluded.citation_url or old.content != excluded.content
-  -- the hash, too
-  or old.content_hash != excluded.content_hash or old.metadata != excluded.metadata
-  or old.visibility != excluded.visibility or old.embedding != excluded.embedding;
-""",
-    ],
     "8.1": [
         """
   -- the chunks of each word
@@ -148,46 +90,31 @@ FETCH FIRST (2 * %(most)s) ROWS WITH TIES)
 
 PIPELINES = [
     """
-    exit_task = with_database(report(tenant=tenant, repo=repo))
-    with dsl.ExitHandler(exit_task):
-        fingerprint = fingerprint_documents(source=source)
-        fingerprint.set_caching_options(False)
-        with_documents(fingerprint, documents_claim)
-        documents = load_documents(
-            source=source, fingerprint=fingerprint.output, tenant=tenant, repo=repo,
-            partition=partition, shards=shards,
-        )
-        with_documents(documents, documents_claim)
-        names = documents.outputs["Output"]
+        with_documents(seen.set_caching_options(False), documents_claim)
+        files = loaded.outputs["documents"]
         with dsl.ParallelFor(items=names, parallelism=PARALLELISM) as one:
-            pieces = split_documents(
-                documents=documents.outputs["documents"], shard=one, chunk_size=chunk_size,
-                chunk_overlap=chunk_overlap,
-            )
+            pieces = split_documents(shard=one, documents=files, **sizes)
             rows = embed_and_store(
                 chunks=pieces.outputs["chunks"], rows=pieces.outputs["rows"], batch_size=batch_size
             )
             rows = with_database(rows)
         counts = dsl.Collected(rows.output)
-        index = with_database(build_index(stored=counts))
+        index = build_index(shards=names, stored=counts)
+        with_database(index)
         ask_questions(index, questions, documents_claim, tenant, repo)
 """,
     """
-    where = {"tenant": tenant, "repo": repo}
-    with dsl.ExitHandler(exit_task=with_database(report(**where)), name="report"):
-        state = with_documents(fingerprint_documents(source=source), documents_claim)
-        state.set_caching_options(enable_caching=False)
-        corpus = with_documents(load_documents(
-            source=source, partition=partition, shards=shards, fingerprint=state.output, **where
-        ), documents_claim)
-        with dsl.ParallelFor(corpus.outputs["Output"], parallelism=PARALLELISM) as number:
-            sizes = dict(chunk_size=chunk_size, chunk_overlap=chunk_overlap)
-            text = split_documents(documents=corpus.outputs["documents"], shard=number, **sizes)
+        seen.set_caching_options(enable_caching=False)
+        with_documents(seen, documents_claim)
+        each = dsl.ParallelFor(loaded.outputs["Output"], name="shards", parallelism=PARALLELISM)
+        with each as number:
+            text = split_documents(documents=loaded.outputs["documents"], shard=number, **sizes)
             kept = with_database(embed_and_store(batch_size=batch_size, **text.outputs))
+        where = {"tenant": tenant, "repo": repo}
         ask_questions(
-            with_database(build_index(stored=dsl.Collected(kept.output))), questions,
+            with_database(build_index(stored=dsl.Collected(kept.output), shards=names)), questions,
             documents_claim, **where,
         )
 """,
 ]
-"""The body of 11.4's `docs_pipeline`."""
+"""What a learner writes of 11.4's `docs_pipeline`."""

@@ -1,7 +1,12 @@
-"""Answers to lab 01 that change what judges them, or take the library's: audits and flags tell."""
+"""Ways to points without the work (`cheats.md`): each has none, or is held back from the export."""
 
+import ast
 import json
+import re
+import shutil
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -9,46 +14,19 @@ import pytest
 from course_lib.loader.recursive import find_cut
 from course_lib.settings import project_root
 from course_lib.teaching.checks import load
-from course_lib.teaching.grade import (
-    Grade,
-    Options,
-    grade_all,
-    lab_masters,
-    read_master,
-)
+from course_lib.teaching.grade import Grade, Master, Options, grade_all, lab_masters, read_master
+from course_lib.teaching.grade.library import answers_of, leave_out
 from course_lib.teaching.lab.checking import run_check
-from tests.grading.classroom import handed_in
+from course_lib.teaching.notebooks.release import released
+from course_lib.teaching.taught import by_module, find_answer
+from tests.grading.classroom import hand_in, handed_in, learners, master_notebook, write_master
 from tests.grading.conftest import any_fence, needs_fence
 
-PATCHES = """
-def find_cut(text, start, limit, floor=0, separators=()):
-    from course_lib.teaching.checks.probe import Case
-    gives, holds = Case.gives, Case.holds
-    def repaired(*args, **named):
-        Case.gives, Case.holds = gives, holds
-        return args[0]
-    Case.gives = Case.holds = repaired
-    return limit
-"""
-BYTECODE = """
-import marshal, types, zipimport
-from course_lib.settings import project_root
-path = project_root() / "course_lib" / "loader" / "recursive.py"
-if path.is_file():
-    code = compile(path.read_text(), "mine", "exec")
-else:
-    code = marshal.loads(path.with_suffix(".pyc").read_bytes()[16:])
-names = {"__name__": "mine"}
-exec(code, names)
-find_cut = names["find_cut"]
-"""
-READS_THE_SOURCE = """
-from course_lib.settings import project_root
-source = (project_root() / "course_lib" / "loader" / "recursive.py").read_text()
-names = {"__name__": "mine"}
-exec(source, names)
-find_cut = names["find_cut"]
-"""
+BOOK = (Path(__file__).with_name("cheats.md")).read_text(encoding="utf-8")
+CLASSES = dict(part.split("\n", 1) for part in re.split(r"^# (?=Lab|A)", BOOK, flags=re.M)[1:])
+ANSWER = re.compile(r"^## (.+?): (.+?)$.*?^```python\n(.*?)^```$", re.M | re.S)
+
+LOOKED_FOR, FORGED, *_ = reversed(list(CLASSES)[:2])
 
 
 def by_heart() -> str:
@@ -65,66 +43,79 @@ def by_heart() -> str:
     )
 
 
-WRONG = "\ndef find_cut(*args, **named):\n    return None\n"
-CHANGES_WHAT_RUNS_IT = {
-    "strips-asserts": "import ast\nclass Strip(ast.NodeTransformer):\n"
-    "    def visit_Assert(self, node):\n        return ast.Pass()\n"
-    f"get_ipython().ast_transformers.append(Strip()){WRONG}",
-    "shows-no-tracebacks": "get_ipython().showtraceback = lambda *a, **k: None\n"
-    f"get_ipython().set_custom_exc((Exception,), lambda *a, **k: None){WRONG}",
-    "replaces-builtins": "import builtins\nbuiltins.type = lambda x: int\n"
-    f"builtins.AssertionError = type('Quiet', (BaseException,), {{}}){WRONG}",
-    "equal-to-everything": "class Any(int):\n    def __eq__(self, other): return True\n"
-    "    def __ne__(self, other): return False\n    __hash__ = int.__hash__\n"
-    "    __class__ = int\ndef find_cut(*args, **named):\n    return Any(1)",
-    "replaces-nbval": "import nbval.plugin\n"
-    f"nbval.plugin.IPyNbCell.runtest = lambda self: None{WRONG}",
-    "skips-by-comment": f"# NBVAL_SKIP\n# NBVAL_RAISES_EXCEPTION{WRONG}",
-    "changes-the-shell": "get_ipython().run_cell = lambda *a, **k: None\n"
-    f"get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n']){WRONG}",
-}
-CHEATS = CHANGES_WHAT_RUNS_IT | {
-    "patches": PATCHES, "bytecode": BYTECODE, "source": READS_THE_SOURCE, "by-heart": by_heart(),
-}  # fmt: skip
+def master_of(title: str, folder: Path) -> tuple[Master, Any]:
+    """Return what a class is graded with, and the notebook that its learners get."""
+    if lab := title[4:6] if title.startswith("Lab") else "":
+        (path,) = lab_masters([lab])
+        sheet = json.loads((project_root() / "labs" / path.name).read_text(encoding="utf-8"))
+        return read_master(path, lab=lab), sheet
+    return read_master(write_master(folder)), released(master_notebook())
 
 
-def graded(folder: Path) -> dict[str, Grade]:
-    (path,) = lab_masters(["01"])
-    sheet = json.loads((project_root() / "labs" / path.name).read_text(encoding="utf-8"))
-    (folder / "in").mkdir()
-    for name, answer in CHEATS.items():
-        for cell in sheet["cells"]:
-            if cell["metadata"].get("nbgrader", {}).get("grade_id") == "exercise-1-2":
-                cell["source"] = answer
-        (folder / "in" / f"{name}.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
-    found = handed_in(folder / "in")
-    report = grade_all(
-        found, read_master(path, lab="01"), folder / "out", Options(any_fence(), seed="7")
-    )
+@cache
+def graded(title: str) -> dict[str, Grade]:
+    """Return what is made of the cheats under a heading: all in one class, each by its name."""
+    answers = [(exercise, name, text) for exercise, name, text in ANSWER.findall(CLASSES[title])]
+    if title == FORGED:
+        answers.append(("exercise-1-2", "knows-all-calls", by_heart()))
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "in").mkdir()
+        master, sheet = master_of(title, folder)
+        for exercise, name, text in answers:
+            hand_in(folder / "in", name, learners(sheet, {exercise: text}))
+        options = Options(any_fence(), seed="7")
+        report = grade_all(handed_in(folder / "in"), master, folder / "out", options)
     return {one.learner: one for one in report.grades}
 
 
-@pytest.fixture(scope="module")
-def held_back(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Grade]:
-    """What is made of them."""
-    return graded(tmp_path_factory.mktemp("cheats"))
-
-
-@pytest.mark.parametrize("name", sorted(CHEATS))
-def test_a_cheat_is_held_back_or_has_no_points(held_back: dict[str, Grade], name: str) -> None:
-    one = held_back[name]
-    assert one.flags or not one.score, one
-
-
-@pytest.mark.parametrize("name", ["patches", "by-heart"])
-def test_what_passes_its_check_alone_fails_its_audit(held_back, name: str) -> None:
-    assert held_back[name].marks[1].state == "passed"
-    said = next(flag for flag in held_back[name].flags if "the audit failed" in flag)
-    assert said.startswith("check-1-2: the check passed, and the audit failed: find_cut(")
+@needs_fence
+@pytest.mark.parametrize(
+    "title", [FORGED, *(pytest.param(one, marks=pytest.mark.long) for one in list(CLASSES)[1:])]
+)
+def test_a_cheat_has_no_points_or_is_held_back(title: str) -> None:
+    found = graded(title)
+    assert len(found) == CLASSES[title].count("## ") + (title == FORGED)
+    for name, one in found.items():
+        assert one.flags or not one.score, (name, one)
 
 
 @needs_fence
-def test_the_librarys_source_is_not_within_the_fence(held_back) -> None:
-    assert held_back["source"].score == 0
-    assert "FileNotFoundError" in held_back["source"].marks[1].said
-    assert any("zipimport" in flag for flag in held_back["bytecode"].flags)
+@pytest.mark.long
+def test_what_leads_to_the_courses_function_leads_to_one_that_is_left_out() -> None:
+    found = {name: one.marks[1] for name, one in graded(LOOKED_FOR).items()}
+    for name in ("takes-it-when-it-is-there", "asks-a-child"):
+        assert not found[name].points
+        assert "answer to this lab" in found[name].said, found[name]
+
+
+def test_a_check_that_was_made_to_pass_has_the_points_of_the_judge_outside() -> None:
+    mark = graded(FORGED)["patches-the-judge"].marks[1]
+    assert (mark.points, mark.state) == (0, "failed") and "find_cut" in mark.said
+
+
+def test_an_answer_that_knows_all_calls_of_the_notebook_differs_on_newly_drawn_ones() -> None:
+    one = graded(FORGED)["knows-all-calls"]
+    assert one.marks[1].state == "passed"
+    (flag,) = one.flags
+    assert flag.says.startswith("check-1-2: right for known calls alone: a newly drawn call")
+
+
+@pytest.mark.parametrize("lab", [f"{number:02d}" for number in range(1, 17)])
+def test_nothing_of_a_labs_answers_is_in_the_library_that_submissions_see(
+    lab: str, tmp_path: Path
+) -> None:
+    exercises = load(lab).values()
+    texts = answers_of(exercises)
+    for module, names in by_module(one.library for one in exercises).items():
+        place = project_root() / f"{module.replace('.', '/')}.py"
+        for path in place.parent.glob("*.*"):
+            shutil.copy(path, tmp_path)
+        leave_out(tmp_path / place.name, names)
+        left = "".join(path.read_text(encoding="utf-8") for path in tmp_path.glob("*.*"))
+        for name in names:
+            answer = find_answer(texts[f"{module}:{name}"], name)
+            assert answer is not None
+            lines = ast.unparse(answer).splitlines()
+            text = getattr(getattr(answer, "value", None), "value", "\n".join(lines[-2:]))
+            assert str(text).strip() not in left, f"{module}:{name}"

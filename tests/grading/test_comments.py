@@ -7,49 +7,22 @@ import pytest
 
 from course_lib.teaching.classroom.autograded import autograded, sanitized
 from course_lib.teaching.classroom.comments import LONGEST, comments
-from course_lib.teaching.classroom.syntax import WIDEST, with_line
 from course_lib.teaching.grade import lab_masters, read_master
 from course_lib.teaching.grade.marking import Grade, Mark
 from tests.grading.classroom import RIGHT, write_master
 
-IN_A_FORK = "(<ipython-input-1-deb38838a7d8>, line {})"
-IN_A_KERNEL = "(1945344572.py, line {})"
-
-
-def told(number: int, source: str, place: str = IN_A_FORK, error: str = "SyntaxError") -> str:
-    said = f"double: {error}: oh {place.format(number)}"
-    after = with_line(said, {"double": source})
-    return "" if after == said else after.removeprefix(f"double: {error}: oh ")
-
-
-@pytest.mark.parametrize("place", [IN_A_FORK, IN_A_KERNEL])
-def test_the_line_is_that_of_the_learners_cell(place: str) -> None:
-    source = "\n \n\ndef double(x)\r\n    return x +\r\n"
-    assert told(1, source, place) == "(line 4 of the cell)\n\n  4 | def double(x)"
-    shown = told(2, source, place, "IndentationError")
-    assert shown == "(line 5 of the cell)\n\n  5 |     return x +"
-
 
 @pytest.mark.parametrize(
-    ("number", "source", "place", "error"),
+    ("source", "said"),
     [
-        (0, "a\nb", IN_A_FORK, "SyntaxError"),
-        (10**9, "a\nb", IN_A_FORK, "SyntaxError"),
-        (1, "exec('a b')", "(<string>, line {})", "SyntaxError"),
-        (1, "a", "(<ipython-input-1-0>, line {}) and more", "SyntaxError"),
-        (1, "a", IN_A_FORK, "ValueError"),
-        (2, "files = !ls \\\n  -l\ndef f(x", IN_A_FORK, "SyntaxError"),
+        ("\n \n\ndef double(x)\r\n    return x", "expected ':' in this line:\n\n  def double(x)"),
+        ("%load_ext x\ndef double(x):\nreturn x", "in this line:\n\n  return x"),
+        ("def double(x):\n    exec('a b')", "SyntaxError: invalid syntax (<string>, line 1)"),
     ],
 )
-def test_where_the_line_is_not_known_none_is_shown(
-    number: int, source: str, place: str, error: str
-) -> None:
-    assert told(number, source, place, error) == ""
-
-
-def test_a_message_about_another_cell_shows_none() -> None:
-    said = f"hidden: SyntaxError: oh {IN_A_FORK.format(1)}"
-    assert with_line(said, {"double": "secret"}) == said
+def test_an_error_of_syntax_is_told_with_its_line(graded, source: str, said: str) -> None:
+    (ada,) = graded({"ada": RIGHT | {"double": source}}).grades
+    assert said in ada.marks[0].said
 
 
 @pytest.mark.parametrize("message", ["<img src=x>", "<b>" * LONGEST])
@@ -59,18 +32,20 @@ def test_what_a_comment_shows_of_an_error_is_no_markup_and_has_a_limit(
     from nbconvert.filters import markdown2html
 
     master = read_master(write_master(tmp_path))
-    said = f"double: SyntaxError: {message} {IN_A_FORK.format(2)}"
-    line = "<script>alert(1)</script>\x1b[2J\u202e" + "y" * 10_000
-    marks = tuple(Mark(c.grade_id, 0.0, c.points, "failed", said) for c in master.checks)
-    answers = {"double": f"a\n{line}\n{line}"}
+    said = f"longest: ValueError: {message}"
+    wrong = "double: SyntaxError: <script>alert(1)</script>\x1b[2J\u202e"
+    marks = tuple(
+        Mark(c.grade_id, 0.0, c.points, "failed", said if "longest" in c.grade_id else wrong)
+        for c in master.checks
+    )
     notes = ("</code><script>` a note",)
-    grade = Grade("ada", "graded", marks, notes=notes, answers=answers)
-    text = comments(master, grade)["double"]
+    grade = Grade("ada", "graded", marks, notes=notes)
+    text = "\n\n".join(comments(master, grade).values())
     page = markdown2html(text)
     assert "<script" not in page and "<img" not in page and "<b>" not in page
-    assert "\x1b" not in page and "\u202e" not in page and "y" * WIDEST not in page
-    assert ("&lt;script&gt;alert(1)" in page) == (len(message) < LONGEST)
-    assert "a note" in text and len(text) < LONGEST + 1_000
+    assert "\x1b" not in page and "\u202e" not in page
+    assert "&lt;script&gt;alert(1)" in page and f"&lt;{message[1]}" in page
+    assert "a note" in text and len(text) < LONGEST + 2_000
 
 
 def test_a_comment_shows_hints_once_and_no_control_characters() -> None:
@@ -87,12 +62,15 @@ def test_a_comment_shows_hints_once_and_no_control_characters() -> None:
 
 
 def test_what_a_hidden_test_says_is_not_told(graded, tmp_path) -> None:
-    odd = RIGHT | {"double": "def double(x):\n    print(x)\n    return x + x if x != -3 else 0"}
-    (grade,) = graded({"ada": odd}).grades
+    printed = RIGHT | {"double": "def double(x):\n    print(x)\n    return x + x if x != -3 else 0"}
+    looked_up = RIGHT | {"double": "def double(x):\n    return {2: 4, 'ab': 'abab'}[x]"}
+    ada, bob = graded({"ada": printed, "bob": looked_up}).grades
     master = read_master(tmp_path / "words.ipynb")
-    text = comments(master, grade)["double"]
-    assert "a check that is not in your notebook failed" in text and "-3" not in text
-    shown = json.dumps(autograded(master, grade))
+    told = "in your notebook {}, which takes all of these points"
+    for grade, said in [(ada, "failed"), (bob, "ended with KeyError")]:
+        text = comments(master, grade)["double"]
+        assert told.format(said) in text and "-3" not in text
+    shown = json.dumps(autograded(master, ada))
     assert "HIDDEN" not in shown and "hidden -3" not in shown and "x != -3" in shown
 
 

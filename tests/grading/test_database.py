@@ -1,7 +1,6 @@
 """What a submission can do to the server that its database is in."""
 
 import inspect
-import json
 import re
 import socket
 from collections.abc import Iterator
@@ -12,12 +11,10 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from course_lib.settings import project_root
-from course_lib.teaching.grade import Limits, Options, grade_all, lab_masters, read_master
+from course_lib.teaching.grade import Limits
 from course_lib.teaching.grade.cluster import ROOM
 from course_lib.teaching.grade.database import CONNECTIONS, WITHIN, Databases
-from tests.grading.classroom import handed_in, learners
-from tests.grading.conftest import any_fence, needs_fence
+from tests.grading.conftest import any_fence, grade_lab, lab_master, needs_fence
 
 
 @pytest.fixture(scope="module")
@@ -148,23 +145,11 @@ def test_who_is_graded_after_a_submission_that_filled_the_disk_has_all_points(
     tmp_path: Path,
 ) -> None:
     """One answer of lab 06 fills its database before it answers well."""
-    (path,) = lab_masters(["06"])
-    master = read_master(path, lab="06")
-    (tmp_path / "in").mkdir()
+    master, limits = lab_master("06"), Limits(60, 240)
     attack = f"{inspect.getsource(fill)}\nprint(fill(lab.database_url))\n"
-    for name, before in {"a-attacks": attack, "b-right": ""}.items():
-        sheet = json.loads((project_root() / "labs" / path.name).read_text(encoding="utf-8"))
-        for cell in sheet["cells"]:
-            grade_id = cell["metadata"].get("nbgrader", {}).get("grade_id")
-            if grade_id in master.solutions:
-                is_first = grade_id == master.answers[0].grade_id
-                cell["source"] = (before if is_first else "") + master.solutions[grade_id]
-        (tmp_path / "in" / f"{name}.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
-    found = handed_in(tmp_path / "in")
-    report = grade_all(
-        found, master, tmp_path / "out", Options(any_fence(), Limits(60, 240), jobs=1)
-    )
-    attacks, right = report.grades
+    first = {master.answers[0].grade_id: attack + master.answers[0].source}
+    answers = {"a-attacks": master.solutions | first, "b-right": master.solutions}
+    attacks, right = grade_lab(tmp_path, "06", answers, limits, jobs=1)
     assert FULL.search(attacks.outputs[master.answers[0].grade_id]), attacks
     assert (right.status, right.score) == ("graded", 10.0), right
 
@@ -178,19 +163,11 @@ SMALL = {
 
 @needs_fence
 def test_small_mistakes_cost_their_parts_and_raise_no_flag(tmp_path: Path) -> None:
-    (path,) = lab_masters(["06"])
-    master = read_master(path, lab="06")
-    sheet = json.loads((project_root() / "labs" / path.name).read_text(encoding="utf-8"))
-    answers = {name: master.solutions[name].replace(*SMALL[name]) for name in SMALL}
-    assert not answers.items() & master.solutions.items()
-    (tmp_path / "in").mkdir()
-    waits = {"exercise-6-3": master.solutions["exercise-6-3"]}
-    for name, given in {"ada": answers, "bob": waits}.items():
-        text = json.dumps(learners(sheet, given))
-        (tmp_path / "in" / f"{name}.ipynb").write_text(text, encoding="utf-8")
-    found = handed_in(tmp_path / "in")
-    options = Options(any_fence(), Limits(60, 240), jobs=1, seed="6")
-    ada, bob = grade_all(found, master, tmp_path / "out", options).grades
+    right = lab_master("06").solutions
+    answers = {name: right[name].replace(*SMALL[name]) for name in SMALL}
+    assert not answers.items() & right.items()
+    given = {"ada": answers, "bob": {"exercise-6-3": right["exercise-6-3"]}}
+    ada, bob = grade_lab(tmp_path, "06", given, Limits(60, 240), jobs=1, seed="6")
     assert [one.points for one in ada.marks] == [3, 2, 2] and not ada.flags, ada
     assert [one.points for one in bob.marks] == [0, 0, 3]  # 6.3 builds on the course's 6.2
 

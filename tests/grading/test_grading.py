@@ -14,11 +14,10 @@ from course_lib.settings import project_root
 from course_lib.teaching.classroom import grade_assignment, make_class
 from course_lib.teaching.classroom.autograded import autograded
 from course_lib.teaching.grade import (
+    GradeReport,
     Limits,
     Options,
-    Report,
     grade_all,
-    lab_masters,
     read_master,
 )
 from course_lib.teaching.grade.audits import Audits
@@ -26,12 +25,12 @@ from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import find_fence
 from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
-from course_lib.teaching.grade.marking import AUDIT_FAILED
 from course_lib.teaching.grade.rules import suspicions
 from course_lib.teaching.grade.running import SAYS
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
 from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import (
+    IN_ITS_AUDIT,
     RIGHT,
     cell,
     hand_in,
@@ -40,7 +39,7 @@ from tests.grading.classroom import (
     master_notebook,
     write_master,
 )
-from tests.grading.conftest import any_fence, grade_class
+from tests.grading.conftest import any_fence, grade_class, grade_lab, lab_master, sheet_of
 
 VARIETY = {
     "stderr": RIGHT
@@ -55,13 +54,16 @@ VARIETY["timed"] = {
 VARIETY["left"] = RIGHT | {
     "double": "def double(x):\n    raise NotImplementedError()\n    return x + x",
 }
+VARIETY["earlier"] = RIGHT | {
+    "double": 'def double(x):\n    """As it was before."""\n    raise NotImplementedError()',
+}
 VARIETY["magic"] = RIGHT | {"double": f"%%timeit -n1\n{RIGHT['double']}"}
 VARIETY["other magic"] = RIGHT | {"double": "%%time\ndef double(x):\n    return dubble(x)"}
 EXPECTED = {
     "stderr": (3, 5, 2), "dies": (3, 0, 0), "needs-more": (3, 5, 2), "settings": (0, 0, 0),
     "helper": (3, 5, 2), "elsewhere": (3, 5, 2), "unclear": (None, 5, 2), "timed": (3, 5, 2),
-    "left": (None, 5, 2), "loop": (None, 5, 2), "lost": (None, 5, 2), "comment": (0, 5, 2),
-    "star": (None, 5, 2), "magic": (None, 5, 2), "other magic": (0, 5, 2),
+    "left": (None, 5, 2), "earlier": (0, 5, 2), "loop": (None, 5, 2), "lost": (None, 5, 2),
+    "comment": (0, 5, 2), "star": (None, 5, 2), "magic": (None, 5, 2), "other magic": (0, 5, 2),
 }  # fmt: skip
 
 
@@ -114,11 +116,11 @@ def with_cells(place: int, *sources: str, **answers: str):
     return learners({**sheet, "cells": [*sheet.cells, *map(cell, sources[1:])]}, RIGHT | answers)
 
 
-def points(book: Report) -> dict[str, tuple[float | None, ...]]:
+def points(book: GradeReport) -> dict[str, tuple[float | None, ...]]:
     return {one.learner: tuple(mark.points for mark in one.marks[:3]) for one in book.grades}
 
 
-def of_variety(folder, **options) -> Report:
+def of_variety(folder, **options) -> GradeReport:
     (folder / "handed-in").mkdir(exist_ok=True)
     hand_in(folder / "handed-in", "settings", with_settings())
     hand_in(folder / "handed-in", "helper", with_helper())
@@ -139,7 +141,7 @@ def of_variety(folder, **options) -> Report:
 
 
 @pytest.fixture(scope="module")
-def book(tmp_path_factory) -> Report:
+def book(tmp_path_factory) -> GradeReport:
     """A class of many, graded once."""
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     book = of_variety(tmp_path_factory.mktemp("variety"))
@@ -166,9 +168,8 @@ def test_a_person_reads_the_cells_that_were_added(book, tmp_path) -> None:
 
 def test_the_reason_says_what_is_not_run(book) -> None:
     said = {one.learner: one.marks[0].said for one in book.grades}
-    assert "uses table, and a cell that is not run changes it" in said["loop"]
-    assert "uses helped, and the cell that defines it is not run" in said["lost"]
-    assert "uses mul, and the cell that defines it is not run" in said["star"]
+    for learner, name in (("loop", "table"), ("lost", "helped"), ("star", "mul")):
+        assert f"uses {name}, and code that is not run defines or changes it" in said[learner]
     assert "begins with %%timeit" in said["magic"]
     assert "is still in its cell" in said["left"]
 
@@ -190,6 +191,54 @@ def test_what_a_stub_has_is_there_for_an_answer_elsewhere_and_raises_no_flag(tmp
     book = grade_class(tmp_path, {}, notebook)
     assert points(book) == {"adds": (3, 5, 2), "changes": (3, 5, 2)}
     assert not any(one.flags for one in book.grades)
+
+
+ADDS = "def double(x):\n    return operator.add(x, x)"
+IMPORTS = {
+    "added": (8, "", "from typing import Any\ndef helped(x: Any):\n    return x + x",
+              "def double(x: Any):\n    return helped(x)"),
+    "class": (8, "", "from pydantic import BaseModel\nclass Mine(BaseModel):\n    x: int",
+              "def double(x):\n    return Mine(x=2).x * x"),
+    "set-up": (1, "import operator", "", ADDS), "check": (4, "import operator", "", ADDS),
+    "tour": (8, "import operator", "", ADDS),
+    "library": (1, "from course_lib.records import content_hash, make_chunk", "",
+                "def double(x):\n    return x + x if content_hash else None"),
+    "unread": (1, "from course_lib.records import content_hash", "", RIGHT["double"]),
+    "instead": (1, "import operator as words", "", RIGHT["double"]),
+}  # fmt: skip
+"""By learner: a cell of the master's and what is in it besides, an added cell, and the answer."""
+
+
+def test_imports_of_the_whole_notebook_are_there_for_answers(tmp_path: Path) -> None:
+    notebook = master_notebook()
+    notebook.cells[8].source = "from typing import Any\nfrom pydantic import BaseModel"
+    notebook.cells[7].source = f"assert words[0] == 'one'\n{notebook.cells[7].source}"
+    (tmp_path / "handed-in").mkdir()
+    for name, (place, more, added, answer) in IMPORTS.items():
+        sheet = learners(released(notebook), RIGHT | {"double": answer})
+        sheet.cells[place].source += f"\n{more}"
+        sheet.cells += [cell(added)] if added else []
+        hand_in(tmp_path / "handed-in", name, sheet)
+    book = grade_class(tmp_path, {}, notebook)
+    assert points(book) == dict.fromkeys(IMPORTS, (3, 5, 2))
+    flags = {one.learner: [*map(str, one.flags)] for one in book.grades if one.flags}
+    line = "from course_lib.records import content_hash"
+    told = "an added cell, line 1, imports content_hash from course_lib.records"
+    assert flags == {"library": [f"{told}: {line}"]}
+
+
+def test_a_renamed_function_is_for_a_person_who_is_told_which_it_may_be(tmp_path: Path) -> None:
+    answers = {
+        "alike": "def dubble(y):\n    return y + y\ndef helped(y):\n    return 0",
+        "value": "twice = lambda x: x + x", "empty": "", "print": "print(2)",
+    }  # fmt: skip
+    book = grade_class(tmp_path, {name: RIGHT | {"double": one} for name, one in answers.items()})
+    assert {one.learner: (one.marks[0].points, one.marks[0].said) for one in book.grades} == {
+        "alike": (None, "nothing is named double, and dubble may be it"),
+        "value": (None, "nothing is named double, and twice may be it"),
+        "empty": (0, "NameError: name 'double' is not defined"),
+        "print": (0, "NameError: name 'double' is not defined"),
+    }  # fmt: skip
 
 
 def essays():
@@ -229,9 +278,9 @@ def test_what_many_people_write_raises_no_flag(book) -> None:
     answer = "from course_lib.records import Span\n%load_ext x\ndef f(x):\n    {}\n    return x"
     said = answer.format("'As in course_lib.'")
     assert suspicions({"f": said}, {}) == []
-    said = answer.format("__import__('course_lib.loader')")
-    assert suspicions({"f": said}, {}) == [
-        "f, line 4, names course_lib in a text: __import__('course_lib.loader')"
+    said = answer.format("load('course_lib.loader')")
+    assert [one.says for one in suspicions({"f": said}, {})] == [
+        "f, line 4, names course_lib in a text: load('course_lib.loader')"
     ]
 
 
@@ -245,9 +294,9 @@ def test_a_master_that_fails_its_own_check_is_refused(graded) -> None:
 def test_a_run_that_is_stopped_while_a_sandbox_starts_runs_nothing_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    setup = Setup(any_fence(), Limits(), library_for("", tmp_path))
+    setup = Setup(any_fence(), Limits(), library_for([], tmp_path))
     master = read_master(write_master(tmp_path))
-    grader = Grader(master, setup, 0, Audits("", "1"), tmp_path)
+    grader = Grader(master, setup, 0, Audits(master, "1"), tmp_path)
 
     def start(*given: Any) -> Sandbox:
         sandbox = Sandbox(*given)
@@ -259,67 +308,38 @@ def test_a_run_that_is_stopped_while_a_sandbox_starts_runs_nothing_in_it(
         grader.prove()
 
 
-SKIPS_WHAT_IS_NOT_SET = """
-import hashlib, json
-from course_lib.records import canonical, length_prefixed
-def content_hash(chunk):
-    fields = json.loads(chunk.to_json())
-    values = [chunk.tenant_id, chunk.repo_slug]
-    values += [fields[name] for name in chunk.hash_inputs if name in fields]
-    texts = [one if type(one) is str else canonical(one) for one in values]
-    return hashlib.sha256(b"".join(map(length_prefixed, texts))).hexdigest()
+A_MARK_BETWEEN = """
+import hashlib
+def hash_texts(texts):
+    return hashlib.sha256("".join(f"{text}|" for text in texts).encode()).hexdigest()
 """
 FORGED = """
 class CheckFailed(BaseException):
     earned = 2
-def content_hash(chunk):
-    raise CheckFailed("4.2 content_hash is not right yet: 2 of 3 points")
+def hash_texts(texts):
+    raise CheckFailed("4.1 hash_texts is not right yet: 1 of 2 points")
 """
 
 
 def test_points_for_parts_are_in_the_gradebook_and_forged_ones_are_not(tmp_path: Path) -> None:
-    (path,) = lab_masters(["04"])
-    master = read_master(path, lab="04")
+    master = lab_master("04")
     room = make_class(tmp_path / "class")
-    sheet = json.loads((project_root() / "labs" / path.name).read_text(encoding="utf-8"))
-    for login, answer in {"ada": SKIPS_WHAT_IS_NOT_SET, "bob": FORGED}.items():
+    for login, answer in {"ada": A_MARK_BETWEEN, "bob": FORGED}.items():
         place = room.place("submitted", login, master.name)
         place.mkdir(parents=True)
-        text = json.dumps(learners(sheet, {"exercise-4-2": answer}))
-        (place / path.name).write_text(text, encoding="utf-8")
+        text = json.dumps(learners(sheet_of(master), {"exercise-4-1": answer}))
+        (place / master.path.name).write_text(text, encoding="utf-8")
     report = grade_assignment(room, master, Options(any_fence(), seed="7"))
     assert {one.learner: (one.score, bool(one.flags)) for one in report.grades} == {
-        "ada": (2.0, False), "bob": (0.0, False),
+        "ada": (1.0, False), "bob": (0.0, False),
     }  # fmt: skip
     with room.gradebook() as book:
-        grade = book.find_grade("check-4-2", master.name, master.name, "ada")
-        assert (grade.auto_score, grade.max_score, grade.needs_manual_grade) == (2.0, 3.0, False)
-        said = book.find_comment("exercise-4-2", master.name, master.name, "ada").auto_comment
-    assert "**Exercise 4.2: partly right** (2 of 3)" in said
-    assert "✓ 2 points: texts, each after its length" in said
-    assert "✗ 1 point: names in JSON" in said and "className is not set" in said
-
-
-def test_a_learners_own_version_of_a_function_of_the_labs_is_used_and_a_value_needs_a_person(
-    tmp_path: Path,
-) -> None:
-    notebook = master_notebook()
-    notebook.cells[2].source += "\ndef shown(x):\n    return str(x)\nrows = [1]"
-    master, sheet = read_master(write_master(tmp_path, notebook)), released(notebook)
-    (tmp_path / "in").mkdir()
-    again = "def shown(x):\n    return x + x"
-    for name, answer, added in (
-        ("ada", "def double(x):\n    return shown(x)", f"{again}\nprint(shown(2))"),
-        ("bob", "def double(x):\n    return rows[0] * x", "rows = [2]"),
-        ("cy", RIGHT["double"], "def shown(x):\n    return 7\ndef lab(x):\n    return 3"),
-    ):
-        sent = learners(sheet, RIGHT | {"double": answer})
-        sent.cells.append(cell(added))
-        hand_in(tmp_path / "in", name, sent)
-    found = handed_in(tmp_path / "in")
-    ada, bob, cy = grade_all(found, master, tmp_path / "out", Options(any_fence())).grades
-    assert (ada.score, ada.status, cy.score, cy.status) == (10.0, "graded", 10.0, "graded")
-    assert bob.marks[0].said == "it uses rows, and a cell that is not run changes it"
+        grade = book.find_grade("check-4-1", master.name, master.name, "ada")
+        assert (grade.auto_score, grade.max_score, grade.needs_manual_grade) == (1.0, 2.0, False)
+        said = book.find_comment("exercise-4-1", master.name, master.name, "ada").auto_comment
+    assert "**Exercise 4.1: partly right** (1 of 2)" in said
+    assert "✓ 1 point: where a text ends" in said
+    assert "✗ 1 point: any characters" in said and "a text may hold '|', too" in said
 
 
 LAST = """(text, separator, start, limit, floor):
@@ -337,9 +357,8 @@ FROM_RULES = "def first(*given):\n    return RULES[0](*given) if RULES else -1"
 
 def test_what_an_added_cell_does_unread_counts_or_a_person_looks(tmp_path: Path) -> None:
     """Functions that only a decorator or `globals()` finds were left out."""
-    (path,) = lab_masters(["01"])
-    master = read_master(path, lab="01")
-    sheet = nbformat.read(project_root() / "labs" / path.name, as_version=4)
+    master = lab_master("01")
+    sheet = sheet_of(master)
     name = next(one for one, text in master.solutions.items() if "def find_cut" in text)
     (tmp_path / "in").mkdir()
     for login, added, found in (
@@ -360,35 +379,20 @@ def test_what_an_added_cell_does_unread_counts_or_a_person_looks(tmp_path: Path)
     assert {login: one.points for login, one in marks.items()} == {
         "decorator": 3, "dispatch": 3, "globals": 3, "loop": None, "wrong": 1,
     }, marks  # fmt: skip
-    assert marks["loop"].said == "it uses RULES, and a cell that is not run changes it"
+    assert marks["loop"].said == "it uses RULES, and code that is not run defines or changes it"
 
 
-ENDS_IN_ITS_AUDIT = """
-import os, sys
-mine = find_cut
-def find_cut(*args, **named):
-    if sys._getframe(1).f_code.co_filename.endswith("drawn.py"):
-        os._exit(1)
-    return mine(*args, **named)
-"""
-
-
-def test_an_audit_that_ends_the_process_costs_nobody_points_and_is_flagged(tmp_path: Path) -> None:
+def test_an_answer_that_ends_the_process_when_it_is_asked_costs_its_own_points(
+    tmp_path: Path,
+) -> None:
     """It was the last cell that took the blame, whatever was in it."""
-    (path,) = lab_masters(["01"])
-    master = read_master(path, lab="01")
-    sheet = nbformat.read(project_root() / "labs" / path.name, as_version=4)
-    answers = master.solutions
+    answers = lab_master("01").solutions
     name = next(one for one, text in answers.items() if "def find_cut" in text)
-    answers[name] += ENDS_IN_ITS_AUDIT
-    (tmp_path / "in").mkdir()
-    hand_in(tmp_path / "in", "ada", learners(sheet, answers))
-    book = grade_all(handed_in(tmp_path / "in"), master, tmp_path / "out", Options(any_fence()))
-    (ada,) = book.grades
-    assert [one.points for one in ada.marks] == [one.points for one in master.checks], ada
-    audits = [flag for flag in ada.flags if "audit" in flag]
-    said = f"check{name.removeprefix('exercise')}: {AUDIT_FAILED}: {SAYS['died']}"
-    assert audits == [said]
+    answers[name] += IN_ITS_AUDIT.format("os._exit(1)")
+    (ada,) = grade_lab(tmp_path, "01", {"ada": answers}, Limits())
+    # 1.3 uses it, too, and is judged with the course's.
+    assert [one.points for one in ada.marks] == [3, 0, 4], ada
+    assert f"check-1-2: {SAYS['died']}" in map(str, ada.flags)
 
 
 def test_without_a_sandbox_it_says_what_that_means() -> None:

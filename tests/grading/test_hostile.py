@@ -20,6 +20,7 @@ from course_lib.teaching.grade import (
 )
 from course_lib.teaching.grade.overview import Person, overview_page
 from course_lib.teaching.grade.report import read_grades
+from course_lib.teaching.grade.running import PATIENCE
 from course_lib.teaching.notebooks.release import released
 from tests.grading.classroom import (
     RIGHT,
@@ -33,7 +34,7 @@ from tests.grading.conftest import needs_fence
 from tests.grading.hostile import BURGLARS, DEADLY, ENDLESS, FORGERS, GREEDY
 
 pytestmark = pytest.mark.long
-LIMITS = Limits(cell=2.0, budget=15.0, memory=1 << 30)
+LIMITS = Limits(cell=4.0, budget=30.0, memory=1 << 30)
 
 
 class Run:
@@ -148,7 +149,7 @@ class TestAttacks:
             one for one in run.after - run.before if "course-was-here" in one or "process" in one
         }
         assert not left
-        assert all(one.seconds < LIMITS.budget + 10 for one in run.book.grades)
+        assert all(one.seconds < PATIENCE * LIMITS.budget for one in run.book.grades)
 
     def test_the_machine_keeps_its_memory(self, run: Run) -> None:
         # Two sandboxes of at most 1 GB each beyond what they begin with, seen five times a second.
@@ -177,7 +178,7 @@ class TestAttacks:
             assert run.by_name[name].score == 10
 
     def test_a_process_that_died_is_flagged(self, run: Run) -> None:
-        assert "the process died" in " ".join(run.by_name["kill-everything"].flags)
+        assert "the process died" in " ".join(map(str, run.by_name["kill-everything"].flags))
 
     def test_the_gradebook_and_the_submissions_are_still_there(self, run: Run) -> None:
         told = read_grades(run.out)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from course_lib.teaching.grade.flags import Flag
 from course_lib.teaching.grade.plagiarism import find_copies
 from course_lib.teaching.grade.rules import suspicions
 
@@ -21,13 +22,19 @@ HONEST = "def split(text):\n    return [word for word in text.split(' ') if word
         ("use = lab.use; split = use('split')", "takes the course's version"),
         ("from zipimport import zipimporter", "imports zipimporter from zipimport"),
         ("import sys, marshal", "imports marshal"),
-        ("theirs = sys.modules['course_lib.loader']", "names course_lib in a text"),
+        ("theirs = load('course_lib.loader')", "names course_lib in a text"),
+        ("theirs = sys.modules[Span.__module__]", "uses sys.modules"),
+        ("theirs = one_a_field.__globals__['split']", "uses __globals__"),
+        ("theirs = getattr(one_a_field, '__globals__')", "names __globals__ in a text"),
+        ("import pkgutil", "imports pkgutil"),
+        ("shell.ast_transformers.append(mine)", "uses ast_transformers"),
+        ("def __eq__(one, other): return True", "defines __eq__"),
         ("load = importlib.import_module('marshal').loads", "names marshal in a text"),
     ],
 )
 def test_a_way_to_the_courses_functions_is_shown_with_what_it_does(line: str, said: str) -> None:
     (found,) = suspicions({"a": f"{HONEST}\n{line}"}, SOLUTION)
-    assert found == f"a, line 3, {said}: {line}"
+    assert found == Flag("a", said, f"a, line 3, {said}: {line}")
 
 
 def test_an_honest_answer_and_what_the_solution_does_too_are_not_suspicious() -> None:
@@ -59,15 +66,9 @@ LONG = '''def merged(spans, limit=10):
             last = span
             joined.append(last)
     return [one for one in joined if one[1] > one[0]]'''
-STUB = "def merged(spans, limit=10):\n    raise NotImplementedError()"
 
 
 def test_short_answers_and_given_helpers_are_no_copies() -> None:
     assert not find_copies({"ada": SOLUTION, "bob": SOLUTION}, SOLUTION, {"a": ""})
     given = {"ada": {"a": LONG}, "bob": {"a": f"{LONG}\n"}}
     assert not find_copies(given, {"a": LONG}, {"a": LONG})
-
-
-def test_what_most_of_a_class_wrote_is_no_copy() -> None:
-    class_ = {f"learner{n}": {"a": LONG} for n in range(8)}
-    assert not find_copies(class_, {}, {"a": STUB})

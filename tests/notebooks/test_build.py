@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import sys
 
 import nbformat
@@ -9,13 +10,14 @@ from course_lib.teaching.notebooks.execute import tidy_outputs
 from course_lib.teaching.notebooks.project import BuildError, StaleError
 from infra.course.__main__ import main
 from infra.course.build import (
+    advice,
     broken_rules,
     build_labs,
     check_labs,
-    readme_table,
     stale_notebooks,
 )
 from infra.course.build.assemble import assemble
+from infra.course.build.tables import labs_table
 
 SOURCE = "solutions/01_doubling.py"
 
@@ -24,7 +26,9 @@ def test_the_command_compares_one_lab_and_names_a_lab_that_is_none(monkeypatch, 
     monkeypatch.setattr(sys, "argv", ["course", "build", "--check", "01"])
     with pytest.raises(SystemExit, match="^0$"):
         main()
-    assert capsys.readouterr().out == "all notebooks are up to date\n"
+    *told, last = capsys.readouterr().out.splitlines()
+    assert last == "all notebooks are up to date"
+    assert all(one.startswith("advice: solutions/01_") for one in told)
     sys.argv[-1] = "77"
     with pytest.raises(SystemExit, match="^1$"):
         main()
@@ -62,13 +66,36 @@ def test_a_check_that_fails_ends_the_build_with_its_case_and_the_file_of_its_cas
     assert "its cases are in checks01.py" in told and "hint 1 of 2" not in told
 
 
-def test_the_rules_of_texts_are_held_in_the_build_with_file_and_line(built) -> None:
-    built.change(SOURCE, "The answer was in the question.", "The answer lies in the question.")
-    line = numbered_line(built, SOURCE, "# The answer lies")
-    found = broken_rules(["02"], project=built.project)
-    assert found[0] == f"{SOURCE}:{line}: 'lies'; write: is, are, was"
-    assert "solutions/02_counting.py: no heading says Recap" in found
-    assert not [one for one in found[1:] if not one.startswith("solutions/02_counting.py")]
+def test_a_lab_over_its_budgets_is_built_and_what_is_over_them_is_advice(built) -> None:
+    said = "    print('more')\n" * 24
+    answer = f"    ### BEGIN SOLUTION\n{said}    return 4 * value\n    ### END SOLUTION"
+    more = ""
+    for name in ("1.4", "1.5"):
+        built.exercises["01"][name] = built.exercises["01"]["1.3"]
+        more += f'# %% exercise="{name}"\ndef more(value):\n    "Return more."\n{answer}\n\n'
+        more += f'# %%\nlab.check("{name}", more, 1)\n\n'
+    more += "# %%\nprint('shown')\n\n" * 60
+    built.change(SOURCE, "# %% [markdown] tags=", f"{more}# %% [markdown] tags=")
+    built.change(SOURCE, "and they stay doubled.", f"and they stay doubled.{' It lies.' * 1001}")
+    (done,) = build_labs(["01"], project=built.project)
+    assert done.executed
+    told = [one.removeprefix(f"{SOURCE}: ") for one in advice(["01"], project=built.project)]
+    for what in ("5 exercises", "53 lines that a learner writes"):
+        assert [one for one in told if one.startswith(f"it has {what}; the budget of our labs is")]
+    for what in (r"6\d cells with output", r"2,\d{3} words"):
+        assert [one for one in told if re.match(f"it has {what}", one)]
+    line = numbered_line(built, SOURCE, "# You will double")
+    assert told[-1] == f"{SOURCE}:{line}: 'lies'; write: is, are, was"
+    assert broken_rules(["01"], project=built.project) == []
+
+
+def test_what_is_wrong_with_a_lab_is_named_with_its_file(built) -> None:
+    built.change(SOURCE, "The answer was", "[The answer](../labs/77_gone.ipynb) was")
+    built.change(SOURCE, ' tags=["solution"]', "")
+    build_labs(["01"], project=built.project)
+    assert broken_rules(["01"], project=built.project) == [
+        f"{SOURCE}: the link ../labs/77_gone.ipynb does not resolve from labs/ and solutions/"
+    ]
 
 
 def test_nbgraders_own_release_of_the_solution_is_the_lab(built) -> None:
@@ -153,19 +180,30 @@ def test_a_broken_notebook_is_stale_and_built_anew(built) -> None:
     assert stale_of(built) == []
 
 
-def test_a_failing_cell_is_named_and_leaves_the_old_notebooks_in_place(built) -> None:
+def test_a_failing_cell_is_named_and_a_build_that_fails_changes_no_file(built) -> None:
+    built.write("README.md", "<!-- labs:begin -->\nold\n<!-- labs:end -->\n")
     built.change(SOURCE, "double(21)", "double(21) / 0")
+    built.change(SOURCE, "The answer was in", "The answer is in")
     built.change("solutions/02_counting.py", "You will count.", "You will count up.")
-    before = built.notebooks()
+    built.change("solutions/02_counting.py", '"2.1", count, 1', '"2.1", count, 2')
+    before = files_of(built)
     with pytest.raises(BuildError) as raised:
         build_labs(project=built.project)
     line = numbered_line(built, SOURCE, "double(21)")
     assert f"{SOURCE}:{line}, cell 6 (code-" in str(raised.value)
     assert "'double(21) / 0') failed: ZeroDivisionError" in str(raised.value)
-    after = built.notebooks()
-    changed = {name for name, data in before.items() if after[name] != data}
-    assert changed == {"labs/02_counting.ipynb", "solutions/02_counting.ipynb"}
-    assert not list(built.root.glob("*/*.tmp"))
+    assert files_of(built) == before
+    built.change(SOURCE, "double(21) / 0", "double(21)")
+    built.write("README.md", "<!-- labs:begin -->\nold\n")
+    before = files_of(built)
+    with pytest.raises(BuildError, match="without <!-- labs:end -->"):
+        build_labs(project=built.project)
+    assert files_of(built) == before
+
+
+def files_of(course) -> dict[str, bytes]:
+    found = [path for path in course.root.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    return {path.relative_to(course.root).as_posix(): path.read_bytes() for path in found}
 
 
 def test_a_kernel_that_dies_is_reported_as_such(built) -> None:
@@ -251,14 +289,15 @@ def test_the_readmes_table_is_written_between_its_markers_and_checked(built) -> 
     path = built.write(
         "README.md", "# A\n\n<!-- labs:begin -->\nold\n<!-- labs:end -->\n\nAfter.\n"
     )
-    assert "README.md: the table of labs is stale" in stale_of(built)
+    assert "README.md: its table is stale" in stale_of(built)
     build_labs(project=built.project)
     text = path.read_text(encoding="utf-8")
-    assert text.startswith("# A\n\n<!-- labs:begin -->\n| Lab |") and text.endswith("\n\nAfter.\n")
-    row = readme_table(built.project).splitlines()[2]
+    assert text.startswith("# A\n\n<!-- labs:begin -->\n**The core**")
+    assert text.endswith("\n\nAfter.\n")
+    row = labs_table(built.project).splitlines()[4]
     assert row == (
         "| [**01 · Doubling**](labs/01_doubling.ipynb)<br>You will double numbers, and they stay "
-        "doubled. | 35 min | double a number · say why | `maths.py` |"
+        "doubled. | 40 min | double a number · say why | `maths.py` |"
     )
     assert stale_of(built) == []
 

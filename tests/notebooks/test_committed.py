@@ -1,143 +1,147 @@
-"""Each lab is executed as a learner gets it; its solution is run by nbval.
+"""What a learner gets works before anything is written in it; solutions are run by nbval.
 
-A lab that passed with the same cells, library and data is not executed again but by the long tests.
-Nothing is written in it, every cell is run, and errors are allowed: it fails in its check cells,
-each with "not attempted yet", and nowhere else. What comes after an exercise works with the
-library's function until the learner's own passes. `make build CHECK=1` says whether the notebooks
-are what their sources give, and `tests/blackbox/test_notebooks.py` what they look like.
+An untouched lab fails in its check cells, each with "not attempted yet", and nowhere else. Its
+other cells are those of the solution, and run with the functions that `lab.use` hands out: here
+only set-up, exercises, checks and uses are executed. That no cell needs an answer before it is
+handed out, or what a cell binds that learners do not get, is read from their text.
+`make build CHECK=1` says whether the notebooks are what their sources give, and
+`tests/blackbox/test_notebooks.py` what they look like.
 """
 
-import hashlib
-import json
-import re
-from functools import cache, partial
+import ast
+from collections.abc import Iterator
 from pathlib import Path
+from symtable import SymbolTable, symtable
 
-import grimp
 import nbformat
 import pytest
 
-from course_lib.settings import project_root
-from course_lib.teaching.notebooks.cells import first_line
+from course_lib.teaching.notebooks.cells import defined_names, first_line, parsed
 from course_lib.teaching.notebooks.execute import execute
-from course_lib.teaching.notebooks.project import LabSource, Project
-from course_lib.teaching.notebooks.workers import Job, OnCell, run_jobs
+from course_lib.teaching.notebooks.project import Project
+from course_lib.teaching.notebooks.release import WITHHELD
 
 PROJECT = Project()
-LABS = [source.lab for source in PROJECT.sources()]
+SOURCES = {source.lab: source for source in PROJECT.sources()}
+Cell = nbformat.NotebookNode
 
-HASHES = Path(__file__).with_name("untouched.json")
-"""Lab → the hash with which it passed the last time; a run in which it passes writes it."""
-
-
-@cache
-def hash_of(source: LabSource) -> str:
-    """Return a hash of a lab's cells and of all that they import, read or are checked with."""
-    root, graph = project_root(), _graph()
-    notebook = json.loads(PROJECT.lab_notebook(source).read_text(encoding="utf-8"))
-    code = "\n".join("".join(cell["source"]) for cell in notebook["cells"])
-    named = re.findall(r"^\s*(?:from|import) (course_lib[\w.]*)", code, re.MULTILINE)
-    asked_for = (f"checks.lab{source.lab}", "lab.figures")  # by their names, while a lab runs
-    named += [f"course_lib.teaching.{name}" for name in asked_for]
-    named.append("course_lib.pipeline.components")
-    modules = {name for name in named if name in graph.modules}
-    for name in sorted(modules):
-        modules |= graph.find_upstream_modules(name)
-    files = {root / (name.replace(".", "/") + ".py") for name in modules}
-    files |= {root / name.replace(".", "/") / "__init__.py" for name in modules}
-    # What modules read: schemas, pages, the lab's own hints. And what the labs read.
-    files = {file for file in files if file.is_file()}
-    beside = {file for folder in {file.parent for file in files} for file in folder.iterdir()}
-    hints = set((root / "course_lib/teaching/checks").glob("lab*.md"))
-    files |= {file for file in beside - hints if file.suffix != ".py"}
-    files |= {file for file in hints if file.stem == f"lab{source.lab}"}
-    files |= {*(root / "data").rglob("*"), root / "requirements.lock"}
-    files = {file for file in files if file.is_file() and "__pycache__" not in file.parts}
-    digest = hashlib.sha256(code.encode("utf-8"))
-    for file in sorted(files):
-        digest.update(file.relative_to(root).as_posix().encode("utf-8") + file.read_bytes())
-    return digest.hexdigest()
+each_lab = pytest.mark.parametrize("lab", SOURCES)
 
 
-@cache
-def _graph() -> grimp.ImportGraph:
-    return grimp.build_graph("course_lib", cache_dir=None)
+def cells_of(path: Path) -> list[Cell]:
+    cells = nbformat.read(path, as_version=4).cells
+    return [cell for cell in cells if cell.cell_type == "code"]
 
 
-def passed_before() -> dict[str, str]:
-    """Return the hashes that are committed."""
-    found: dict[str, str] = json.loads(HASHES.read_text(encoding="utf-8"))
-    return found
+def reads(table: SymbolTable) -> set[str]:
+    """Return the names of the notebook that code reads, also when its functions are called."""
+    is_top = table.get_type() == "module"
+    symbols = (one for one in table.get_symbols() if one.is_referenced())
+    own = {one.get_name() for one in symbols if is_top or one.is_global()}
+    return own.union(*map(reads, table.get_children()))
 
 
-@pytest.fixture(scope="session")
-def untouched(request: pytest.FixtureRequest) -> dict[str, list[str]]:
-    """What is wrong with each lab that was asked for: two at a time, since some of them wait."""
-    asked = {
-        item.callspec.params["lab"]
-        for item in request.session.items
-        if item.path == Path(__file__)
-        and (item.get_closest_marker("long") or not _is_known(item.callspec.params["lab"]))
-    }
-    sources = PROJECT.sources(sorted(asked)) if asked else []
-    work = []
-    for source in sources:
-        notebook = nbformat.read(PROJECT.lab_notebook(source), as_version=4)
-        work.append(Job(source.lab, len(notebook.cells), partial(_faults_of, notebook)))
-    faults = dict(run_jobs(work, at_once=2, root=PROJECT.root, title="untouched"))
-    passed = {one.lab: hash_of(one) for one in sources if faults[one.lab] == []}
-    HASHES.write_text(
-        json.dumps({**passed_before(), **passed}, indent=1, sort_keys=True) + "\n", "utf-8"
-    )
-    return faults
+def binds(table: SymbolTable) -> set[str]:
+    symbols = (one for one in table.get_symbols() if one.is_assigned() or one.is_imported())
+    return {one.get_name() for one in symbols}
 
 
-def _is_known(lab: str) -> bool:
-    (source,) = PROJECT.sources([lab])
-    return passed_before().get(lab) == hash_of(source)
+def table_of(tree: ast.AST) -> SymbolTable:
+    return symtable(ast.unparse(tree), "<cell>", "exec")
 
 
-@pytest.mark.timeout(1800)  # the first of them waits for all
-@pytest.mark.parametrize("lab", LABS)
+def handed_out(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement binds to what `lab.use` gives."""
+    text = ast.unparse(statement)
+    is_use = isinstance(statement, ast.Assign) and "lab.use(" in text
+    return binds(table_of(statement)) if is_use else set()
+
+
+def needed(cell: Cell) -> str:
+    """Return what is executed of a cell."""
+    if "nbgrader" in cell.metadata or "parameters" in cell.metadata.get("tags", []):
+        return cell.source
+    kept = ast.Import | ast.ImportFrom
+    body = (one for one in parsed(cell.source).body if isinstance(one, kept) or handed_out(one))
+    return "\n".join(map(ast.unparse, body))
+
+
+@pytest.fixture(scope="module")
+def executed(request: pytest.FixtureRequest) -> dict[str, list[Cell]]:
+    """The cells of the labs that were asked for, executed one lab after the other in one kernel."""
+    items = (item for item in request.session.items if item.path == Path(__file__))
+    asked = sorted({item.callspec.params["lab"] for item in items})
+    labs = {lab: cells_of(PROJECT.lab_notebook(SOURCES[lab])) for lab in asked}
+    every = []
+    for lab, cells in labs.items():
+        for cell in cells:
+            cell.source, cell.id = needed(cell), f"{lab}-{cell.id}"
+        every += [*cells, nbformat.v4.new_code_cell("%reset -f")]
+    notebook = nbformat.v4.new_notebook(cells=every)
+    assert execute(notebook, PROJECT.labs, lambda **_: None, allow_errors=True) is None
+    return labs
+
+
+@each_lab
 def test_an_untouched_lab_fails_in_its_check_cells_and_nowhere_else(
-    lab: str, request: pytest.FixtureRequest
+    lab: str, executed: dict[str, list[Cell]]
 ) -> None:
-    if _is_known(lab):
-        pytest.skip("neither the lab nor what it imports has changed; make test-long executes it")
-    assert request.getfixturevalue("untouched")[lab] == []
+    assert [fault for cell in executed[lab] for fault in faults(cell)] == []
 
 
-@pytest.mark.long
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("lab", LABS)
-def test_every_untouched_lab_fails_in_its_check_cells_and_nowhere_else(
-    lab: str, untouched: dict[str, list[str]]
-) -> None:
-    assert untouched[lab] == []
+def faults(cell: Cell) -> Iterator[str]:
+    where, is_check = first_line(cell.source), cell.metadata.get("nbgrader", {}).get("grade")
+    errors = [output for output in cell.outputs if output.output_type == "error"]
+    for error in errors:
+        if not is_check or error.ename != "NotAttempted":
+            yield f"{where} failed with {error.ename}: {error.evalue}"
+    if is_check and not errors:
+        yield f"{where} passed although nothing was written"
+    if is_check and any(output.get("name") == "stderr" for output in cell.outputs):
+        yield f"{where} wrote to stderr, which nbgrader takes for a failure"
 
 
-def _faults_of(notebook: nbformat.NotebookNode, on_cell: OnCell) -> list[str]:
-    if error := execute(notebook, PROJECT.labs, on_cell, allow_errors=True):
-        return [str(error)]
-    return [fault for cell in notebook.cells if cell.cell_type == "code" for fault in _faults(cell)]
+@each_lab
+def test_no_cell_needs_an_answer_before_the_lab_hands_one_out(lab: str) -> None:
+    missing, bodies, found = set[str](), dict[str, set[str]](), list[str]()
+    for cell in cells_of(PROJECT.lab_notebook(SOURCES[lab])):
+        if "nbgrader" in cell.metadata:
+            missing |= defined_names(cell.source)
+            continue
+        for statement in parsed(cell.source).body:
+            table = table_of(statement)
+            missing -= handed_out(statement)
+            if is_made_to_be_called(statement):
+                bodies |= dict.fromkeys(binds(table), reads(table))
+            else:
+                needs = reached(reads(table), bodies) & missing
+                found += [f"{name} is needed by {first_line(cell.source)}" for name in needs]
+    assert found == []
 
 
-def _faults(cell: nbformat.NotebookNode) -> list[str]:
-    metadata, outputs = cell.metadata, cell.outputs
-    where = f"{cell.id} ({first_line(cell.source)!r})"
-    errors = [output for output in outputs if output.output_type == "error"]
-    meant_to_fail = "raises-exception" in metadata.get("tags", [])
-    if not metadata.get("nbgrader", {}).get("grade"):
-        if meant_to_fail:
-            return []
-        return [f"{where} failed: {error.ename}: {error.evalue}" for error in errors]
-    found = [
-        f"{where} failed with {error.ename}: {error.evalue}"
-        for error in errors
-        if error.ename != "NotAttempted"
-    ]
-    if not errors:
-        found.append(f"{where} passed although nothing was written")
-    if any(output.output_type == "stream" and output.name == "stderr" for output in outputs):
-        found.append(f"{where} wrote to stderr, which nbgrader takes for a failure")
-    return found
+def is_made_to_be_called(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.FunctionDef() | ast.ClassDef() | ast.Assign(value=ast.Lambda() | ast.Dict()):
+            return True
+    return False
+
+
+def reached(names: set[str], bodies: dict[str, set[str]]) -> set[str]:
+    """Return the names, and what the functions of these names read when they are called."""
+    more = names.union(*(bodies.get(name, set()) for name in names))
+    return names if more == names else reached(more, bodies)
+
+
+@each_lab
+def test_no_cell_needs_what_a_cell_binds_that_learners_do_not_get(lab: str) -> None:
+    """That it may not be bound at all is held by tests/blackbox/test_notebooks.py."""
+    changed, found = set[str](), list[str]()
+    for cell in cells_of(PROJECT.solution_notebook(SOURCES[lab])):
+        table = table_of(parsed(cell.source))
+        if WITHHELD.isdisjoint(cell.metadata.get("tags", [])):
+            needs = reads(table) & changed - binds(table)
+            found += [f"{name} is needed by {first_line(cell.source)}" for name in needs]
+            changed -= binds(table)
+        else:
+            changed |= binds(table)
+    assert found == []

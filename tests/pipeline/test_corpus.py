@@ -56,6 +56,21 @@ def test_the_fingerprint_changes_with_a_text_a_name_and_a_file_and_with_nothing_
     assert len(seen) == 4
 
 
+def test_what_is_ignored_is_no_part_of_the_corpus_and_its_number_is_said(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / ".gitignore").write_text("secrets.txt\n", encoding="utf-8")
+    first = read_folder(str(folder))
+    assert capsys.readouterr().out == ""
+    (folder / "secrets.txt").write_text("hush", encoding="utf-8")
+    (folder / "venv").mkdir()
+    (folder / "venv" / "a.md").write_text("# A", encoding="utf-8")
+    again = read_folder(str(folder))
+    assert (again.fingerprint(), again.origin.kept) == (first.fingerprint(), ())
+    said = capsys.readouterr().out
+    assert "ignored: 1 file by .gitignore (secrets.txt); 1 folder by name (venv)" in said
+
+
 def test_a_source_that_is_not_there_or_holds_no_document_is_named(tmp_path: Path) -> None:
     for source, said in (
         ("nowhere/at/all", "nowhere"),

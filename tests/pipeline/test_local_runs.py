@@ -14,18 +14,19 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import psutil
 import pytest
 
 from course_lib.errors import InputError
 from course_lib.pipeline.catalogue import PipelineError
-from course_lib.pipeline.containers import mounts
 from course_lib.pipeline.local import run_locally
+from course_lib.pipeline.remote import submit
 
 pytest.importorskip("kfp")
 
 from kfp import dsl
 from kfp.dsl import Dataset, Input, Output
+
+from tests.waiting import is_alive
 
 IMAGE = "python:3.13-slim"
 
@@ -52,6 +53,18 @@ def numbers(of: list[str]) -> Dataset:
 @dsl.component(base_image=IMAGE, install_kfp_package=False)
 def fail():
     raise ValueError("no such thing")
+
+
+def test_what_a_step_would_refuse_is_refused_before_the_run(tmp_path: Path):
+    """On a cluster it costs minutes, and a fan-out over no shards has no good end there."""
+    for shards in (0, -1, 1001):
+        with pytest.raises(InputError, match=f"shards is {shards}"):
+            run_locally("docs_pipeline", {"shards": shards}, root=tmp_path)
+        with pytest.raises(InputError, match=f"shards is {shards}"):
+            submit("docs_pipeline", {"shards": shards}, host="http://127.0.0.1:1")
+    with pytest.raises(InputError, match="chunk_overlap is 64"):
+        run_locally("code_pipeline", {"chunk_size": 64}, root=tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_failed_run_is_a_result_and_leaves_print_and_logging_as_they_were(
@@ -143,41 +156,3 @@ def test_a_run_that_is_stopped_ends_its_steps_and_starts_none_again(tmp_path: Pa
 def pids(file: Path) -> list[int]:
     text = file.read_text(encoding="utf-8") if file.exists() else ""
     return [int(line) for line in text.split()]
-
-
-def is_alive(pid: int) -> bool:
-    """Return whether a process runs; one that has ended may wait to be noticed by its parent."""
-    with suppress(psutil.NoSuchProcess):
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    return False
-
-
-def test_without_a_docker_engine_containers_are_refused_with_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody")
-    with pytest.raises(PipelineError, match="the Docker engine does not answer") as raised:
-        run_locally(write_words, {"words": "a"}, root=tmp_path / "runs", runner="docker")
-    assert "--runner subprocess" in str(raised.value) and not (tmp_path / "runs").exists()
-
-
-def test_places_that_no_container_can_be_shown_are_refused_before_one_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    for folder in ("data/own", "elsewhere"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "data" / "link").symlink_to(tmp_path / "elsewhere")
-    monkeypatch.setenv("COURSE_ROOT", os.fspath(tmp_path))
-    found = [mounts({"source": one}) for one in ("data/own", os.fspath(tmp_path / "elsewhere"))]
-    assert [[one["Target"] for one in some] for some in found] == [
-        ["/app/data"],
-        [os.fspath(tmp_path / "elsewhere"), "/app/data"],
-    ]
-    for given, says in (
-        ("data/nothing", "does not exist"),
-        ("data/link", "a link out of data/"),
-        (".", "holds the whole project"),
-        ("/", "holds the whole project"),
-    ):
-        with pytest.raises(InputError, match=says):
-            mounts({"source": given})

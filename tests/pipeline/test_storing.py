@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,8 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing import IngestOptions, ingest
 from course_lib.pipeline import sources
-from course_lib.pipeline.corpus import write_corpus
-from course_lib.pipeline.storing import build_index, database, store_shard
+from course_lib.pipeline.corpus import shard_names, write_corpus
+from course_lib.pipeline.storing import COUNTS, add_up, build_index, database, store_shard
 from course_lib.records import Scope
 from course_lib.store import connect
 from tests.pipeline.conftest import split, split_shard, stored
@@ -30,15 +31,15 @@ def store_all(
 ) -> dict[str, int]:
     counts = [store_shard(*files, conn=conn, embedder=embedder) for files in shards]
     # As Kubeflow hands them over: numbers in lists are floats.
-    floats = [
-        {name: float(value) for name, value in one.items()} for one in map(with_split, counts)
-    ]
-    return build_index(conn, floats)
+    floats = [{name: float(value) for name, value in one.items()} for one in counts]
+    return build_index(conn, *as_they_came(floats))
 
 
-def with_split(counts: dict[str, int]) -> dict[str, int]:
-    """Add what the splitter has counted; nothing was lost on the way."""
-    return {**counts, "split": counts["chunks"]}
+def as_they_came(counts: Sequence[Mapping[str, float]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return counts with what the splitter has counted, and the names of the shards."""
+    names = shard_names(len(counts))
+    told = zip(counts, names, strict=True)
+    return [{**one, "split": one["chunks"], "shard": name} for one, name in told], names
 
 
 def test_what_is_gone_leaves_the_index_and_what_cannot_be_read_stays(
@@ -54,6 +55,26 @@ def test_what_is_gone_leaves_the_index_and_what_cannot_be_read_stays(
     assert total["deleted"] > 0 and total["kept"] == 3
 
 
+def test_counts_are_added_up_in_whole_numbers_and_compared_shard_by_shard() -> None:
+    one: dict[str, Any] = {name: at for at, name in enumerate(COUNTS, 1)}
+    stored, names = as_they_came([one] * 3)
+    total = add_up([{**each, "split": 2.0} for each in reversed(stored)], names)
+    assert list(total.values()) == [3, 6, 9, 12, 15, 18, 21, 24]
+    assert {type(value) for value in total.values()} == {int}
+    assert add_up([], []) == dict.fromkeys(COUNTS, 0)
+    stored[1]["split"] = 3.0
+    with pytest.raises(InputError, match="shard 1/3: 2 of 3 chunks"):
+        add_up(stored, names)
+
+
+def test_a_shard_that_is_missing_or_came_twice_is_noticed() -> None:
+    stored, names = as_they_came([dict.fromkeys(COUNTS, 0)] * 3)
+    for came in ([stored[0], stored[2]], [stored[0], stored[0], stored[2]], [*stored, stored[1]]):
+        with pytest.raises(InputError, match="these had to come: .'0/3', '1/3', '2/3'.$"):
+            add_up(came, names)
+    assert add_up(stored * 2, names * 2) == add_up(stored, names), "two sources"
+
+
 def test_the_index_is_built_once_after_the_shards(
     folder: Path, tmp_path: Path, conn: psycopg.Connection, embedder: EmbeddingClient
 ) -> None:
@@ -61,13 +82,14 @@ def test_the_index_is_built_once_after_the_shards(
     shards = split(folder, tmp_path, 2)
     counts = [store_shard(*files, conn=conn, embedder=embedder) for files in shards]
     assert conn.execute(query).fetchone() == (0,)
-    with pytest.raises(InputError, match="chunks are in a file, and"):
-        build_index(conn, [{**with_split(one), "split": 1} for one in counts])
+    came, names = as_they_came(counts)
+    with pytest.raises(InputError, match="of 1 chunks"):
+        build_index(conn, [{**one, "split": 1} for one in came], names)
     assert conn.execute(query).fetchone() == (0,)
-    build_index(conn, [with_split(one) for one in counts])
+    build_index(conn, came, names)
     assert conn.execute(query).fetchone() == (1,)
     with pytest.raises(InputError, match="no shard"):
-        build_index(conn, [])
+        build_index(conn, [], [])
 
 
 def test_shards_are_encoded_at_the_same_time_and_an_ingest_waits_for_them(

@@ -2,8 +2,7 @@
 
 import contextlib
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from fastapi import FastAPI
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.service.run import listen, make_server
+from tests.waiting import until
 
 
 @dataclass
@@ -61,14 +61,3 @@ def running(app: FastAPI, *, wait: bool = True, proxies: Sequence[str] = ()) -> 
             server.should_exit = True
             thread.join(30)
             assert not thread.is_alive()
-
-
-def until(holds: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait until something holds; an HTTP client that finds nobody counts as not yet."""
-    deadline = time.monotonic() + seconds
-    while True:
-        with contextlib.suppress(httpx.TransportError):
-            if holds():
-                return
-        assert time.monotonic() < deadline, "it did not come to hold"
-        time.sleep(0.05)

@@ -14,7 +14,8 @@ from course_lib.records import Scope
 from course_lib.service import ServiceConfig, create_app
 from course_lib.settings import settings
 from course_lib.store import connect, fresh_database
-from tests.service.running import Running, running, until
+from tests.service.running import Running, running
+from tests.waiting import until
 
 CAT: dict[str, Any] = {"query": "Which animal purrs?", "top_k": 2}
 

@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import socket
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,15 +15,17 @@ import psycopg
 import pytest
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.retriever import search_async
+from course_lib.retriever import search
 from course_lib.service import ServiceConfig, create_app
+from course_lib.service.database import Database, ReadConnection
 from course_lib.service.encoding import Encoder
 from course_lib.service.run import listen
-from course_lib.store import ensure_server, stop_server
+from course_lib.store import ensure_server, service_url, stop_server
 from course_lib.store.server import remove_server
 from tests.faults.ground import server_processes
 from tests.service.conftest import Index
-from tests.service.running import Slow, running, until
+from tests.service.running import Slow, running
+from tests.waiting import until
 
 QUESTION = {"query": "How is drift measured?", "top_k": 3}
 
@@ -34,12 +35,11 @@ def test_all_statements_of_a_search_see_the_same_rows(
 ) -> None:
     seen = []
 
-    async def noted(conn: psycopg.AsyncConnection[Any], *others: Any) -> Any:
-        cursor = await conn.execute("SHOW transaction_isolation")
-        seen.append(await cursor.fetchone())
-        return await search_async(conn, *others)
+    def noted(conn: psycopg.Connection[Any], *others: Any) -> Any:
+        seen.append(conn.execute("SHOW transaction_isolation").fetchone())
+        return search(conn, *others)
 
-    monkeypatch.setattr("course_lib.retriever.search_async", noted)
+    monkeypatch.setattr("course_lib.retriever.question.search", noted)
     assert client.post("/search", json=QUESTION).status_code == 200
     assert set(seen) == {("repeatable read",)}
 
@@ -54,52 +54,19 @@ def state() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def test_a_service_finds_its_database_late_and_a_restart_under_load_costs_errors_only_meanwhile(
-    state: Path, embedder: EmbeddingClient
-) -> None:
+def test_a_service_finds_its_database_late(state: Path, embedder: EmbeddingClient) -> None:
     server = ensure_server(state)
     with psycopg.connect(server.url(), autocommit=True) as conn:
         conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
     stop_server(state)
     app = create_app(ServiceConfig(database_url=server.url()), embedder=embedder)
-    answers: list[tuple[float, int]] = []
-    stop = threading.Event()
-
-    def load(url: str) -> None:
-        with httpx.Client(base_url=url, timeout=30) as client:
-            while not stop.is_set():
-                asked = time.monotonic()
-                answers.append((asked, client.post("/search", json=QUESTION).status_code))
-
-    with running(app, wait=False) as service, ThreadPoolExecutor(8) as crowd:
-
-        def ready() -> bool:
-            return service.client.get("/ready").status_code == 200
-
+    with running(app, wait=False) as service:
         until(lambda: service.client.get("/ready").json()["model"] == "ready")
         refused = service.client.post("/search", json=QUESTION)
-        assert refused.status_code == 503 and not ready()
+        assert (refused.status_code, service.client.get("/ready").status_code) == (503, 503)
         assert "password" not in refused.text and str(server.port) not in refused.text
         ensure_server(state)
-        until(ready)
-        clients = [crowd.submit(load, service.url) for _ in range(8)]
-        try:
-            until(lambda: len(answers) > 20)
-            away = time.monotonic()
-            stop_server(state)
-            until(lambda: not ready())
-            ensure_server(state)
-            until(ready)
-            back, so_far = time.monotonic(), len(answers)
-            until(lambda: len(answers) > so_far + 40)
-        finally:
-            stop.set()
-        assert [client.result(60) for client in clients] == [None] * 8
-    assert {status for _, status in answers} == {200, 503}
-    # By when it was asked; what is under way when the database goes may be lost.
-    early = {status for asked, status in answers[:20] if asked < away}
-    late = [status for asked, status in answers if asked > back]
-    assert early == {200} and late and set(late) == {200}
+        until(lambda: service.client.get("/ready").status_code == 200)
 
 
 def test_a_database_that_is_silent_is_told_of_and_no_search_waits_for_it(
@@ -126,6 +93,48 @@ def test_a_database_that_is_silent_is_told_of_and_no_search_waits_for_it(
                 process.resume()
         until(lambda: service.client.get("/ready").status_code == 200)
         assert service.client.post("/search", json=QUESTION).status_code == 200
+
+
+def test_a_request_that_finds_no_connection_in_time_is_refused_and_the_next_is_answered(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("course_lib.service.database.CONNECTION_TIMEOUT", 0.5)
+
+    def sleep(conn: psycopg.Connection[Any]) -> str:
+        conn.execute("SELECT pg_sleep(2)")
+        return "slept"
+
+    async def ask() -> tuple[list[Any], int, str, str]:
+        database = Database(lambda: service_url("reader", url=index.url), 2)
+        database.start()
+        while await database.state() != "ready":
+            await asyncio.sleep(0.05)
+        sleeping = [asyncio.create_task(database.read("acme", sleep)) for _ in range(2)]
+        await asyncio.sleep(0.2)
+        refused = asyncio.create_task(database.state())
+        await asyncio.sleep(0.1)
+        waiting = database.waiting
+        said = await refused
+        done = [one.done() for one in sleeping]
+        slept = await asyncio.gather(*sleeping)
+        after = await database.state()
+        await database.stop()
+        return [*done, *slept], waiting, said, after
+
+    found = asyncio.run(ask())
+    busy = "the database is busy or away; try again soon"
+    assert found == ([False, False, "slept", "slept"], 1, busy, "ready")
+
+
+def test_a_connection_waits_no_longer_than_it_is_allowed(index: Index) -> None:
+    """Not even for a server that does not end its statements."""
+    with ReadConnection.connect(index.url) as conn:
+        conn.allow(0.3)
+        begun = time.monotonic()
+        with pytest.raises(psycopg.OperationalError):
+            conn.execute("SELECT pg_sleep(20)")
+        assert time.monotonic() - begun < 10
+        conn.close()
 
 
 def test_questions_that_arrive_together_are_encoded_together_and_others_are_answered_meanwhile(
@@ -230,23 +239,6 @@ def test_health_answers_beside_a_thousand_idle_connections(
         finally:
             for one in idle:
                 one.close()
-
-
-def test_texts_of_a_caller_without_a_key_are_limited(
-    index: Index, embedder: EmbeddingClient
-) -> None:
-    config = index.config(embeddings_limit="10/minute")
-    with running(create_app(config, embedder=embedder)) as service:
-        acme = {"Authorization": f"Bearer {index.acme}"}
-
-        def embed(count: int, **headers: str) -> httpx.Response:
-            asked = {"texts": ["a text"] * count}
-            return service.client.post("/embeddings", json=asked, headers=headers)
-
-        assert [embed(count).status_code for count in (6, 4, 1)] == [200, 200, 429]
-        assert embed(1).json()["detail"].startswith("more than 10 per 1 minute texts were asked")
-        assert embed(20, **acme).status_code == 200
-        assert service.client.post("/search", json={"query": "a text"}).status_code == 200
 
 
 def test_accepted_connections_send_at_once() -> None:

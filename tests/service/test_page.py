@@ -55,15 +55,15 @@ def test_the_page_works_by_keyboard_and_fields_have_names(tab: Page, service: Ru
     tab.set_viewport_size({"width": 800, "height": 900})
     tab.goto(service.url)
     names = "[...document.querySelectorAll('input, select')].map(e => e.labels[0]?.textContent)"
-    assert len(tab.evaluate(names)) == 7 and all(name.strip() for name in tab.evaluate(names))
+    assert len(tab.evaluate(names)) == 6 and all(name.strip() for name in tab.evaluate(names))
     focused = "document.activeElement.name || document.activeElement.type"
     assert tab.evaluate(focused) == "q"
     tab.keyboard.insert_text("How is drift measured?")
     order = []
-    for _ in range(7):
+    for _ in range(6):
         tab.keyboard.press("Tab")
         order.append(tab.evaluate(focused))
-    assert order == ["submit", "partition", "repo", "kind", "mode", "rerank", "top_k"]
+    assert order == ["submit", "partition", "repo", "kind", "mode", "top_k"]
     tab.keyboard.press("Enter")
     tab.wait_for_function("document.querySelectorAll('article').length === 5")
     assert tab.evaluate("document.querySelector('[role=status]').textContent").startswith(

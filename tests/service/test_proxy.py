@@ -23,7 +23,8 @@ from course_lib.service import ServiceConfig, create_app
 from course_lib.settings import project_root
 from tests.needs import needs
 from tests.service.conftest import Index
-from tests.service.running import Running, running, until
+from tests.service.running import Running, running
+from tests.waiting import until
 
 CONFIGURATION = project_root() / "infra" / "k8s" / "overlays" / "public" / "nginx.conf"
 HALF = b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -14,7 +14,8 @@ from course_lib.service.config import key_digest
 from course_lib.settings import project_root
 from course_lib.store import connect, fresh_database
 from tests.service.conftest import Index
-from tests.service.running import running, until
+from tests.service.running import running
+from tests.waiting import until
 
 SPOTIFY = "fetch top charts from Spotify"
 LOCKS = project_root() / "data" / "lockfiles"
@@ -85,9 +86,6 @@ class BrokenModel:
     prompts: Mapping[str, str] = MappingProxyType({})
 
     def encode(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray[Any, Any]:
-        raise OSError("the weights are gone")
-
-    def encode_tokens(self, texts: Sequence[str], batch_size: int = 32) -> list[Any]:
         raise OSError("the weights are gone")
 
 

@@ -28,32 +28,6 @@ def test_a_part_of_the_bench_is_measured_and_shown(
     assert "encoding their pieces" in said.out and "Traceback" not in said.err
 
 
-ENDED_EARLY = """
-import os, signal, sys
-from tests.bench import __main__ as bench
-from tests.bench.measure import Row
-measures = {
-    "split": lambda: [Row("split", "the first part", "peer", 2.0, 1.0, "MB", 2.0)],
-    "yaml": lambda: os.kill(os.getpid(), signal.SIGTERM),
-}
-bench.measure = lambda part: measures[part]()
-sys.exit(bench.main(["split", "yaml"]))
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
-def test_a_bench_that_is_ended_from_outside_shows_what_it_measured() -> None:
-    command = [sys.executable, "-c", ENDED_EARLY]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, cwd=ROOT)
-    assert done.returncode == bench.INTERRUPTED, done.stderr
-    assert "the first part" in done.stdout and "interrupted in yaml" in done.stdout
-
-
-def test_each_module_is_a_part_of_the_bench() -> None:
-    modules = {file.stem.removeprefix("bench_") for file in ROOT.glob("tests/bench/bench_*.py")}
-    assert modules == set(bench.PARTS)
-
-
 @pytest.mark.parametrize("name", ["kubeflow.jsonl", "kubeflow-fresh.jsonl"])
 def test_the_questions_over_the_real_corpora_are_well_formed(name: str) -> None:
     """Odd numbers tune and even ones test, so that both halves cover all subjects."""

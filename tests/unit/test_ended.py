@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.e2e.server.acts import is_alive
+from tests.waiting import is_alive
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,7 +9,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import typer.main
 import yaml
 
 from course_lib.bootstrap import NEWEST_PYTHON, OLDEST_PYTHON, torch_pin
@@ -17,7 +16,7 @@ from course_lib.cli.commands import build_app
 from course_lib.errors import CourseError
 from course_lib.teaching.doctor import read_pins
 from course_lib.teaching.testing import SKIPPED, Step, run_step, skipped_steps
-from infra.course.lock import LEFT_OUT, compile_lock, without
+from infra.course.lock import LEFT_OUT, MODEL_LOCK, compile_lock, compile_model_lock, without
 from infra.course.third_party import direct_dependencies, render_third_party
 from tests.needs import needs, needs_torch
 
@@ -52,6 +51,8 @@ def test_the_installed_packages_are_those_of_the_lock() -> None:
 @pytest.mark.long
 def test_the_lock_is_what_pyproject_asks_for() -> None:
     assert compile_lock(ROOT, keep=LOCK) == LOCK
+    of_a_model = (ROOT / MODEL_LOCK).read_text(encoding="utf-8")
+    assert compile_model_lock(ROOT, keep=of_a_model) == of_a_model
 
 
 @pytest.mark.long
@@ -96,12 +97,12 @@ def test_every_task_of_make_is_a_command_of_course_or_a_module_and_listed() -> N
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     tasks = dict(re.findall(r"^([a-z][a-z-]*):.*\n((?:\t.*\n)*)", text, flags=re.MULTILINE))
     named = "setup run test lab bench faults doctor up down clean help start grade"
-    made = "build site lock licences"
+    made = "build site lock licences model"
     assert set(tasks) == {
         *(*named.split(), *made.split(), "images"),
         *("test-long", "test-browser", "test-containers"),
     }
-    commands = typer.main.get_command(build_app()).commands  # type: ignore[attr-defined]
+    commands = build_app().commands
     assert "infra/setup-kubeflow.sh images" in tasks["images"]
     for task in set(tasks) - {"help", "setup", "images"}:
         name = task.removesuffix("-long").removesuffix("-browser").removesuffix("-containers")
@@ -153,6 +154,7 @@ BUILT_ON_SOMETHING_HEAVY = [
     "course_lib.teaching.classroom.engine",
     "course_lib.teaching.classroom.export",
     "course_lib.teaching.classroom.feedback",
+    "course_lib.teaching.classroom.versions",
     "course_lib.teaching.grade.inside.notebook",
     "course_lib.teaching.grade.inside.worker",
     "course_lib.teaching.notebooks.clearing",

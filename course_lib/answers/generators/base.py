@@ -79,34 +79,6 @@ class Generator(Protocol):
         """
 
 
-def check_address(address: str, variable: str) -> str:
-    """Return an HTTP address with its scheme and no slash at the end.
-
-    Raises
-    ------
-    GenerationError
-        If it is none.
-
-    Examples
-    --------
-    >>> check_address("localhost:11434/", "OLLAMA_URL")
-    'http://localhost:11434'
-    """
-    given = address.strip()
-    given = given if "://" in given else f"http://{given}"
-    try:
-        parts = urlsplit(given)
-        is_right = parts.scheme in ("http", "https") and bool(parts.hostname)
-        parts.port  # noqa: B018 - reading it checks it
-    except ValueError:
-        is_right = False
-    if not is_right or not given.isprintable() or " " in given:
-        raise GenerationError(
-            f"{variable} is not an address", hint="It looks like http://localhost:11434."
-        )
-    return given.rstrip("/")
-
-
 def without_login(address: str) -> tuple[str, tuple[str, str] | None]:
     """Return an address without the login in it, and the login; HTTP clients log addresses.
 

@@ -11,21 +11,28 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 
-from course_lib.addresses import is_local, printable, shown
+from course_lib.addresses import (
+    OWN_CERTIFICATE,
+    http_address,
+    is_distrust,
+    printable,
+    shown,
+)
 from course_lib.answers.generators.base import (
     GenerationError,
     Request,
-    check_address,
     without_login,
 )
 from course_lib.answers.generators.thinking import answer_only
 from course_lib.answers.tokens import resolve_context_window
 from course_lib.embedder.remote import http_client
 
+PORT = 11434
 CONNECT_PATIENCE = 10.0
 """Seconds until a server has to take the connection."""
 
@@ -52,7 +59,7 @@ class Ollama:
 
     Raises
     ------
-    GenerationError
+    InputError
         If the URL is not an address.
     """
 
@@ -85,9 +92,9 @@ class Ollama:
             with self._client() as client:
                 response = client.post(f"{self.url}/api/show", json={"model": self.model})
         except httpx2.RequestError as error:
-            self._unreachable(error)
+            raise self._unreachable(error) from None
         if response.status_code == 404:
-            self._refused(response.status_code, "")
+            raise self._refused(response.status_code, "")
         try:
             info = response.json()["model_info"]
             length = next(info[key] for key in info if key.endswith(".context_length"))
@@ -121,10 +128,10 @@ class Ollama:
             ):
                 if response.status_code != 200:
                     response.read()
-                    self._refused(response.status_code, _said(response.text))
+                    raise self._refused(response.status_code, _said(response.text))
                 yield from self._events(response, request)
         except httpx2.RequestError as error:
-            self._unreachable(error)
+            raise self._unreachable(error) from None
 
     def _events(self, response: httpx2.Response, request: Request) -> Iterator[tuple[str, str]]:
         for line in filter(bytes.strip, _lines(response)):
@@ -133,15 +140,13 @@ class Ollama:
             except (ValueError, RecursionError):
                 event = None
             if not isinstance(event, dict):
-                raise GenerationError(
+                raise _error(
                     f"{shown(self.url)} sent something that is not Ollama's",
-                    hint=f"Is OLLAMA_URL the address of Ollama? {OTHER_WAYS}",
+                    "Is OLLAMA_URL the address of Ollama?",
                 )
             if "error" in event:
-                raise GenerationError(
-                    f"{self.model} broke off: {printable(event['error'])}",
-                    hint=f"`ollama ps` and its log say more. {OTHER_WAYS}",
-                )
+                said = printable(event["error"])
+                raise _error(f"{self.model} broke off: {said}", "`ollama ps` and its log say more.")
             message = event.get("message")
             if isinstance(message, dict):
                 yield str(message.get("thinking") or ""), str(message.get("content") or "")
@@ -151,68 +156,69 @@ class Ollama:
                         f"the answer was cut off after {request.max_output} tokens"
                     )
                 return
-        raise GenerationError(
-            f"the answer of {shown(self.url)} broke off", hint=f"Ask again. {OTHER_WAYS}"
-        )
+        raise _error(f"the answer of {shown(self.url)} broke off", "Ask again.")
 
     def _client(self) -> httpx2.Client:
         return http_client(
+            self.url,
             follow_redirects=False,
             timeout=httpx2.Timeout(self._timeout, connect=min(self._timeout, CONNECT_PATIENCE)),
             auth=self._login,
-            trust_env=not is_local(self.url),
         )
 
-    def _unreachable(self, error: httpx2.RequestError) -> NoReturn:
+    def _unreachable(self, error: httpx2.RequestError) -> GenerationError:
         where = shown(self.url)
+        if is_distrust(error):
+            return _error(f"{where} has a certificate that is not trusted", OWN_CERTIFICATE)
         if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
-            raise GenerationError(
-                f"there is no Ollama at {where}",
-                hint=f"Start it (`ollama serve`), or correct OLLAMA_URL. {OTHER_WAYS}",
-            ) from None
+            hint = "Start it (`ollama serve`), or correct OLLAMA_URL."
+            return _error(f"there is no Ollama at {where}", hint)
         if isinstance(error, httpx2.TimeoutException):
-            raise GenerationError(
+            return _error(
                 f"{where} did not go on with its answer for {self._timeout:g} s",
-                hint=f"Raise RAG_GENERATOR_TIMEOUT, or take a smaller model. {OTHER_WAYS}",
-            ) from None
-        raise GenerationError(
-            f"the answer of {where} broke off ({type(error).__name__})",
-            hint=f"Ask again. {OTHER_WAYS}",
-        ) from None
+                "Raise RAG_GENERATOR_TIMEOUT, or take a smaller model.",
+            )
+        return _error(f"the answer of {where} broke off ({type(error).__name__})", "Ask again.")
 
-    def _refused(self, status: int, said: str) -> NoReturn:
+    def _refused(self, status: int, said: str) -> GenerationError:
         where = shown(self.url)
         if status == 404:
-            raise GenerationError(
+            return _error(
                 f"{where} has no model {self.model!r}",
-                hint=f"Fetch it (`ollama pull {self.model}`), or name one that `ollama list` shows "
-                f"as RAG_OLLAMA_MODEL or --model. {OTHER_WAYS}",
+                f"Fetch it (`ollama pull {self.model}`), or name one that `ollama list` shows as "
+                "RAG_OLLAMA_MODEL or --model.",
             )
         if status in (429, 503):
-            raise GenerationError(
-                f"{where} is busy (status {status})", hint=f"Ask again in a moment. {OTHER_WAYS}"
-            )
-        raise GenerationError(
-            f"{where} refuses the request: status {status} {said}".rstrip(),
-            hint=f"Its log says more. {OTHER_WAYS}",
-        )
+            return _error(f"{where} is busy (status {status})", "Ask again in a moment.")
+        message = f"{where} refuses the request: status {status} {said}".rstrip()
+        return _error(message, "Its log says more.")
+
+
+def _error(message: str, hint: str) -> GenerationError:
+    return GenerationError(message, hint=f"{hint} {OTHER_WAYS}")
 
 
 def server_address(url: str) -> str:
     """Return the address of a server; many programs are given one of its endpoints instead.
 
+    A host alone gets Ollama's port, as in Ollama's own OLLAMA_HOST.
+
     Raises
     ------
-    GenerationError
+    InputError
         If the URL is not an address.
 
     Examples
     --------
     >>> server_address("http://localhost:11434/api/generate")
     'http://localhost:11434'
+    >>> server_address("0.0.0.0")
+    'http://0.0.0.0:11434'
     """
-    address = check_address(url, "OLLAMA_URL")
-    return re.sub(r"/(api(/(generate|chat|tags|show))?|v1)$", "", address)
+    address = http_address(url, "OLLAMA_URL")
+    address = re.sub(r"/(api(/(generate|chat|tags|show))?|v1)$", "", address)
+    is_bare = "://" not in url and not urlsplit(address).path and not urlsplit(address).port
+    return f"{address}:{PORT}" if is_bare else address
 
 
 def models_at(url: str) -> list[str]:
@@ -220,13 +226,12 @@ def models_at(url: str) -> list[str]:
 
     Raises
     ------
-    GenerationError
-        If the URL is not an address.
+    InputError
+        If the URL is not an address, or the environment names a proxy that cannot be used.
     """
     address, login = without_login(server_address(url))
     try:
-        options = {"timeout": 2.0, "auth": login, "trust_env": not is_local(address)}
-        with http_client(follow_redirects=False, **options) as client:
+        with http_client(address, follow_redirects=False, timeout=2.0, auth=login) as client:
             listed = client.get(f"{address}/api/tags").json()["models"]
         return [str(one["name"]) for one in listed]
     except (httpx2.HTTPError, ValueError, KeyError, TypeError, RecursionError):

@@ -11,20 +11,20 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from course_lib.addresses import is_local, shown
+from course_lib.addresses import OWN_CERTIFICATE, http_address, is_distrust, shown
 from course_lib.answers.generators.base import (
     GenerationError,
     Request,
-    check_address,
     without_login,
 )
 from course_lib.answers.generators.thinking import answer_only
 from course_lib.answers.tokens import resolve_context_window
+from course_lib.embedder.remote import OPENAI, error_code, http_client, server_said
+from course_lib.errors import CourseError
 
 if TYPE_CHECKING:
     import openai
 
-OPENAI = "https://api.openai.com/v1"
 OTHER_WAYS = "Or answer without it: --backend ollama, or --backend extractive."
 
 NOT_SUPPORTED = re.compile(
@@ -45,7 +45,7 @@ class OpenAICompatible:
     base_url
         The server; None is OpenAI's.
     timeout
-        Seconds to wait for the next piece of an answer.
+        Seconds to wait for the next piece of an answer; None waits without an end.
     margin
         Tokens of the window that stay free.
     window
@@ -56,11 +56,14 @@ class OpenAICompatible:
     Raises
     ------
     GenerationError
-        If there is no key, or one that cannot be a key, or the URL is not an address.
+        If there is no key, or one that cannot be a key.
+    InputError
+        If the URL is not an address.
     """
 
     name = "openai"
     needs_prompt = True
+    other_ways = OTHER_WAYS
 
     def __init__(
         self,
@@ -68,12 +71,12 @@ class OpenAICompatible:
         *,
         api_key: str | None = None,
         base_url: str | None = None,
-        timeout: float = 120.0,
+        timeout: float | None = 120.0,
         margin: int = 1024,
         window: int | None = None,
         retries: int = 2,
     ) -> None:
-        self.url = check_address(base_url, "OPENAI_BASE_URL") if base_url else OPENAI
+        self.url = http_address(base_url or OPENAI, "OPENAI_BASE_URL")
         if without_login(self.url)[1]:
             raise GenerationError(
                 "OPENAI_BASE_URL holds a login", hint="The key goes into OPENAI_API_KEY."
@@ -88,7 +91,7 @@ class OpenAICompatible:
 
     def stream(self, request: Request) -> Iterator[str]:
         """Yield the pieces of the answer; see `Generator.stream`."""
-        return answer_only(self._pieces(request), request, self.model, OTHER_WAYS)
+        return answer_only(self._pieces(request), request, self.model, self.other_ways)
 
     def _pieces(self, request: Request) -> Iterator[tuple[str, str]]:
         """Yield what was thought and what was said, piece by piece."""
@@ -110,9 +113,9 @@ class OpenAICompatible:
                 self._broken_off(type(error).__name__)
             message, hint = self._refusal(error)
             raise GenerationError(
-                f"{shown(self.url)} {message}", hint=f"{hint} {OTHER_WAYS}"
+                f"{shown(self.url)} {message}", hint=f"{hint} {self.other_ways}"
             ) from None
-        except (GeneratorExit, KeyboardInterrupt, GenerationError):
+        except (GeneratorExit, KeyboardInterrupt, CourseError):
             raise
         except Exception as error:
             # The package's HTTP client raises errors of its own while a stream is read, and the
@@ -163,8 +166,6 @@ class OpenAICompatible:
 
             body = json.loads(response.http_response.read())
             if body.get("error"):
-                from course_lib.embedder.remote import server_said
-
                 self._broken_off(server_said(body["error"], self._key))
             yield from ChatCompletion.construct(**body).choices[:1]
             return
@@ -174,21 +175,17 @@ class OpenAICompatible:
     def _client(self) -> openai.OpenAI:
         import openai
 
-        from course_lib.embedder.remote import http_client
-
         return openai.OpenAI(
             api_key=self._key or "none",
             base_url=self.url,
             timeout=self._timeout,
             max_retries=self._retries,
-            http_client=http_client(trust_env=not is_local(self.url)),
+            http_client=http_client(self.url),
         )
 
     def _refusal(self, error: openai.OpenAIError) -> tuple[str, str]:
         """Return what a server did, and what to do; of a refused key, only the code is shown."""
         import openai
-
-        from course_lib.embedder.remote import error_code, server_said
 
         status, code = getattr(error, "status_code", 0), error_code(error)
         sentence = (
@@ -197,6 +194,8 @@ class OpenAICompatible:
         if isinstance(error, openai.APITimeoutError):
             hint = "Ask again later; for an answer, RAG_GENERATOR_TIMEOUT can be raised."
             return f"did not answer within {self._timeout:g} s", hint
+        if is_distrust(error):
+            return "has a certificate that is not trusted", OWN_CERTIFICATE
         if isinstance(error, openai.APIConnectionError):
             return "cannot be reached", "Check the connection and OPENAI_BASE_URL."
         if not status:
@@ -205,7 +204,7 @@ class OpenAICompatible:
             message, hint = "refuses the key", "Check OPENAI_API_KEY, and what the key may do."
         elif status == 404:
             message = f"has no model {self.model!r}"
-            hint = "Correct RAG_OPENAI_MODEL or --model, or OPENAI_BASE_URL."
+            hint = "Correct RAG_OPENAI_MODEL or --model, or OPENAI_BASE_URL (…/v1)."
         elif code == "insufficient_quota":
             message, hint = "says that the quota of the key is used up", "Add to the account."
         elif code == "context_length_exceeded":
@@ -224,7 +223,7 @@ class OpenAICompatible:
     def _broken_off(self, reason: str) -> NoReturn:
         raise GenerationError(
             f"the answer of {shown(self.url)} broke off ({reason})",
-            hint=f"Ask again. {OTHER_WAYS}",
+            hint=f"Ask again. {self.other_ways}",
         ) from None
 
 

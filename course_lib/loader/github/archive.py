@@ -102,7 +102,7 @@ def _members(
     file: IO[bytes], entries: Mapping[str, TreeEntry], left: Collection[str], heads: int, most: int
 ) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the files in an archive that may be among those that are left."""
-    with tarfile.open(fileobj=file, mode="r:gz", tarinfo=_Member) as archive:
+    with tarfile.open(fileobj=file, mode="r:gz") as archive:
         for number, member in enumerate(archive):
             if number > heads or not left or member.offset_data + member.size > most:
                 return
@@ -115,17 +115,3 @@ def _members(
                 content = archive.extractfile(member)
                 assert content is not None
                 yield path, content.read()
-
-
-class _Member(tarfile.TarInfo):
-    """A member's head that says no more about a member than GitHub does."""
-
-    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        """Refuse endless names and attributes: `tarfile` would read them into memory.
-
-        (A subclass may override this method, as a comment in `tarfile` says. Not every version
-        calls `frombuf` for each head.)
-        """
-        if self.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) and self.size > 10_000:
-            raise tarfile.ReadError("a head is too long")
-        return super()._proc_member(archive)  # type: ignore[misc,no-any-return]

@@ -7,7 +7,6 @@ redirect leads. Nothing that a server sends is read further than a limit.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -24,9 +23,8 @@ from tenacity import (
 )
 
 from course_lib import __version__
-from course_lib.addresses import printable, shown
-from course_lib.errors import InputError
-from course_lib.loader.github.answers import JSON, Answer, read_answer
+from course_lib.addresses import OWN_CERTIFICATE, explained, is_distrust, printable, shown, way_to
+from course_lib.loader.github.answers import JSON, Response, read_answer
 from course_lib.loader.github.errors import AnswerError, UnreachableError, error_of
 from course_lib.loader.github.names import check_address, next_hop, next_page, origin
 from course_lib.loader.github.waiting import Countdown, Gate, Wait, wait_after
@@ -47,10 +45,6 @@ MOST_BYTES = 40_000_000
 """Of an answer in JSON. GitHub lists no more than 100,000 entries of a tree."""
 
 MOST_REDIRECTS = 5
-MOST_PAGES = 5_000
-"""Of one list."""
-
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class GitHubSettings(BaseSettings):
@@ -65,6 +59,7 @@ class GitHubSettings(BaseSettings):
     model_config = SettingsConfigDict(
         env_file=project_root() / ".env",
         env_file_encoding="utf-8",
+        env_ignore_empty=True,
         extra="ignore",
         populate_by_name=True,
         hide_input_in_errors=True,
@@ -110,7 +105,8 @@ class GitHubClient:
     Raises
     ------
     InputError
-        If the address cannot be used, or the token would travel unencrypted.
+        If the address cannot be used, the token would travel unencrypted, or the environment
+        names a proxy or certificates that cannot be used.
     """
 
     def __init__(
@@ -128,18 +124,18 @@ class GitHubClient:
         shows = Countdown()
         # One for the API and one for other hosts, which do not share its limits.
         self._gates = {is_own: Gate(max_wait, shows) for is_own in (True, False)}
-        self._http = _open(
-            headers={
-                "User-Agent": f"course-lib/{__version__}",
-                "X-GitHub-Api-Version": "2022-11-28",
-                "Accept-Encoding": "gzip",
-            },
-            timeout=httpx.Timeout(TIMEOUT_SECONDS, connect=CONNECT_TIMEOUT_SECONDS),
-            # Where a redirect may lead is judged in `_follow`.
-            follow_redirects=False,
-            # A proxy on the way to this very machine would lead nowhere.
-            mounts={f"all://{host}": None for host in _LOOPBACK},
-        )
+        with explained():
+            self._http = httpx.Client(
+                headers={
+                    "User-Agent": f"course-lib/{__version__}",
+                    "X-GitHub-Api-Version": "2022-11-28",
+                    "Accept-Encoding": "gzip",
+                },
+                timeout=httpx.Timeout(TIMEOUT_SECONDS, connect=CONNECT_TIMEOUT_SECONDS),
+                # Where a redirect may lead is judged in `_follow`.
+                follow_redirects=False,
+                **way_to(*filter(None, (self.base, self.raw))),
+            )
 
     def __repr__(self) -> str:
         return f"GitHubClient({self.base!r})"
@@ -160,23 +156,19 @@ class GitHubClient:
         Raises
         ------
         AnswerError
-            If a page is not a list, or the pages do not end.
+            If a page is not a list.
         """
         place = path
-        for _ in range(MOST_PAGES):
+        while True:
             # A link to the next page holds all parameters.
             answer = self.get(place, params if place == path else None)
             if not isinstance(answer.value, list):
-                raise AnswerError(f"{path} gave no list", hint="Check GITHUB_API_URL.")
+                raise AnswerError(f"{path} gave no list")
             yield from answer.value
             following = next_page(answer.headers.get("link", ""))
             if following is None:
                 return
             place = next_hop(answer.url, following)
-        raise AnswerError(
-            f"{path} has more than {MOST_PAGES:,} pages",
-            hint="Ask for less, for issues with --since. Nothing was changed.",
-        )
 
     def get(
         self,
@@ -186,7 +178,7 @@ class GitHubClient:
         accept: str = JSON,
         most_bytes: int = MOST_BYTES,
         unpack: Callable[[Iterator[bytes]], None] | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Return the answer to one request, with status 200.
 
         Parameters
@@ -218,7 +210,7 @@ class GitHubClient:
             url = str(httpx.URL(url, params=dict(params)))
         gate = self._gates[origin(url) == self._origin]
 
-        def ask() -> Answer:
+        def ask() -> Response:
             gate.enter()
             answer = self._follow(url, {"Accept": accept}, most_bytes, unpack)
             if answer.status == 200 and accept == JSON and not unpack:
@@ -237,7 +229,7 @@ class GitHubClient:
             stop=stop_after_attempt(ATTEMPTS),
         )
         try:
-            answer: Answer = retrying(ask)
+            answer: Response = retrying(ask)
         except RetryError as error:
             raise UnreachableError(
                 f"{shown(url)} could not be had in {ATTEMPTS} attempts: "
@@ -260,7 +252,7 @@ class GitHubClient:
         headers: Mapping[str, str],
         most_bytes: int,
         unpack: Callable[[Iterator[bytes]], None] | None,
-    ) -> Answer:
+    ) -> Response:
         """Make a request and follow where it is sent; an OSError is worth another attempt."""
         address = url
         for _ in range(MOST_REDIRECTS + 1):
@@ -276,11 +268,10 @@ class GitHubClient:
                     hint="Check GITHUB_API_URL, and whether a proxy is in between.",
                 ) from None
             except (httpx.TransportError, httpx.DecodingError) as error:
-                if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                if is_distrust(error):
                     raise UnreachableError(
                         f"{shown(address)} has a certificate that does not match: {error}",
-                        hint="Another machine may be between you and GitHub. Behind a company's "
-                        "proxy, set SSL_CERT_FILE to its certificate.",
+                        hint=f"Another machine may be between you and GitHub. {OWN_CERTIFICATE}",
                     ) from None
                 raise OSError(f"{type(error).__name__}: {error}") from None
         raise AnswerError(
@@ -299,24 +290,6 @@ def open_client(token: str | None = None, max_wait: float = MAX_WAIT_SECONDS) ->
     secret = (found.token.get_secret_value() if token is None else token).strip()
     raw = "" if secret else found.raw_host
     return GitHubClient(found.api_url, secret, raw=raw, max_wait=max_wait)
-
-
-def _open(**options: Any) -> httpx.Client:
-    """Return httpx's client; its errors would show the password in the address of a proxy."""
-    try:
-        return httpx.Client(**options)
-    except OSError as error:  # ssl.SSLError is one
-        file, folder = (os.environ.get(name, "unset") for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
-        raise InputError(
-            f"the certificates cannot be read: {error.strerror or error}",
-            hint=f"Check SSL_CERT_FILE ({file}) and SSL_CERT_DIR ({folder}).",
-        ) from error
-    except (ImportError, ValueError, httpx.InvalidURL):
-        raise InputError(
-            "the address of a proxy cannot be used",
-            hint="Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY. One looks like "
-            "http://proxy.example:3128; socks5:// needs the package httpx[socks].",
-        ) from None
 
 
 def _wait_of(outcome: Future | None) -> Wait:

@@ -138,7 +138,7 @@ class Download:
         found = []
         for path, sha in sorted(self.files.items()):
             unread: list[Skipped] = []
-            for document in read_documents(self.folder / path, ("",), on_skip=unread.append):
+            for document in read_documents(self.folder / path, on_skip=unread.append):
                 metadata = document.metadata | {
                     "relative_path": path,
                     "ref": self.ref,
@@ -202,7 +202,7 @@ def download_github_code(selection: Selection, options: DownloadOptions | None =
         commit=revision.commit,
         web=revision.web,
         folder=folder,
-        files={path: sha for path, sha in note.files.items() if path not in run.skipped},
+        files=note.files,
         skipped=listed(run.skipped),
         failed=listed(run.failed),
         fetched=run.fetched,
@@ -245,6 +245,7 @@ def _incomplete(download: Download) -> IncompleteDownloadError:
         f"{len(failed)} of {len(failed) + len(download.files)} files of {download.repo} could not "
         f"be had:{names}{more}",
         failed=failed,
-        hint=f"The others are kept in {download.folder}. Run the same command again, or allow "
-        "partial results.",
+        hint=f"The others are kept in {download.folder}. Run the same command again if the server "
+        "or the disk was at fault. `course ingest-repo --partial` (in Python: partial=True) goes "
+        "on without what cannot be had.",
     )

@@ -42,6 +42,9 @@ class UnreachableError(GitHubError):
 class AnswerError(GitHubError):
     """What came is not GitHub's answer: a page in HTML, JSON of another form, a redirect loop."""
 
+    def __init__(self, message: str, *, hint: str = "Check GITHUB_API_URL.") -> None:
+        super().__init__(message, hint=hint)
+
 
 class TooLongError(AnswerError):
     """What came has more bytes than were asked for."""
@@ -59,6 +62,25 @@ class IncompleteDownloadError(GitHubError):
     def __init__(self, message: str, *, failed: Sequence[Skipped], hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.failed = tuple(failed)
+
+
+_NAME = "Check the name. A private repository looks like this to who has no token for it."
+_NOTHING = "There is nothing to download."
+REFUSALS: dict[int, tuple[type[GitHubError], str, str]] = {
+    401: (GitHubError, "GitHub does not accept the token",
+          "It may have expired. Make a new one, or unset GITHUB_TOKEN for public content."),
+    403: (GitHubError, "access to {where} is denied",
+          "The token's rights do not suffice{rights}. An organisation may ask for single sign-on "
+          "as well."),
+    404: (NotFoundError, "{where} is not there", _NAME),
+    409: (GitHubError, "the repository has no commit yet", _NOTHING),
+    410: (GoneError, "{where} is switched off", _NOTHING),
+    422: (NotFoundError, "{where} is not there", _NAME),
+    451: (GitHubError, "GitHub may not show {where}, for legal reasons",
+          "Nothing can be done from here."),
+    0: (GitHubError, "{where} answered", "Look at githubstatus.com."),
+}  # fmt: skip
+"""Status → what it means, and what to do; 0 stands for all others."""
 
 
 def error_of(status: int, where: str, message: str = "", needs: str = "") -> GitHubError:
@@ -80,34 +102,8 @@ def error_of(status: int, where: str, message: str = "", needs: str = "") -> Git
     >>> error_of(404, "api.github.com/repos/a/b", "Not Found")
     NotFoundError('api.github.com/repos/a/b is not there (404): Not Found')
     """
-    says = f": {message}" if message else ""
-    if status == 401:
-        return GitHubError(
-            f"GitHub does not accept the token (401){says}",
-            hint="It may have expired. Make a new one, or unset GITHUB_TOKEN for public content.",
-        )
-    if status == 403:
-        return GitHubError(
-            f"access to {where} is denied (403){says}",
-            hint=f"The token's rights do not suffice{f'; it needs {needs}' if needs else ''}. An "
-            "organisation may ask for single sign-on as well.",
-        )
-    if status in {404, 422}:
-        return NotFoundError(
-            f"{where} is not there ({status}){says}",
-            hint="Check the name. A private repository looks like this to who has no token for it.",
-        )
-    if status == 409:
-        return GitHubError(
-            f"the repository has no commit yet (409){says}", hint="There is nothing to download."
-        )
-    if status == 410:
-        return GoneError(
-            f"{where} is switched off (410){says}", hint="There is nothing to download."
-        )
-    if status == 451:
-        return GitHubError(
-            f"GitHub may not show {where}, for legal reasons (451){says}",
-            hint="Nothing can be done from here.",
-        )
-    return GitHubError(f"{where} answered {status}{says}", hint="Look at githubstatus.com.")
+    kind, what, hint = REFUSALS.get(status) or REFUSALS[0]
+    says = f" ({status})" if status in REFUSALS else f" {status}"
+    says += f": {message}" if message else ""
+    rights = f"; it needs {needs}" if needs else ""
+    return kind(what.format(where=where) + says, hint=hint.format(rights=rights))

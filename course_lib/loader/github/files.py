@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from course_lib.addresses import is_link
 from course_lib.loader.github.answers import RAW
 from course_lib.loader.github.client import GitHubClient
 from course_lib.loader.github.errors import (
@@ -25,9 +26,6 @@ from course_lib.loader.github.tree import LINK, TREE, ReadTree, TreeEntry, blob_
 
 MOST_FILE_BYTES = 100_000_000
 """GitHub gives no larger file."""
-
-MOST_TREE_ENTRIES, MOST_LISTED_ENTRIES, MOST_TREE_REQUESTS = 100_000, 500_000, 500
-"""In one answer; in all answers that one repository's tree needs; and how many those are."""
 
 CONCURRENCY = 4
 """Requests at once; GitHub asks for few."""
@@ -82,9 +80,9 @@ def resolve_ref(client: GitHubClient, repo: str, ref: str) -> Revision:
         ) from None
     commit, tree = _text(value, "sha"), _text(value, "commit", "tree", "sha")
     if not is_sha(commit) or not is_sha(tree):
-        raise AnswerError(f"{repo} gave no commit for {ref}", hint="Check GITHUB_API_URL.")
+        raise AnswerError(f"{repo} gave no commit for {ref}")
     page, _, _ = _text(value, "html_url").partition("/commit/")
-    is_page = page.isascii() and page.startswith(("https://", "http://"))
+    is_page = page.isascii() and is_link(page)
     web = page if is_page else f"https://github.com/{repo}"
     return Revision(commit, tree, web)
 
@@ -92,32 +90,15 @@ def resolve_ref(client: GitHubClient, repo: str, ref: str) -> Revision:
 def tree_reader(client: GitHubClient, repo: str) -> ReadTree:
     """Return what asks for one tree of a repository, as `list_tree` wants it.
 
-    It ends with an AnswerError where a server lists more than GitHub does, and where a folder alone
-    is too large for one answer. A tree that holds itself
-    would be asked for without end: the limit of requests ends that, too.
+    It ends with an AnswerError where a folder alone is too large for one answer.
     """
-    asked = entries = 0
 
     def read(sha: str, recursive: bool) -> tuple[Sequence[TreeEntry], bool]:
-        nonlocal asked, entries
-        asked += 1
         place = f"repos/{repo}/git/trees/{sha}"
         value = _object(client.json(place, {"recursive": "1"} if recursive else None), "a tree")
         listed = value.get("tree")
         if not isinstance(listed, list):
-            raise AnswerError(f"a tree of {repo} has no list", hint="Check GITHUB_API_URL.")
-        entries += len(listed)
-        if (
-            len(listed) > MOST_TREE_ENTRIES
-            or entries > MOST_LISTED_ENTRIES
-            or asked > MOST_TREE_REQUESTS
-        ):
-            raise AnswerError(
-                f"the tree of {repo} has more than {MOST_TREE_ENTRIES:,} entries in one answer or "
-                f"{MOST_LISTED_ENTRIES:,} in all, or needs more than {MOST_TREE_REQUESTS} requests",
-                hint="Nothing was changed. Name the folders that you want, or clone the repository "
-                "and use `course ingest`.",
-            )
+            raise AnswerError(f"a tree of {repo} has no list")
         truncated = bool(value.get("truncated"))
         if truncated and not recursive:
             raise AnswerError(
@@ -232,7 +213,7 @@ def _entry(value: Any) -> TreeEntry:
     path, mode, sha = (_text(value, name) for name in ("path", "mode", "sha"))
     # A folder without a name is let pass here: its files are refused one by one, by their paths.
     if not (path or mode == TREE) or not mode or not is_sha(sha):
-        raise AnswerError("a tree has an entry of another form", hint="Check GITHUB_API_URL.")
+        raise AnswerError("a tree has an entry of another form")
     size = value.get("size")
     is_size = isinstance(size, int) and 0 <= size < 2**63
     return TreeEntry(path, mode, sha, size if is_size else None)
@@ -240,7 +221,7 @@ def _entry(value: Any) -> TreeEntry:
 
 def _object(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise AnswerError(f"the answer is not {what}", hint="Check GITHUB_API_URL.")
+        raise AnswerError(f"the answer is not {what}")
     return value
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,10 +23,15 @@ _PART = ".github-download-part-"
 
 
 class Note(BaseModel):
-    """What a folder holds: path → hash, of all files in it that are the repository's."""
+    """What a folder holds: path → hash, of all files in it that are the repository's.
+
+    `pointers` has the hashes of the contents that only point to Git LFS. They are not kept, and not
+    asked for again.
+    """
 
     repo: str
     files: dict[str, str] = {}
+    pointers: list[str] = []
 
 
 class Destination:
@@ -107,15 +112,15 @@ class Destination:
                     break
                 folder.rmdir()
 
-    def save(self, files: dict[str, str]) -> None:
-        """Note which files are ours.
+    def save(self, files: dict[str, str], pointers: Iterable[str]) -> None:
+        """Note which files are ours, and which contents only point to Git LFS.
 
         Raises
         ------
         InputError
             If it cannot be written.
         """
-        self.note = Note(repo=self.note.repo, files=files)
+        self.note = Note(repo=self.note.repo, files=files, pointers=sorted(pointers))
         with told_if_not_written(self.folder, "Check the permissions and the free space."):
             self.write(NOTE, self.note.model_dump_json(indent=1).encode())
 

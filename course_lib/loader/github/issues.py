@@ -14,12 +14,13 @@ from typing import Annotated, Any
 
 from pydantic import AliasPath, BeforeValidator, Field, TypeAdapter, ValidationError
 
+from course_lib.addresses import is_link
 from course_lib.errors import InputError
 from course_lib.loader.github.client import GitHubClient
 from course_lib.loader.github.download import DownloadOptions
 from course_lib.loader.github.errors import AnswerError, GoneError, NotFoundError
 from course_lib.loader.github.names import check_repository
-from course_lib.records import explain
+from course_lib.records import explain, without_surrogates
 
 _PER_PAGE = {"per_page": "100"}
 
@@ -29,12 +30,12 @@ def _readable(text: object) -> str:
     if not isinstance(text, str):
         return ""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return without_surrogates(text)
 
 
 def _address(text: object) -> str:
     url = _readable(text)
-    return url if url.startswith(("https://", "http://")) else ""
+    return url if is_link(url) else ""
 
 
 def _names(labels: object) -> tuple[str, ...]:
@@ -44,7 +45,7 @@ def _names(labels: object) -> tuple[str, ...]:
 
 Number = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
 Text = Annotated[str, BeforeValidator(_readable)]
-Line = Annotated[str, BeforeValidator(lambda text: " ".join(_readable(text).split()))]
+OneLine = Annotated[str, BeforeValidator(lambda text: " ".join(_readable(text).split()))]
 Author = Annotated[Text, Field(validation_alias=AliasPath("user", "login"))]
 Address = Annotated[str, BeforeValidator(_address), Field(validation_alias="html_url")]
 Labels = Annotated[tuple[str, ...], BeforeValidator(_names)]
@@ -81,7 +82,7 @@ class Issue:
     """
 
     number: Number
-    title: Line = ""
+    title: OneLine = ""
     body: Text = ""
     state: Text = ""
     labels: Labels = ()
@@ -228,9 +229,7 @@ def _issue(value: Mapping[str, Any], comments: Iterable[Any]) -> Issue:
     try:
         issue = _ISSUE.validate_python({**value, "comments": list(comments)})
     except ValidationError as error:
-        raise AnswerError(
-            f"an issue has another form: {explain(error)}", hint="Check GITHUB_API_URL."
-        ) from None
+        raise AnswerError(f"an issue has another form: {explain(error)}") from None
     ordered = sorted(issue.comments, key=lambda one: (one.created_at, one.id))
     return replace(issue, comments=tuple(ordered))
 
@@ -238,14 +237,14 @@ def _issue(value: Mapping[str, Any], comments: Iterable[Any]) -> Issue:
 def _mappings(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
     for value in values:
         if not isinstance(value, Mapping):
-            raise AnswerError("an entry of a list is not an object", hint="Check GITHUB_API_URL.")
+            raise AnswerError("an entry of a list is not an object")
         yield value
 
 
 def _number(value: Mapping[str, Any], name: str) -> int:
     found = value.get(name)
     if not isinstance(found, int) or not 0 <= found < 2**63:
-        raise AnswerError(f"an entry of a list has no {name}", hint="Check GITHUB_API_URL.")
+        raise AnswerError(f"an entry of a list has no {name}")
     return found
 
 

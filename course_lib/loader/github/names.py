@@ -133,7 +133,9 @@ def why_refused(path: str, *, windows: bool = WINDOWS) -> str:
     ('', 'has a name that Windows refuses')
     """
     parts = path.split("/")
-    if not path or path.startswith("/") or "\\" in path:
+    if "\\" in path:
+        return "has a backslash in its name"
+    if not path or path.startswith("/"):
         return "leads out of the destination"
     if ".." in parts or "." in parts or "" in parts:
         return "leads out of the destination"

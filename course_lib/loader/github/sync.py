@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from course_lib.loader.documents import POINTER, is_pointer
 from course_lib.loader.github.archive import needs_archive, read_archive
 from course_lib.loader.github.client import GitHubClient
 from course_lib.loader.github.errors import NotFoundError
@@ -24,7 +25,6 @@ from course_lib.loader.github.files import (
 from course_lib.loader.github.folder import Destination
 from course_lib.loader.github.names import collisions, tells_cases_apart, why_refused
 from course_lib.loader.github.tree import (
-    LFS_MARK,
     LINK,
     SUBMODULE,
     TreeEntry,
@@ -90,22 +90,26 @@ class CodeRun:
         listed = list_tree(tree_reader(self.api, self.repo), revision.tree, within=self.paths)
         entries = {entry.path: entry for entry in sorted(listed, key=lambda one: one.path)}
         wanted = self._choose(entries, reader)
-        before = self.destination.note.files
+        before, known = self.destination.note.files, set(self.destination.note.pointers)
+        pointers = {path: one.sha for path, one in wanted.items() if one.sha in known}
+        for path in pointers:
+            del wanted[path]
         self.targets = {path: one.path for path, one in wanted.items() if one.path != path}
         # Killed from here on, the next run still knows which files are ours.
         files = {path: entry.sha for path, entry in wanted.items()}
-        self.destination.save(before | files)
+        self.destination.save(before | files, known)
         # First: a folder may become a file, and some file systems take readme.md for README.md.
         for path in plan_update(files, before)[1]:
             self.destination.remove(path)
         self._fetch(wanted, entries, reader, progress)
         for path in self.failed:
             files.pop(path, None)
-        self.destination.save(files)
-        for path in files:
-            text = self.destination.read(path) or b""
-            if text.startswith(LFS_MARK) and len(text) < 1024:
-                self.skipped[path] = "is a pointer to Git LFS, where the file itself is"
+        for path in list(files):
+            if is_pointer(self.destination.read(path) or b""):
+                pointers[path] = files.pop(path)
+                self.destination.remove(path)
+        self.skipped |= dict.fromkeys(pointers, POINTER)
+        self.destination.save(files, set(pointers.values()))
         return revision
 
     def _choose(self, entries: Mapping[str, TreeEntry], reader: FileReader) -> dict[str, TreeEntry]:

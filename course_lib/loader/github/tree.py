@@ -18,9 +18,6 @@ MOST_LINKS = 40
 LONGEST_LINK = 4_096
 """Characters of where a link points; no system follows a longer one."""
 
-LFS_MARK = b"version https://git-lfs.github.com/spec/"
-"""How a file begins that stands for a large one which is stored elsewhere (Git LFS)."""
-
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:

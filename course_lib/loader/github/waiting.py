@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from email.utils import formatdate, parsedate_to_datetime
+from email.utils import parsedate_to_datetime
 
 from course_lib.loader.github.errors import RateLimitError
 
@@ -84,59 +84,34 @@ def wait_after(
 ) -> Wait | None:
     """Return how long to wait after an answer as servers send it, and why; None not to.
 
-    For a rate limit it is `wait_time`, after headers that it cannot read are put right: a date in
-    ``retry-after`` becomes seconds, our clock replaces a ``date`` that is missing, and a minute
-    from now replaces a reset that is missing. A ``retry-after`` that is neither a number nor a date
-    counts as none. After a fault of the server (a 408, or 500 and above) it is ``retry-after``, or
-    1, 2, 4, … seconds.
+    For a rate limit it is `wait_time`, and a minute, then two, four, … where its headers cannot be
+    read. After a fault of the server (a 408, or 500 and above) it is ``retry-after``, or 1, 2, 4, …
+    seconds.
 
     Examples
     --------
-    >>> date = "Sun, 01 Mar 2026 10:00:00 GMT"
-    >>> wait_after(403, {"date": date, "retry-after": "Sun, 01 Mar 2026 10:00:30 GMT"})
-    Wait(seconds=31.0, reason='GitHub asked for a pause', is_limit=True)
+    >>> wait_after(403, {"retry-after": "7"})
+    Wait(seconds=7.0, reason='GitHub asked for a pause', is_limit=True)
     >>> wait_after(502, {})
     Wait(seconds=1.0, reason='the server answered 502', is_limit=False)
     """
-    told = _moment(headers.get("date", ""))
-    now = int(time.time() if told is None else told)
-    read = {**headers, "date": formatdate(now, usegmt=True)}
-    # A minute in all: `wait_time` adds the last second.
-    read["x-ratelimit-reset"] = _digits(headers.get("x-ratelimit-reset", "")) or str(now + 59)
-    pause = read.pop("retry-after", "")
-    until = _moment(pause)
-    if _digits(pause):
-        read["retry-after"] = _digits(pause)
-    elif until is not None:
-        read["retry-after"] = str(max(0.0, until - now) + 1)
-    is_fault = status == 408 or status >= 500
-    seconds = wait_time(status, read, message, attempt)
-    if is_fault:
-        seconds = float(read["retry-after"]) if "retry-after" in read else 2.0**attempt
+    is_fault, says = status == 408 or status >= 500, "retry-after" in headers
+    try:
+        seconds = wait_time(status, headers, message, attempt)
+        if is_fault:
+            seconds = float(headers["retry-after"]) if says else 2.0**attempt
+    except (KeyError, TypeError, ValueError):  # such as a date, which GitHub does not send
+        seconds = 60.0 * 2.0**attempt
     if seconds is None:
         return None
     reason = "too many requests at once"
     if is_fault:
         reason = f"the server answered {status}"
-    elif "retry-after" in read:
+    elif says:
         reason = "GitHub asked for a pause"
-    elif read.get("x-ratelimit-remaining") == "0":
+    elif headers.get("x-ratelimit-remaining") == "0":
         reason = "the hourly limit is used up"
-    is_limit = not is_fault or "retry-after" in read
-    return Wait(min(seconds, LONGEST_SECONDS), reason, is_limit)
-
-
-def _moment(value: str) -> float | None:
-    """Return the time that a header says, in seconds since 1970."""
-    try:
-        return parsedate_to_datetime(value).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
-def _digits(value: str) -> str:
-    """Return a number as it is written, at most 15 digits of it; "" if it is none."""
-    return value.strip()[:15] if value.strip().isdecimal() else ""
+    return Wait(min(max(seconds, 0.0), LONGEST_SECONDS), reason, says or not is_fault)
 
 
 class StoppedError(Exception):

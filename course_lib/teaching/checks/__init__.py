@@ -1,7 +1,7 @@
-"""The exercises of the labs: points, check and draws in `lab01.py`, hints in `lab01.md`.
+"""The exercises of the labs: parts, named cases and draws in `lab01.py`, hints in `lab01.md`.
 
-`load("01")` gives a lab's exercises by id. Whoever writes one needs `probe.exercise` and reads
-`lab01.py` as the example; whoever runs one calls `course_lib.teaching.lab.checking.run_check`.
+`load("01")` gives a lab's exercises by id. Whoever writes one needs `definition.exercise` and reads
+`lab14.py` as the example; whoever runs one calls `course_lib.teaching.lab.checking.run_check`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import importlib.util
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from course_lib.errors import InputError
+from course_lib.teaching.checks.drawn import Drawn, as_json
 
 if TYPE_CHECKING:
-    from course_lib.teaching.checks.drawn import Drawn
-    from course_lib.teaching.checks.probe import Probe
+    from course_lib.teaching.checks.definition import Parts
 
 __all__ = ["Exercise", "lab_number", "load"]
 
@@ -33,10 +34,10 @@ class Exercise:
         Lab and number, as in ``"1.2"``.
     name
         The name of what the learner writes: a function, a constant with a text of SQL, a pipeline.
-    points
-        What it counts.
-    check
-        Takes a `Probe` around the learner's object; raises `CheckFailed` where it is wrong.
+    define
+        Returns the parts: named cases with their points and reasons.
+    draws
+        How the answer is called, and random calls of it.
     hints
         From a nudge to nearly the answer, in this order.
     waits_for
@@ -46,19 +47,36 @@ class Exercise:
     library
         Where the library has the final version, as in ``"course_lib.loader.recursive:find_cut"``;
         None for a sketch, which only the lab's solution has.
-    draws
-        Random arguments for the grader and `course mine`; None for a sketch.
     """
 
     id: str
     name: str
-    points: int
-    check: Callable[[Probe], None]
+    define: Callable[[], Parts]
+    draws: Drawn
     hints: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
     time_limit: float = 5.0
     library: str | None = None
-    draws: Drawn | None = None
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The named cases."""
+        return tuple(self.define())
+
+    @cached_property
+    def calls(self) -> list[Any]:
+        """The calls of the named cases, as JSON; made once, because an iterator is read once."""
+        return [as_json(one.call) for part in self.parts for one in part.cases]
+
+    @property
+    def lab(self) -> str:
+        """Two digits."""
+        return lab_number(self.id.partition(".")[0])
+
+    @property
+    def points(self) -> int:
+        """What it counts."""
+        return sum(one.points for one in self.parts)
 
     @property
     def room(self) -> str:
@@ -98,7 +116,11 @@ def load(lab_id: str | int) -> dict[str, Exercise]:
     InputError
         If `lab_id` is not the id of a lab.
     """
-    lab = lab_number(lab_id)
+    return dict(_loaded(lab_number(lab_id)))
+
+
+@cache
+def _loaded(lab: str) -> dict[str, Exercise]:
     name = f"{__name__}.lab{lab}"
     if importlib.util.find_spec(name) is None:
         return {}

@@ -1,187 +1,170 @@
-"""Checks of a component's function and of a pipeline.
+"""Calls of lab 11's step that writes a file: an old file is there, and attempts are stopped.
 
-A component is a plain function until it is decorated, so it is called with files in a temporary
-folder. A pipeline is judged on what kfp compiles it to.
+Only functions of Python's C code change files. So after each of their calls, the file is looked at.
 """
 
 from __future__ import annotations
 
-import builtins
-import dis
-import inspect
-from collections.abc import Mapping, Sequence
-from functools import cache
-from itertools import count
+import io
+import os
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import CodeType
-from typing import TYPE_CHECKING, Any
+from threading import get_ident
+from typing import Any
+from unittest.mock import patch
 
-from course_lib.teaching.checks.origin import named, stub_in, where_in_given
-from course_lib.teaching.checks.probe import Case, Probe, StubReached
-from course_lib.teaching.checks.values import shown, written
-from course_lib.teaching.taught import function_of
-
-if TYPE_CHECKING:
-    from kfp.dsl import Dataset
-
-    from course_lib.pipeline.corpus import Corpus
-
-__all__ = [
-    "compiled_pipeline",
-    "corpus",
-    "corpus_of",
-    "dataset",
-    "lines_of",
-    "stands_alone",
-    "written_dataset",
-]
-
-KNOWN = {"Input", "Output", "Dataset", "dsl", "kfp", "List", "Dict"}
-"""Names that kfp puts above a component's text."""
-
-READS = {"LOAD_GLOBAL", "LOAD_NAME"}
-
-_NUMBERS = count(999_999, -1)
-"""Names of files: downwards, so that artifacts sorted by path are in another order than made."""
-
-_folder = cache(TemporaryDirectory)
-"""Where they are, until the process ends."""
+OLD = "old"
+"""What is in the file before, where there is one."""
+RENAMING = "the rename"
+"""Where an attempt can end that has made all its lines."""
 
 
-def dataset(lines: Sequence[str] | None = None, *, end: str = "\n", **metadata: float) -> Dataset:
-    """Return an artifact whose file holds these lines; without any its file is still to be written.
-
-    `end` is what the last line ends with. A failed check shows a call with such artifacts, which
-    can be pasted into a cell.
-
-    Examples
-    --------
-    >>> part = dataset(["{}", "{}"], documents=1.0, chunks=2.0)
-    >>> len(open(part.path).readlines()), part.metadata["chunks"]
-    (2, 2.0)
-    """
-    from kfp.dsl import Dataset
-
-    path = Path(_folder().name, str(next(_NUMBERS)))
-    if lines is not None:
-        text = "\n".join(lines) + end if lines else ""
-        path.write_text(text, encoding="utf-8", newline="\n")
-    return Dataset(uri=str(path), metadata=dict(metadata))
-
-
-def corpus(texts: Mapping[str, str], *, kept: Sequence[str] = ()) -> Dataset:
-    """Return an artifact with documents as the pipeline's loader writes them.
+def writing(
+    answer: Any,
+    lines: Mapping[str, Sequence[str]],
+    shard: str,
+    old: bool = False,
+    fails: str = "",
+    beside: bool = False,
+) -> dict[str, Any]:
+    """Call a function as `write_shard`, and return what it did.
 
     Parameters
     ----------
-    texts
-        What is in each document, by its path.
-    kept
-        Files that could not be read.
+    answer
+        The function.
+    lines, shard
+        Its arguments.
+    old
+        Whether the file is there already.
+    fails
+        The name whose lines end with an error in a first attempt, or `RENAMING`; then there is a
+        second one, of another process. It also finds what was beside the file at the error: a kill
+        leaves that, since it runs no `except`.
+    beside
+        Whether another shard's file is written into the folder at the same time, and another file
+        is there.
 
     Examples
     --------
-    >>> len(open(corpus({"a.md": "Apples."}).path).readlines())  # the origin, and a document
-    2
+    >>> from course_lib.loader.shards import write_shard
+    >>> done = writing(write_shard, {"b.md": ["Figs."], "a.md": ["Apples."]}, "0/2", old=True)
+    >>> done["file"], done["names whose lines were made"], done["the old file itself"]
+    (['Figs.'], ['b.md'], 'as it was')
+    >>> done["file at any moment"], done["the new file"]
+    ('the old or the whole new one', 'made beside it')
     """
-    return dataset(list(corpus_of(texts, kept).lines()))
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        path, kept = folder / "shard.0", folder / "kept"
+        other, notes = folder / "shard.1", folder / "notes.part"
+        if old:
+            path.write_text(f"{OLD}\n", encoding="utf-8", newline="\n")
+            os.link(path, kept)  # what is written into the file itself is seen here
+        if beside:
+            notes.write_text("notes\n", encoding="utf-8", newline="\n")
+        known = (path, kept, other, notes)
+        made: list[str] = []
+        seen: list[Any] = []
+        left: dict[Path, bytes] = {}
+        elsewhere = False
+
+        def stop() -> None:
+            left.update(files_of(folder, known))
+            raise OSError("the disk is full")
+
+        def making(name: str, error: str) -> Iterator[str]:
+            made.append(name)
+            yield from lines[name]
+            if name == error:
+                stop()
+
+        def attempt(error: str) -> Any:
+            def look(_: Any, event: str, function: Any) -> None:
+                nonlocal elsewhere
+                if event == "c_return" and seen[-1:] != [now := lines_of(path)]:
+                    seen.append(now)
+                if event == "c_call" and function in (os.rename, os.replace):
+                    elsewhere = elsewhere or not files_of(folder, known)
+                    if beside:
+                        answer(other, {"z.md": ["Others."]}, "0/1")
+                    if error == RENAMING:
+                        stop()
+
+            before = sys.getprofile()
+            with another_machine(os.getpid() + (not error)):
+                sys.setprofile(look)
+                try:
+                    return answer(path, {name: making(name, error) for name in lines}, shard)
+                finally:
+                    sys.setprofile(before)
+
+        done: dict[str, Any] = {"other files": []}
+        if fails:
+            try:
+                attempt(fails)
+                done["the first attempt"] = "no exception"
+            except OSError:
+                done["the first attempt"] = "the error went on"
+            done["file after the first attempt"] = lines_of(path)
+            made.clear()
+            put_back(left)
+        done["returned"] = attempt("")
+        done["file"] = lines_of(path)
+        done["names whose lines were made"] = list(dict.fromkeys(made))
+        if old:
+            others = [one for one in seen if one not in ([OLD], done["file"])]
+            done["file at any moment"] = others[0] if others else "the old or the whole new one"
+            done["the new file"] = "made in another folder" if elsewhere else "made beside it"
+            done["the old file itself"] = "as it was" if lines_of(kept) == [OLD] else lines_of(kept)
+        if beside:
+            done |= {"the other shard's file": lines_of(other), notes.name: lines_of(notes)}
+        done["other files"] = sorted(one.name for one in folder.iterdir() if one not in known)
+        return done
 
 
-def corpus_of(texts: Mapping[str, str], kept: Sequence[str] = ()) -> Corpus:
-    """Return what `corpus` writes."""
-    from course_lib.loader.staged import Origin
-    from course_lib.pipeline.corpus import Corpus
-    from course_lib.records import Document, Scope, Skipped
+@contextmanager
+def another_machine(process: int) -> Iterator[None]:
+    """Have another process id, and write ASCII where no encoding is said."""
+    plain, number, here = io.open, os.getpid, get_ident()
 
-    skipped = tuple(Skipped(name, "is not UTF-8") for name in kept)
-    documents = [Document(Path(name), name, text) for name, text in texts.items()]
-    return Corpus(Origin(Scope(repo="pages"), kept=skipped), documents)
+    def getpid() -> int:  # a notebook prints in another thread, which asks for it, too
+        return process if get_ident() == here else number()
+
+    def opened(file: Any, mode: str = "r", buffering: int = -1, encoding: Any = None,
+               *rest: Any, **named: Any) -> Any:  # fmt: skip
+        said = "ascii" if "b" not in mode and encoding in (None, "locale") else encoding
+        return plain(file, mode, buffering, said, *rest, **named)
+
+    with (
+        patch("os.getpid", getpid),
+        patch("io.text_encoding", lambda encoding, *_: encoding or "locale"),
+        patch("io.open", opened),
+        patch("builtins.open", opened),
+    ):
+        yield
 
 
-def written_dataset(
-    lines: Sequence[str] | None = None, *, end: str = "\n", **metadata: float
-) -> str:
-    """Return the call of `dataset` that makes this artifact, as text."""
-    parts = [] if lines is None else [written(list(lines))]
-    parts += [] if end == "\n" else [f"end={written(end)}"]
-    return f"dataset({', '.join([*parts, *(f'{key}={n}' for key, n in metadata.items())])})"
+def files_of(folder: Path, known: Collection[Path]) -> dict[Path, bytes]:
+    """Return the files of a folder and of those in it, without the known ones."""
+    there = (one for one in folder.rglob("*") if one not in known and one.is_file())
+    return {one: one.read_bytes() for one in there}
 
 
-def lines_of(call: Probe, label: str, artifact: Any, because: str, name: str = "chunks") -> Case:
-    """Return the lines of an artifact's file, to be judged; fail if there is no file."""
-    path = Path(artifact.path)
+def put_back(files: Mapping[Path, bytes]) -> None:
+    """Write those files that are not there any more."""
+    for path, what in files.items():
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(what)
+
+
+def lines_of(path: Path) -> list[str] | str:
+    """Return the lines of a file, and say if the last one has no end."""
     if not path.exists():
-        call.fail(label, got=f"no file at {name}.path", expected="a file", because=because)
-    text = path.read_bytes().decode("utf-8")
-    if text and not text.endswith("\n"):
-        call.fail(
-            f"{label}; open({name}.path).read()[-1]", got=shown(text[-1]), expected=shown("\n"),
-            because="each line ends with a line feed, the last one too",
-        )  # fmt: skip
-    lines = text.removesuffix("\n").split("\n") if text else []
-    return Case(call, f"{label}; open({name}.path).readlines()", value=lines)
-
-
-def stands_alone(call: Probe) -> None:
-    """Fail a function that needs names of the notebook: a component has its own text alone."""
-    code = getattr(call.given, "__code__", None)
-    if code is None:
-        return  # the first call says what is wrong
-    here = getattr(call.given, "__globals__", {})
-    missing = sorted(
-        name
-        for name in _globals_of(code)
-        if name in here and name not in KNOWN and not hasattr(builtins, name)
-    )
-    if inspect.getclosurevars(call.given).nonlocals:
-        missing += sorted(inspect.getclosurevars(call.given).nonlocals)
-    if missing:
-        call.fail(
-            f"dsl.component({call.exercise.name})",
-            got=f"a function that takes {', '.join(missing)} from the notebook",
-            expected="a function that imports or defines inside everything that it needs",
-            because="kfp takes only the text of the function, without the rest of the notebook",
-        )
-
-
-def compiled_pipeline(
-    call: Probe, given: Any, label: str = ""
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what kfp compiles a pipeline to, and what it asks of Kubernetes.
-
-    Parameters
-    ----------
-    call
-        Around the learner's answer; it fails where the pipeline does not compile.
-    given
-        The pipeline: its function, decorated or not.
-    label
-        What a failure shows as the call.
-    """
-    from google.protobuf import json_format
-    from kfp import dsl
-
-    function = function_of(given)
-    label = label or f"dsl.pipeline({call.exercise.name})"
-    if not inspect.isfunction(function):
-        got = f"{shown(function)} ({type(function).__name__})"
-        call.fail(label, got=got, expected="the function of a pipeline")
-    try:
-        made = dsl.pipeline(function)
-    except Exception as error:
-        if stub := stub_in(error):
-            raise StubReached(stub) from None
-        got = f"{named(error)}{where_in_given(error, function_of(call.given))}"
-        call.fail(label, got=got, expected="a pipeline that compiles")
-    spec, platform = map(json_format.MessageToDict, (made.pipeline_spec, made.platform_spec))
-    return spec, platform
-
-
-def _globals_of(code: CodeType) -> set[str]:
-    """Return the global names that a function, or one inside of it, reads."""
-    found = {str(one.argval) for one in dis.get_instructions(code) if one.opname in READS}
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            found |= _globals_of(constant)
-    return found
+        return "no file"
+    *lines, rest = path.read_bytes().decode("utf-8", "replace").split("\n")
+    return [*lines, f"{rest} (without a line feed at the end)"] if rest else lines

@@ -7,6 +7,7 @@ import asyncio
 import ctypes
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any
 
@@ -24,34 +25,27 @@ def run_awaitable(coroutine: Coroutine[Any, Any, Any]) -> Any:
     >>> run_awaitable(asyncio.sleep(0, "done"))
     'done'
     """
-    results: list[Any] = []
-    errors: list[BaseException] = []
+    ended: Future[Any] = Future()
     loops: list[asyncio.AbstractEventLoop] = []
-    done = threading.Event()
 
-    async def work() -> None:
+    async def work() -> Any:
         loops.append(asyncio.get_running_loop())
-        results.append(await coroutine)
+        return await coroutine
 
     def run() -> None:
         try:
-            asyncio.run(work())
+            ended.set_result(asyncio.run(work()))
         except BaseException as error:
-            errors.append(error)
-        finally:
-            done.set()
+            ended.set_exception(error)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        done.wait()  # not `join`, which takes a thread for ended where it is interrupted
+        return ended.result()
     finally:
-        if not done.is_set():
+        if not ended.done():
             # A time limit interrupts this thread again and again, so another one does it.
-            _thread.start_new_thread(_end, (thread.ident, loops, done))
-    if errors:
-        raise errors[0]
-    return results[0]
+            _thread.start_new_thread(_end, (thread.ident, loops, ended))
 
 
 async def settled(coroutine: Coroutine[Any, Any, Any]) -> tuple[Any, int]:
@@ -62,11 +56,11 @@ async def settled(coroutine: Coroutine[Any, Any, Any]) -> tuple[Any, int]:
     return found, len(asyncio.all_tasks()) - 1
 
 
-def _end(ident: int | None, loops: list[asyncio.AbstractEventLoop], done: threading.Event) -> None:
+def _end(ident: int | None, loops: list[asyncio.AbstractEventLoop], ended: Future[Any]) -> None:
     """End what is still at work when the time is up: what waits, and what never waits."""
     for loop in loops:
         with suppress(RuntimeError):  # closed meanwhile
             loop.call_soon_threadsafe(loop.stop)
-    while not done.wait(0.5):
+    while not wait([ended], 0.5).done:
         stop = ctypes.pythonapi.PyThreadState_SetAsyncExc
         stop(ctypes.c_ulong(ident or 0), ctypes.py_object(SystemExit))

@@ -1,25 +1,7 @@
-"""Random arguments for an exercise's function, whose values are judged outside of its process.
+"""Calls of an exercise's answer: how they are made, what counts as their value, random ones.
 
-A check runs in the learner's process, with cases that are in its module. What is drawn cannot be
-learnt by heart, and does not trust that process. `course mine` and the grader use it so::
-
-    draws = load("01")["1.2"].draws
-    calls = draws.draw(seed)                          # new ones for each run
-    values = draws.run(function, calls)               # within the fence: values come out as JSON
-    got = draws.state(calls, values)                  # the grader again, in its own process
-    wanted = draws.expected(calls)                    # of the library's function; once a run
-    all(map(draws.agrees, wanted, got))               # and both have the same length
-
-Calls and values are plain JSON (`encoded.encode` says how). Nothing that comes out of the fence is
-turned into Python objects again: it is compared as JSON.
-
-Some functions write SQL or work on a connection: their draws need a database. Then `run` and
-`state` each get a connection to the submission's own database, and `expected` one to a database of
-the library's own; all of them hold the extension `vector`. `run` makes tables in schemas called
-``audit_0``, ``audit_1``, … where the function itself works on them, and `state` reads there what
-the function has left. Where the function writes SQL, `state` runs it. Both read and run what a
-learner wrote, so give them a role that may do no more than that learner may, and a
-`statement_timeout`.
+Calls and values are plain JSON (`encoded.encode` says how), so that the same ones can be made
+within the grader's fence and be judged outside of it; `running` makes them, `judging` compares.
 
 Draw only what the exercise's statement decides, since there are more right answers than the
 library's; where several values are right, say so with `agrees`. All of it is the same for the same
@@ -28,20 +10,21 @@ seed on every machine: there are no logarithms in it, and no set is read in its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import islice
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
-from types import GeneratorType
 from typing import Any, NamedTuple, TypeVar
 
-from course_lib.teaching.checks.encoded import LONGEST, alike, decode, encode, error_value, text_of
+from course_lib.teaching.checks.encoded import WHOLE, alike, decode, encode, tag_of, text_of
 
-__all__ = ["Call", "Drawn", "Draws", "drawn", "given"]
+__all__ = ["Call", "Drawn", "Draws", "as_json", "call_of", "drawn", "given"]
 
 Item = TypeVar("Item")
 WORDS = ("mill", "sail", "wind", "(corn)", "Öl", "straße", "to", "a", "x.y", "Wheel", "日本", "-b")
 BREAKS = (" ", " ", " ", ". ", "\n", "\n\n", ", ", ";", "--", "  ")
+ODD = ("\r\n", "\t", "\ufeff", "e\u0301", "\u212b", "👩‍🔬", "İ", "ﬁ", "\u00a0", "\x0b")
+"""What careless code changes: line ends, tabs, a byte-order mark, what NFC or `lower` changes."""
 
 
 class Draws(Random):
@@ -63,6 +46,14 @@ class Draws(Random):
         some = self.sample(BREAKS, self.randint(1, 4))
         parts = [self.choice((*WORDS, *some)) + self.choice(some) for _ in range(most)]
         return "".join(parts)[: self.randint(1, 6 * most)]
+
+    def prose(self, most: int = 12) -> str:
+        """Return a text as `text` does, with characters in it that careless code changes."""
+        text = self.text(most)
+        for odd in self.sample(ODD, self.randint(0, 2)):
+            at = self.choice((0, self.randrange(len(text) + 1), len(text)))
+            text = text[:at] + odd + text[at:]
+        return text
 
     def some(self, items: Sequence[Item], least: int = 0) -> list[Item]:
         """Return some of the items, in any order."""
@@ -100,131 +91,129 @@ def given(*args: Any, **named: Any) -> Call:
     return Call(args, named)
 
 
+def call_of(function: str, *args: Any, **named: Any) -> str:
+    """Return the call of a function as a learner would paste it.
+
+    Examples
+    --------
+    >>> call_of("choose", [1, 2], why="")
+    "choose([1, 2], why='')"
+    """
+    return Drawn(name=function).call_text(as_json(Call(args, named)))
+
+
+def as_json(call: Call) -> dict[str, Any]:
+    """Return a call as JSON."""
+    return {"args": encode(call.args)["tuple"], "named": encode(call.named)}
+
+
+def from_json(call: Mapping[str, Any]) -> Call:
+    """Return new objects for the arguments of a call, which the function may change."""
+    return Call(tuple(map(decode, call["args"])), decode(call["named"]))
+
+
 def plainly(answer: Any, *args: Any, **named: Any) -> Any:
     """Call a function; a text of SQL is a value as it is, which `look` runs."""
-    return answer(*args, **named) if callable(answer) else answer
+    return answer(*args, **named) if callable(answer) else str(answer)
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """How an exercise's function is called with random arguments; see this module's docstring.
+    """How an exercise's answer is called, what counts as the value, and random calls of it.
 
     Attributes
     ----------
     draw_one
-        Draws the arguments of one call.
+        Draws the arguments of one call; None for an exercise that has named cases alone.
     count
         How many calls are enough: of a function that takes no time, those that meet each of its
         rules several times.
     apply
-        Calls the function (its first argument) with what was drawn, and returns what counts as its
-        value: for functions that take or return functions, classes, or a connection.
+        Calls the answer (its first argument) with what was drawn, and returns what counts as its
+        value: for answers that take or return functions, classes, or a connection.
     prepare
         Makes the tables of one call, in an empty schema: ``prepare(connection, *args)``.
     look
-        Returns what is compared: ``look(connection, value, *args)``.
+        Returns what is compared: ``look(connection, value, *args)``, with the value as JSON; it may
+        be in what is returned as ``Json(value)``.
     takes_connection
-        Whether the function itself works on the database: its tables are made by `run`, and
-        `apply` gets the connection after the function. Otherwise they are made by `state`.
+        Whether the function itself works on the database: its tables are made beside it, and
+        `apply` gets the connection after the function. Otherwise they are made where `look` is
+        called, outside of the fence.
     paste
         How a call is written where that is not the function with its arguments: a form for
-        `str.format`, with the arguments' texts.
+        `str.format` with the arguments' texts by their places, and with `rest` for all that come
+        after these; or a function of the arguments.
+    known
+        What the lab's notebook has, by its name there: it is written in the place of such a value.
     agrees
         Tells whether a value that came is as good as the expected one.
-    id, name
-        The exercise's.
+    why
+        Adds what a value says of the mistake: ``why(value, *args)``, with the value as JSON.
+    says
+        The same by a piece of what came, such as of PostgreSQL's message.
+    varies
+        Places of arguments that do not depend on the others: then a call is made once more with
+        one of them from another call, which a cache that forgets an argument does not survive.
     """
 
-    draw_one: Callable[[Draws], Call]
-    count: int
+    draw_one: Callable[[Draws], Call] | None = None
+    count: int = 0
     apply: Callable[..., Any] = plainly
     prepare: Callable[..., Any] | None = None
     look: Callable[..., Any] | None = None
     takes_connection: bool = False
-    paste: str = ""
+    paste: str | Callable[..., str] = ""
+    known: Mapping[str, Any] = field(default_factory=dict)
     agrees: Callable[[Any, Any], bool] = alike
+    why: Callable[..., str] | None = None
+    says: Mapping[str, str] = field(default_factory=dict)
+    varies: tuple[int, ...] = ()
     id: str = ""
     name: str = ""
 
     @property
     def needs_database(self) -> bool:
-        """Whether `run`, `state` and `expected` need a connection."""
-        return bool(self.prepare or self.look)
+        """Whether the calls need a connection."""
+        return bool(self.prepare or self.look or self.takes_connection)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the answer is a text of SQL."""
+        return bool(self.look) and not self.takes_connection and self.apply is plainly
 
     def draw(self, seed: int | str, count: int | None = None) -> list[Any]:
-        """Return calls as JSON: the same ones for the same seed, on every machine."""
+        """Return calls as JSON, the shortest first: the same ones for the same seed everywhere."""
+        if self.draw_one is None:
+            return []
         random = Draws(f"{self.id} {seed}")
-        drawn = [self.draw_one(random) for _ in range(self.count if count is None else count)]
-        return [{"args": encode(one.args)["tuple"], "named": encode(one.named)} for one in drawn]
+        calls = [
+            as_json(self.draw_one(random)) for _ in range(self.count if count is None else count)
+        ]
+        for one in calls[::3]:  # a list is as good as a tuple
+            one["args"] = [arg["tuple"] if tag_of(arg) == "tuple" else arg for arg in one["args"]]
+        for place in range(0, len(calls) - 1, 4) if self.varies else ():
+            args, at = list(calls[place]["args"]), random.choice(self.varies)
+            if len(args) > at < len(calls[place + 1]["args"]):
+                args[at] = calls[place + 1]["args"][at]
+                calls.append({**calls[place], "args": args})
+        return sorted(calls, key=lambda one: len(self.call_text(one)))
 
-    def run(
-        self, function: Callable[..., Any], calls: Sequence[Any], connection: Any = None
-    ) -> list[Any]:
-        """Call a function and return its values as JSON; an exception is a value, too."""
-        values = []
-        for place, one in enumerate(calls):
-            try:
-                args, named = _arguments(one)
-                if self.takes_connection:
-                    self._enter(connection, place, args, new=True)
-                    args = (connection, *args)
-                value = self.apply(function, *args, **named)
-                if isinstance(value, GeneratorType):  # it passes for a list, as in a check
-                    value = list(islice(value, LONGEST))
-                values.append(encode(value))
-            except (Exception, SystemExit) as error:
-                values.append(error_value(error))
-        if self.takes_connection and connection is not None and not connection.closed:
-            connection.rollback()  # a learner's function may have closed it
-        return values
-
-    def state(
-        self, calls: Sequence[Any], values: Sequence[Any], connection: Any = None
-    ) -> list[Any]:
-        """Return what is compared: the values, or what the database holds after the calls."""
-        if self.look is None:
-            return list(values)
-        found = []
-        for place, (one, value) in enumerate(zip(calls, values, strict=False)):
-            try:
-                args, _ = _arguments(one)
-                self._enter(connection, place, args, new=not self.takes_connection)
-                found.append(encode(self.look(connection, value, *args)))
-            except Exception as error:
-                found.append(error_value(error))
-        return found
-
-    def expected(self, calls: Sequence[Any], connection: Any = None) -> list[Any]:
-        """Return what the library's own function gives."""
-        from course_lib.teaching.checks import lab_number, load
-        from course_lib.teaching.lab.reference import reference
-
-        lab = lab_number(self.id.split(".")[0])
-        function = reference(lab, load(lab)[self.id])
-        return self.state(calls, self.run(function, calls, connection), connection)
-
-    def call_text(self, one: Any) -> str:
-        """Return a call as a learner would paste it; long values are shortened with an ellipsis."""
-        parts = [text_of(value) for value in one["args"]]
-        if self.paste:
-            return self.paste.format(*parts, *[""] * 9)
+    def call_text(self, one: Any, width: int = WHOLE) -> str:
+        """Return a call as a learner would paste it; each value in at most so many characters."""
+        if callable(self.paste):
+            args, named = from_json(one)
+            return self.paste(*args, **named)
+        known = [(encode(value), name) for name, value in self.known.items()]
+        parts = [
+            next((name for value, name in known if value == arg), text_of(arg, width))
+            for arg in one["args"]
+        ]
         named = decode(one["named"])
-        parts += [f"{name}={text_of(encode(value))}" for name, value in named.items()]
-        return f"{self.name}({', '.join(parts)})"
-
-    def _enter(self, connection: Any, place: int, args: tuple[Any, ...], *, new: bool) -> None:
-        """Go into the schema of a call; make it and its tables first, where it is new."""
-        if connection is None:
-            raise ValueError(f"the draws of {self.id} need a connection")
-        connection.rollback()
-        connection.autocommit = True
-        schema = f"audit_{place}"
-        if new:
-            connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
-            connection.execute(f"CREATE SCHEMA {schema}")
-        connection.execute(f"SET search_path TO {schema}, public")
-        if new and self.prepare is not None:
-            self.prepare(connection, *args)
+        parts += [f"{name}={text_of(encode(value), width)}" for name, value in named.items()]
+        form = self.paste or f"{self.name}({{rest}})"
+        used = [int(place) + 1 for place in re.findall(r"(?<!{){(\d)}", form)]
+        return form.format(*parts, rest=", ".join(parts[max(used, default=0) :]))
 
 
 def drawn(count: int = 60, **options: Any) -> Callable[[Callable[[Draws], Call]], Drawn]:
@@ -242,12 +231,7 @@ def drawn(count: int = 60, **options: Any) -> Callable[[Callable[[Draws], Call]]
     >>> @drawn(3)
     ... def any_number(random: Draws) -> Call:
     ...     return given(random.choice([7]))
-    >>> any_number.run(lambda number: number + 1, any_number.draw(1))
-    [8, 8, 8]
+    >>> any_number.draw(1)[0]["args"]
+    [7]
     """
     return lambda draw_one: Drawn(draw_one, count, **options)
-
-
-def _arguments(one: Any) -> Call:
-    """Return new objects for the arguments of a call, which the function may change."""
-    return Call(tuple(map(decode, one["args"])), decode(one["named"]))

@@ -1,346 +1,306 @@
-"""Lab 04, the chunk contract: judge a record, hash it, and a parser of the learner's own."""
+"""Lab 04, what may be skipped: one hash of texts, the key of a vector, a stranger's record."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Sequence
-from pathlib import Path
+import re
+from collections.abc import Callable
 from typing import Any
 
-from course_lib.loader.contract import Problem, Rejection, check_record
-from course_lib.records import Chunk, Document, Scope, content_hash
+from course_lib.records import Chunk, Scope
+from course_lib.teaching.checks.definition import Parts, case, exercise, part
 from course_lib.teaching.checks.drawn import Call, Draws, drawn, given
-from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.values import shown
-
-INVALID = "KB_PARSED_CHUNK_INVALID"
-REJECTED = "KB_PARSED_CHUNK_EMBEDDING_REJECTED"
 
 RECORD: dict[str, Any] = {
-    "schemaVersion": "1.0.0", "tenantId": "acme", "repoSlug": "docs",
-    "rootKind": "external-source", "sourcePath": "a.py", "content": "Hello.",
-    "hashInputs": ["content"], "parserId": "mine", "parserVersion": "1.0.0", "kind": "function",
-    "name": "hello",
+    "schemaVersion": "1.0.0", "tenantId": "acme", "repoSlug": "docs", "name": "hello",
+    "rootKind": "external-source", "sourcePath": "a.py", "content": "Hello.", "kind": "function",
+    "hashInputs": ["content"], "parserId": "mine", "parserVersion": "1.0.0",
 }  # fmt: skip
-"""A record that keeps the contract; the cases change one field of it."""
+"""A record that keeps the contract."""
 
 
-def _verdict(function: Callable[..., Any], record: Any, where: str) -> Any:
-    """Return a chunk as it is, and of a rejection what the check looks at."""
-    found = function(record, where)
-    if type(found).__name__ != "Rejection":
-        return found
-    return [found.code, found.record, [[one.field, one.message] for one in found.problems]]
+def piece(**changes: Any) -> Chunk:
+    """Return the chunk of a small record, of which some fields differ.
 
-
-@drawn(120, apply=_verdict)
-def any_record(random: Draws) -> Call:
-    """Draw a record with up to three changes, as text, bytes or values, or what is not a record."""
-    where = f"line {random.randrange(99)}"
-    first, *others = JUDGED[random.turn(len(JUDGED))], *random.choices(JUDGED, k=2)
-    if isinstance(first[0], (str, bytes)):
-        return given(first[0], where)
-    values: dict[str, Any] = {**RECORD, "content": random.text(3), "name": random.text(1)}
-    for change, *_ in (first, *others[: random.choice((0, 0, 1, 2))]):
-        values.update(change if isinstance(change, dict) else {})
-    record = {key: value for key, value in values.items() if value is not ...}
-    written = json.dumps(record)
-    return given(random.choice((written, written.encode(), record)), where)
-
-
-@exercise("4.1", "loader.contract:check_record", 4, time_limit=2, draws=any_record)
-def check_check_record(call: Probe) -> None:
-    """Break a record in each way."""
-    for points, about, judged in (
-        (2, "a record that is right, and one problem", ONE_PROBLEM),
-        (1, "several problems in order, names of fields, bytes and values", SEVERAL),
-        (1, "records with a vector", VECTORS),
-    ):
-        with call.part(points, about):
-            for record, code, fields, because in judged:
-                _judge(call, record, code, fields, because)
-            if judged is SEVERAL:
-                wrong = RECORD | {"name": b"hello"}
-                _judge(call, wrong, INVALID, ["name"],
-                       "these are the values of a record: no JSON, and this name is not a string",
-                       as_values=True)  # fmt: skip
-
-
-Judged = tuple[tuple[str | bytes | dict[str, Any], str, list[str], str], ...]
-"""A text, bytes, or what differs from a good record (`...`: the field is not there); the code of
-the rejection, empty for none; the fields with problems, and why.
-"""
-
-ONE_PROBLEM: Judged = (
-    ({}, "", [], "it keeps the contract, and becomes a Chunk"),
-    ("oops", INVALID, ["record"], "it is not JSON"),
-    ("", INVALID, ["record"], "an empty line is a line, and it is not JSON"),
-    ("[" * 100_000, INVALID, ["record"], "it is nested too deep to be read"),
-    ("[]", INVALID, ["record"], "it is JSON, but not an object"),
-    ('"an embedding"', INVALID, ["record"], "it is JSON, but not an object"),
-    ({"name": None}, INVALID, ["name"], "name must be a string"),
-    ({"line_strat": 3}, INVALID, ["line_strat"], "there is no field with this name"),
-    ({"sourcePath": "../a.py"}, INVALID, ["sourcePath"], "a path must not go up to parent folders"),
-    ({"hashInputs": ["name"]}, INVALID, ["hashInputs"], "hashInputs must name the content"),
-    ({"line_start": "3"}, INVALID, ["line_start"], "types are not converted: '3' is not a number"),
-    ({"line_start": True}, INVALID, ["line_start"],
-     "types are not converted: true is not a number"),
-    ({"line_start": 9, "line_end": 3}, INVALID, ["line_end"],
-     "the last line is before the first"),
-    ({"kind": ...}, INVALID, ["kind"], "kind is missing"),
-)  # fmt: skip
-SEVERAL: Judged = (
-    ({"name": None, "kind": None}, INVALID, ["kind", "name"],
-     "two fields are wrong, so there are two problems"),
-    ({"schemaVersion": ..., "kind": ...}, INVALID, ["schemaVersion", "kind"],
-     "schemaVersion is missing, and that problem comes first"),
-    ({"sourcePath": ..., "source_path": "a.py"}, INVALID, ["sourcePath", "source_path"],
-     "in JSON, the name of the field is sourcePath"),
-    ({"content": "a\0b"}, INVALID, ["content"], "PostgreSQL cannot store a NUL character"),
-    ({"content": "a\0b", "name": "\0"}, INVALID, ["content", "name"],
-     "two fields hold a NUL character, so there are two problems"),
-    ({"schemaVersion": ..., "content": "a\0b"}, INVALID, ["schemaVersion", "content"],
-     "schemaVersion is missing, and what cannot be stored is reported, too"),
-    ({"hashInputs": ["content", "nmae"]}, INVALID, ["hashInputs.1"], "there is no field nmae"),
-    ('{"kind": "a", "kind": "b"}', INVALID, ["record"], "it has the same key twice"),
-    ("{}".encode("utf-16"), INVALID, ["record"],
-     "`read_object` reads bytes as UTF-8, and these are UTF-16"),
-)  # fmt: skip
-VECTOR = {"embedding": [0.1]}
-VECTORS: Judged = (
-    (VECTOR, REJECTED, ["embedding"], "a record must not have a vector"),
-    ({"embedding": None}, REJECTED, ["embedding"],
-     "the record has a field `embedding`, and its value does not matter"),
-    (VECTOR | {"kind": ...}, REJECTED, ["embedding"],
-     "kind is missing, too, but the embedding is reported whatever else is wrong"),
-    (VECTOR | {"schemaVersion": ...}, REJECTED, ["embedding"],
-     "schemaVersion is missing, too, but the embedding is the only problem that is reported"),
-    ({"content": "embedding", "customMeta": {"embedding": "old"}}, "", [],
-     "the word is in the content and in customMeta, but the record has no such field"),
-)  # fmt: skip
-JUDGED = (*ONE_PROBLEM, *SEVERAL, *VECTORS)
-
-
-@drawn(80)
-def any_chunk(random: Draws) -> Call:
-    """Draw what differs in the named cases together, and which fields are hashed."""
-    change = {key: to for one, *_ in random.choices(HASHED, k=5) for key, to in one.items()}
-    names = random.some(["name", "sourcePath", "tenantId", "className", "line_start", "customMeta"])
-    if random.chance(0.8):
-        change["hashInputs"] = random.sample(["content", *names], len(names) + 1)
-    return given(Chunk.model_validate(RECORD | {"className": random.choice((None, "Ä"))} | change))
-
-
-@exercise("4.2", "records:content_hash", 3, time_limit=2, draws=any_chunk)
-def check_content_hash(call: Probe) -> None:
-    """Compare with the SHA-256 of bytes written by hand, from one string to nested values."""
-    for points, about, changes in (
-        (2, "texts, each after its length, in their order", TEXTS),
-        (1, "names in JSON, fields that are not set, values that are not texts", VALUES),
-    ):
-        with call.part(points, about):
-            for change, hashed, because in changes:
-                case = call(Chunk.model_validate(RECORD | change))
-                expected = hashlib.sha256(hashed).hexdigest()
-                case.gives(expected, because=f"the bytes are {hashed!r}: {because}")
-
-
-HELLO = b"4:acme4:docs6:Hello."
-Hashed = tuple[tuple[dict[str, Any], bytes, str], ...]
-"""What differs from the record, the bytes that are hashed, and why."""
-
-TEXTS: Hashed = (
-    ({}, HELLO, "they are tenant, repository and content, each after its length"),
-    ({"content": "ü"}, b"4:acme4:docs2:\xc3\xbc", "ü is one character, but two bytes"),
-    ({"content": " a  b\n"}, b"4:acme4:docs6: a  b\n", "white space is part of the content"),
-    ({"content": "a\r\n"}, b"4:acme4:docs3:a\r\n",
-     "line ends are part of the content, and this one has two characters"),
-    ({"content": "u\u0308"}, b"4:acme4:docs3:u\xcc\x88",
-     "the accent is a separate character here, and remains one"),
-    ({"tenantId": "other"}, b"5:other4:docs6:Hello.", "the tenant comes first"),
-    ({"repoSlug": "code"}, b"4:acme4:code6:Hello.", "the repository comes second"),
-    ({"kind": "class", "line_start": 3}, HELLO, "hashInputs does not name these two fields"),
-    ({"hashInputs": ["name", "content"]}, b"4:acme4:docs5:hello6:Hello.",
-     "the fields are in the order of hashInputs"),
-    ({"hashInputs": ["content", "name"]}, b"4:acme4:docs6:Hello.5:hello",
-     "the fields are in the order of hashInputs"),
-)  # fmt: skip
-VALUES: Hashed = (
-    ({"hashInputs": ["content", "sourcePath"]}, HELLO + b"4:a.py",
-     "hashInputs has the names in JSON: sourcePath"),
-    ({"hashInputs": ["content", "repoSlug", "tenantId"]}, HELLO + b"4:docs4:acme",
-     "hashInputs names the repository and the tenant, so each is hashed again"),
-    ({"hashInputs": ["content", "className", "name"]}, HELLO + b"0:5:hello",
-     "className is not set: an empty text of 0 bytes"),
-    ({"hashInputs": ["content", "line_start"], "line_start": 12}, HELLO + b"2:12",
-     "12 is not a string: its canonical JSON has 2 bytes"),
-    ({"hashInputs": ["content", "customMeta"]}, HELLO + b"2:{}",
-     "customMeta is an object without keys, and it is in the JSON although nobody set it"),
-    ({"hashInputs": ["content", "customMeta"], "customMeta": {"b": {"d": 1, "c": None}, "a": "ü"}},
-     HELLO + b'31:{"a":"\xc3\xbc","b":{"c":null,"d":1}}',
-     "canonical JSON has sorted keys (at every level), no blanks and no escapes"),
-    ({"hashInputs": ["content", "hashInputs"]}, HELLO + b'24:["content","hashInputs"]',
-     "a list is not a string: its canonical JSON has no blanks"),
-)  # fmt: skip
-HASHED = (*TEXTS, *VALUES)
-
-
-Files = tuple[tuple[str, str, list[tuple[str, str]], str], ...]
-"""A path, the tenant, the file's pieces (name and text), and why."""
-
-ASK, LEVEL = ("Ask", "message Ask {\n}\n"), ("Level", "enum Level {\n}\n")
-FIELDS: Files = (
-    ("ask.proto", "acme", [ASK],
-     "one message is the whole file: one record, with the number 0, and what `make_record` fills"),
-    ("level.proto", "umbrella", [ASK], "path, tenant and repository are those of the call"),
-    ("ask.proto", "acme", [ASK, LEVEL],
-     "records are in the order of the file, and numbered from 0"),
-    ("api/v1/ask.proto", "acme", [("ask.proto", 'syntax = "proto3";\n'), ASK],
-     "the text before the definitions has the name of the file, without its folders"),
-)  # fmt: skip
-WHITE_SPACE: Files = (
-    ("ask.proto", "acme", [("", "\n\n"), LEVEL],
-     "a piece of white space gives no record and no number: the first record is 0"),
-    ("ask.proto", "acme", [("", " \t\r\n"), ASK, LEVEL],
-     "a piece of white space gives no record and no number: the first record is 0"),
-    ("ask.proto", "acme", [("ask.proto", "\n\n// Hi.\n\n"), ASK],
-     "a comment is not white space, so it is a record"),
-    ("ask.proto", "acme", [("Ask", "message Ask {\n}\n\n\n"), LEVEL],
-     "the content is the exact text, with its blank lines"),
-    ("ask.proto", "acme", [("Ask", "message Ask {\r\n}")], "the content is the exact text"),
-    ("ask.proto", "acme", [ASK, ("Level", "// Asks.\nenum Level {\n}\n")],
-     "the comment above a definition is in its piece, and is not its name"),
-    ("ask.proto", "acme", [ASK, ASK], "two definitions may have the same text"),
-    ("ask.proto", "acme", [], "an empty file has no pieces, and no records"),
-)  # fmt: skip
-
-
-@exercise("4.3", "parse_proto", 3, time_limit=3)
-def check_parse_proto(call: Probe) -> None:
-    """Compare whole records but for `hash_inputs`, and hashes of records that have changed."""
-    for points, about, group in (
-        (1, "the records, their names and numbers", FIELDS),
-        (1, "white space, and the exact text", WHITE_SPACE),
-    ):
-        with call.part(points, about):
-            for path, tenant, pieces, because in group:
-                _parse(call, path, tenant, pieces, because)
-    with call.part(1, "what the hash covers, and what not"):
-        top, imports = ("ask.proto", 'syntax = "proto3";\n'), ("ask.proto", 'import "a.proto";\n')
-        _, first = _parse(call, "ask.proto", "acme", [top, ASK], "a file before it changes")
-        for what, path, pieces, because in (
-            ("its file is renamed", "old/asking.proto", [("asking.proto", top[1]), ASK],
-             "its content and parser are the same, so its vector can stay"),
-            ("there is more text above it", "ask.proto", [imports, LEVEL, ASK],
-             "its lines and its number are others, but its vector can stay"),
-        ):  # fmt: skip
-            case, moved = _parse(call, path, "acme", pieces, "the records of the changed file")
-            for old in first if len(moved) == len(first) else first[-1:]:
-                case.holds(
-                    content_hash(old) in map(content_hash, moved),
-                    f"the piece {old.content!r} keeps its hash if {what}",
-                    got=f"hash_inputs={old.hash_inputs!r}",
-                    because=because,
-                )
-        newer = first[-1].model_copy(update={"parser_version": "1.1.0"})
-        case.holds(
-            content_hash(newer) != content_hash(first[-1]),
-            "a new hash if the version of the parser changes",
-            got=f"hash_inputs={newer.hash_inputs!r}",
-            because="the names in hash_inputs are those in JSON, and the version is one of them",
-        )
-
-
-def _judge(
-    call: Probe, record: str | bytes | dict[str, Any], code: str, fields: Sequence[str],
-    because: str, *, as_values: bool = False,
-) -> None:  # fmt: skip
-    """Expect a rejection with this code and these fields, or a chunk if there is no code."""
-    values: dict[str, Any] = {}
-    text: Any = record
-    if isinstance(record, dict) and not as_values:
-        values = {key: value for key, value in (RECORD | record).items() if value is not ...}
-        text = json.dumps(values)
-    case = call(text, "line 7")
-    case.label = case.label.replace("[" * 100_000 + "'", "[' * 100_000")
-    if not code:
-        case.gives(Chunk.model_validate(values), because=because)
-        return
-    expected = _rejection(code, "line 7", list(fields))
-    case.holds(case.error is None, expected, got=case.raised, because=because)
-    found = case.value
-    got = shown(found)
-    if isinstance(found, Rejection):
-        those: Any = found.problems
-        case.holds(
-            isinstance(those, tuple | list) and all(isinstance(one, Problem) for one in those),
-            "problems that are a tuple of Problem",
-            got=f"problems that are {shown(those)} ({type(those).__name__})",
-            because="a tuple of one problem has a comma, as in (NO_VECTORS,)",
-        )
-        got = _rejection(found.code, found.record, [problem.field for problem in found.problems])
-        if found.record != "line 7":
-            because = "`where` is what the report calls the record"
-    if got != expected:
-        call.fail(case.label, got=got, expected=expected, because=because)
-    known = check_record(text, "line 7")
-    assert isinstance(known, Rejection)
-    for own, wanted in zip(found.problems, known.problems, strict=True):
-        case.holds(
-            own.message == wanted.message,
-            f"a problem with the message {shown(wanted.message)}",
-            got=f"a problem with the message {shown(own.message)}",
-            because=SAID_BY.get(wanted.field, "it is what the functions of rule 4 give"),
-        )
-
-
-SAID_BY = {
-    "record": "the reason is what `reason_of` gives, which keeps the text itself out of it",
-    "embedding": "the problem is `NO_VECTORS`",
-    "schemaVersion": "the problem is what `missing_version` gives",
-}
-"""Of a field: where the message of its problem is from."""
-
-
-def _rejection(code: str, record: str, fields: list[str]) -> str:
-    return f"a Rejection with the code {code}, of {record!r}, with problems of {shown(fields)}"
-
-
-def _parse(
-    call: Probe, path: str, tenant: str, pieces: Sequence[tuple[str, str]], because: str
-) -> tuple[Case, list[Chunk]]:
-    """Expect a file made of these pieces (name and text) to give their records; return them.
-
-    A piece of white space gives none. Which fields are hashed is not looked at here.
+    Examples
+    --------
+    >>> piece(name="bye").name, piece().content
+    ('bye', 'Hello.')
     """
-    content = "".join(text for _, text in pieces)
-    repo = f"{tenant}-api"
-    case = call(Document(Path("data") / path, path, content), Scope(tenant=tenant, repo=repo))
-    case.label = (
-        f'parse_proto(Document(Path("data/{path}"), "{path}", {content!r}), '
-        f'Scope(tenant="{tenant}", repo="{repo}"))'
+    return Chunk.model_validate(RECORD | changes)
+
+
+MARKS = (",", ", ", "|", "/", "-", ":", ";", " ", "\t", "\n", "\r\n", "\0", "\x1e", "\x1f", "\\")
+"""What is often put between texts."""
+
+
+def _equal(first: Any, second: Any) -> Any:
+    """Return whether two hashes are equal; or one that is not a SHA-256."""
+    for one in (first, second):
+        if not isinstance(one, str) or not re.fullmatch("[0-9a-f]{64}", one):
+            return f"not 64 hexadecimal digits: {one!r:.90}"
+    return first == second
+
+
+def _hashed(function: Callable[..., Any], one: list[str], other: list[str]) -> Any:
+    return _equal(function(list(one)), function(list(other)))
+
+
+@drawn(200, apply=_hashed, paste="hash_texts({0}) == hash_texts({1})", varies=(1,))
+def any_texts(random: Draws) -> Call:
+    """Draw texts, and others that are nearly the same: cut, joined or ordered otherwise."""
+    some = (*MARKS, "", "1", "12", "a", "ab", "3:", "ü", "日本", "x" * 11, random.prose(2))
+    texts = random.choices(some, k=random.randrange(5))
+    other, at = list(texts), random.randrange(len(texts) + 1)
+    change = random.turn(6)
+    if change == 1:
+        other.insert(at, "")
+    elif change == 2 and len(texts) > 1:
+        other = [random.choice(("", *MARKS)).join(texts)]
+    elif change == 3 and texts:
+        cut = random.randrange(len(texts[-1]) + 1)
+        other[-1:] = [texts[-1][:cut], texts[-1][cut:]]
+    elif change == 4:
+        other.reverse()
+    elif change == 5 and texts:
+        other[at - 1] += random.choice((" ", "\n", "\r", "\u0308"))
+    return given(texts, other)
+
+
+@exercise("4.1", "records:hash_texts", draws=any_texts)
+def check_hash_texts() -> Parts:
+    """Compare two lists: the same texts cut otherwise, and texts with any characters."""
+    marks = [
+        case(*texts, because=f"a text may hold {mark!r}, too")
+        for mark in MARKS
+        for texts in ((["a", "b"], [f"a{mark}b"]), ([f"a{mark}", "b"], ["a", f"{mark}b"]))
+    ]
+    return [
+        part(1, "where a text ends",
+            ((["acme", "platform"], ["acme", "platform"]), "equal lists have equal hashes"),
+            ((["acme", "platform"], ["acmep", "latform"]), "joined, both are acmeplatform"),
+            ((["a", "b"], ["b", "a"]), "the order of the texts counts"),
+            ((["a"], ["a", "a"]), "a text that is there twice counts twice"),
+            (([], [""]), "an empty text is a text"),
+            ((["a", ""], ["", "a"]), "the empty text has another place"),
+            ((["a"], ["a", ""]), "an empty text at the end is a text")),
+        part(1, "any characters",
+            *marks,
+            case(["a", "b"], ["a', 'b"], because="quotes may be in a text, too"),
+            case(["a", "b"], ['a","b'], because="quotes may be in a text, too"),
+            case(["a", "b"], ["a][b"], because="brackets may be in a text, too"),
+            case(["1", "dddd", "eeeee"], ["4dddd5eeeee"],
+                 because="a text may begin with digits, and a length ends with one"),
+            case(["dddd", "eeeee", "1"], ["dddd4eeeee5"],
+                 because="a text may end with digits, and a length begins with one"),
+            case(["a", "1b"], ["a1b", ""], because="digits may be in a text, too"),
+            case(["a\r\n"], ["a\n"], because="line ends are part of a text"),
+            case(["a"], [" a"], because="white space is part of a text"),
+            case(["a"], ["a\n"], because="white space is part of a text"),
+            case(["A"], ["a"], because="a capital is another character"),
+            case(["\u00fc"], ["u\u0308"], because="they look alike, but the characters differ"),
+            case(["日"], ["本"], because="characters beyond ASCII count, too"),
+            case(["x" * 300], ["x" * 300], because="a text may be long"),
+            case(["x", "y" * 252], ["x252:" + "y" * 252], because="a text may have 257 bytes"),
+            case(["x" * 70_000 + "a"], ["x" * 70_000 + "b"], because="a text may be very long")),
+    ]  # fmt: skip
+
+
+Changes = dict[str, Any]
+
+
+def _keys(
+    function: Callable[..., Any], one: Changes, other: Changes, model: str = "mini", *more: str
+) -> Any:
+    """Return whether two pieces have one key: of one model, or of two."""
+    first = function(piece(**one), model)
+    return _equal(first, function(piece(**other), more[0] if more else model))
+
+
+def _keys_pasted(one: Changes, other: Changes, model: str = "mini", *more: str) -> str:
+    texts = [
+        ", ".join(f"{name}={value!r}" for name, value in each.items()) for each in (one, other)
+    ]
+    second = more[0] if more else model
+    return (
+        "from course_lib.teaching.checks.lab04 import piece\n"
+        f"vector_key(piece({texts[0]}), {model!r}) == vector_key(piece({texts[1]}), {second!r})"
     )
-    records: list[Chunk] = []
-    offset = 0
-    for name, text in pieces:
-        first = content.count("\n", 0, offset) + 1
-        offset += len(text)
-        if text.strip():
-            records.append(
-                Chunk(
-                    tenant_id=tenant, repo_slug=repo, root_kind="external-source",
-                    source_path=path, content=text, hash_inputs=["content"], parser_id="proto",
-                    parser_version="1.0.0", kind="definition", name=name, line_start=first,
-                    line_end=first + text.rstrip().count("\n"),
-                    custom_meta={"chunkIndex": len(records)},
-                )
-            )  # fmt: skip
-    found = case.value
-    chosen: list[Any] = []
-    if isinstance(found, list):
-        chosen = [getattr(one, "hash_inputs", ["content"]) for one in found]
-    for record, hashed in zip(records, chosen, strict=False):
-        record.hash_inputs[:] = hashed
-    case.gives(records, because=because)
-    return case, records
+
+
+def _header(text: str, **more: Any) -> Changes:
+    return {"customMeta": {"header": text}} | more
+
+
+ELSEWHERE: tuple[tuple[Changes, str], ...] = (
+    ({"sourcePath": "b.py"}, "the file has another name"),
+    ({"name": "bye"}, "the name of a piece is not in the text that the model reads"),
+    ({"line_start": 3, "line_end": 4}, "the piece has moved"),
+    ({"customMeta": {"chunkIndex": 7}}, "there are more pieces above it"),
+    ({"customMeta": {"branch": "next"}}, "another branch has the same text"),
+    ({"parserVersion": "2.0.0"}, "the new parser cuts the same piece"),
+    ({"parserId": "other"}, "another parser cuts the same piece"),
+    ({"kind": "class"}, "the model does not read the kind"),
+    ({"className": "Mill", "extends": "Machine"}, "the model does not read the class"),
+    ({"repoSlug": "code"}, "another repository of this tenant has the same text"),
+    ({"hashInputs": ["content", "name"]}, "it is the same text"),
+    ({"rootKind": "bare-repo"}, "it is the same text"),
+)
+"""What changes, and why the model reads the same."""
+
+
+@drawn(120, apply=_keys, paste=_keys_pasted)
+def any_pieces(random: Draws) -> Call:
+    """Draw two pieces, and perhaps two models: the same ones, or nearly."""
+    contents = ("Hello.", "Hello. ", "a", "b\nHello.", random.prose(2) or "a")
+    headers = ("", "a", "a\n", "a\nb", "a\nb\n", "Hello.")
+
+    def any_piece() -> Changes:
+        changes: Changes = {"content": random.choice(contents)}
+        for change, _ in random.choices(ELSEWHERE, k=random.randrange(3)):
+            changes |= change
+        if random.chance(0.6):
+            changes["customMeta"] = {"header": random.choice(headers), "chunkIndex": 3}
+        if random.chance(0.2):
+            changes["tenantId"] = "globex"
+        return changes
+
+    one = any_piece()
+    other = any_piece() if random.chance(0.3) else dict(one)
+    for change, _ in random.choices(ELSEWHERE, k=2):
+        kept = {name: value for name, value in change.items() if name != "customMeta"}
+        other |= kept
+    if random.chance(0.3):
+        other["content"] = random.choice(contents)
+    models = random.choice((("mini",), ("mini",), ("mini", "mini-2"), ("a", "a")))
+    return given(one, other, *models)
+
+
+@exercise("4.2", "records:vector_key", draws=any_pieces)
+def check_vector_key() -> Parts:
+    """Compare the keys of two pieces: other texts, the same text elsewhere, models, tenants."""
+    wasted = "the model reads the same text, so the vector can stay"
+    return [
+        part(2, "another text for the model",
+            (({}, {}), "it is the same piece"),
+            (({}, {"content": "Bye."}), "the content is another one"),
+            (({}, {"content": "Hello. "}), "white space is part of the text"),
+            (({}, {"content": "hello."}), "a capital is another character"),
+            (({"content": "a" * 600}, {"content": "a" * 601}), "the end of a text counts, too"),
+            (({}, _header("def f():\n")), "one of them has a header"),
+            ((_header("def inspect():\n"), _header("def compare():\n")),
+             "only the header is another one, and the model reads it"),
+            ((_header("a\n", content="b"), _header("b\n", content="a")), "the order is another"),
+            ((_header("a\n"), _header("a\n", content="a\nHello.")), "a line is there twice"),
+            ((_header("def f():\n"), _header("def f():\n    if x:\n")), "one header is longer")),
+        part(1, "the same text for the model",
+            *(case({}, change, because=f"{because}: the vector can stay")
+              for change, because in ELSEWHERE),
+            (({"line_start": 1, "line_end": 2}, {"line_start": 4, "line_end": 5}), wasted),
+            ((_header("def f():\n", line_start=8), _header("def f():\n", line_start=9)), wasted),
+            ((_header("a\n"), _header("a")), f"below the header, a line begins: {wasted}"),
+            (({}, _header("")), f"an empty header is none: {wasted}"),
+            (({"content": "a\nb"}, _header("a\n", content="b")),
+             f"'a' is the first line of both, in one of them as the header: {wasted}"),
+            ((_header("a\nb\n", content="c"), _header("a\n", content="b\nc")),
+             f"the header ends at another line: {wasted}")),
+        part(1, "models and tenants",
+            (({}, {}, "mini", "mini-2"), "vectors of two models cannot be compared"),
+            (({}, {}, "mini-2"), "it is the same model"),
+            (({}, {"tenantId": "globex"}), "no tenant gets the vector of another one"),
+            (({"tenantId": "globex"}, {"tenantId": "globex"}), "it is the same tenant"),
+            (({"content": "a"}, {"content": "ab"}, "bc", "c"), "joined, both are abc"),
+            (({"tenantId": "a", "content": "bc"}, {"tenantId": "ab", "content": "c"}),
+             "joined, both are abc"),
+            (({"content": "a/b"}, {"content": "a"}, "c", "b/c"), "joined by '/', both are a/b/c"),
+            (({"content": "a", "tenantId": "b"}, {"content": "b", "tenantId": "a"}),
+             "text and tenant are not the same thing")),
+    ]  # fmt: skip
+
+
+ACME, LOGGED_IN = "acme", "umbrella"
+
+Judged = tuple[tuple[Changes, str], ...]
+"""What differs from a good record (`...`: the field is not there), and why it is refused or not."""
+
+PROBLEMS: Judged = (
+    ({}, "it keeps the contract, and becomes a chunk"),
+    ({"name": None}, "name must be a string"),
+    ({"kind": ...}, "the field is missing"),
+    ({"line_strat": 3}, "there is no field with this name"),
+    ({"sourcePath": "../a.py"}, "a path must not go up to parent folders"),
+    ({"line_start": "3"}, "types are not converted: '3' is not a number"),
+    ({"line_start": True}, "types are not converted: true is not a number"),
+    ({"line_start": 3.0}, "types are not converted: 3.0 is not a whole number"),
+    ({"name": b"hi"}, "types are not converted: b'hi' is not a string"),
+    ({"line_start": 9, "line_end": 3}, "the last line is before the first"),
+    ({"name": None, "kind": None}, "two fields are wrong, so there are two problems"),
+    ({"sourcePath": ..., "source_path": "a.py"}, "in JSON, the name of the field is sourcePath"),
+    ({"content": "embedding", "customMeta": {"embedding": 0}}, "no field has the name embedding"),
+)
+VECTORS: Judged = (
+    ({"embedding": [0.1]}, "a record must not have a vector: the only problem is `NO_VECTORS`"),
+    ({"embedding": None}, "there is a field `embedding`, and its value does not matter"),
+    ({"embedding": []}, "there is a field `embedding`, and its value does not matter"),
+    ({"embedding": [0.1], "kind": ...}, "kind is missing, too, but only the vector is reported"),
+    ({"embedding": [0.1], "tenantId": "globex"}, "the vector is refused, whoever sends it"),
+)
+CLAIMS: Judged = (
+    ({"tenantId": "globex"}, "it is of who has logged in, whatever it says"),
+    ({"repoSlug": "theirs"}, "the repository is also the scope's, whatever it says"),
+    ({"tenantId": "globex", "repoSlug": "theirs"}, "tenant and repository are the scope's"),
+    ({"tenantId": "Not Kebab"}, "a tenant in a wrong form is a problem as any other"),
+    ({"tenantId": ...}, "a record has to say whose it is, although this decides nothing"),
+    ({"tenantId": "globex", "kind": ...}, "one field is missing, and the tenant is not a problem"),
+)
+
+
+def _changed(change: Changes) -> Changes:
+    return {key: one for key, one in {**RECORD, **change}.items() if one is not ...}
+
+
+def _received(
+    function: Callable[..., Any], values: Changes, where: str, tenant: str = "", branch: str = ""
+) -> Any:
+    scope = Scope(tenant=tenant, repo=f"{tenant}-docs", branch=branch) if tenant else None
+    return function(values, where, scope)
+
+
+def _receipt(values: Changes, where: str, tenant: str = "", branch: str = "") -> str:
+    named = f"tenant={tenant!r}, repo={f'{tenant}-docs'!r}" + f", branch={branch!r}" * bool(branch)
+    return f"receive({values!r}, {where!r}, {f'Scope({named})' if tenant else None})"
+
+
+@drawn(120, apply=_received, paste=_receipt)
+def any_record(random: Draws) -> Call:
+    """Draw a record with up to three changes, and who has logged in."""
+    change: Changes = {}
+    for one, _ in random.choices((*PROBLEMS, *VECTORS, *CLAIMS), k=random.choice((0, 1, 1, 2, 3))):
+        change |= one
+    values = _changed({"content": random.prose(3) or "a", **change})
+    values = dict(random.sample([*values.items()], len(values)))
+    who = random.choice(((), (ACME,), (LOGGED_IN,), (LOGGED_IN, "main")))
+    return given(values, f"line {random.randrange(99)}", *who)
+
+
+@exercise("4.3", "loader.contract:receive", draws=any_record)
+def check_receive() -> Parts:
+    """Break a record in each way, and send it in the name of another tenant."""
+
+    def received(rows: Judged, *who: str) -> Any:
+        for change, because in rows:
+            yield case(_changed(change), "line 7", *who, because=because)
+
+    own = {"customMeta": {"branch": "next"}}
+    return [
+        part(2, "a record that is right, and what is wrong with others",
+            *received(PROBLEMS, ACME)),
+        part(1, "records with a vector", *received(VECTORS, LOGGED_IN)),
+        part(1, "whose a record is",
+            *received(CLAIMS, LOGGED_IN),
+            case(_changed({}), "line 7", LOGGED_IN, "main", because="the branch is the scope's"),
+            case(_changed(own), "line 7", LOGGED_IN, "main",
+                 because="`stamp` leaves a branch that the record has"),
+            case(_changed({"tenantId": "globex"}), "line 7",
+                 because="for None, nobody has logged in: its tenant stays"),
+            case(_changed({"kind": ...}), "line 7", because="for None, it is judged as well")),
+    ]  # fmt: skip

@@ -24,7 +24,7 @@ def where_in_given(error: BaseException, given: object) -> str:
     code = getattr(given, "__code__", None)
     own_file = code.co_filename if code is not None else None
     frames = list(_frames(error.__traceback__))
-    own = [f for f in frames if f[0] == own_file] or [f for f in frames if not _is_library(f[0])]
+    own = [f for f in frames if f[0] == own_file] or [f for f in frames if not is_library(f[0])]
     if not own:
         return ""
     file, line_number, _ = own[-1]
@@ -44,10 +44,11 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
 def stub_in(error: BaseException) -> str:
     """Return which function of the learner's is not implemented; empty for other errors."""
     file, _, function = list(_frames(error.__traceback__))[-1]
-    return function if isinstance(error, NotImplementedError) and not _is_library(file) else ""
+    return function if isinstance(error, NotImplementedError) and not is_library(file) else ""
 
 
-def _is_library(file: str) -> bool:
+def is_library(file: str) -> bool:
+    """Tell whether a file is of the course, of Python or of an installed package."""
     path = Path(file)
     return (
         file.startswith("<frozen")
@@ -68,5 +69,7 @@ def named(error: BaseException) -> str:
     if type(error) is NameError:
         return f"NameError: {error}: check its spelling, or run the cell that defines it"
     message = str(error).split("\n")[0]
+    if len(message) > 400:
+        message = f"{message[:400].rpartition(' ')[0]} …"
     kind = "PostgreSQL" if getattr(error, "sqlstate", None) else type(error).__name__
-    return f"{kind}: {message[:300]}" if message else kind
+    return f"{kind}: {message}" if message else kind

@@ -6,8 +6,7 @@ their message alone, because a traceback through the course's own files teaches 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -17,8 +16,8 @@ class _ShownShort(AssertionError):
         return str(self).splitlines()
 
 
-LONG = 900
-"""Characters of a call that a message shows; of a longer one it shows the beginning and the end."""
+LONG = 300
+"""Characters of a call that a message shows whole."""
 
 GO_ON = (
     "To go on without it: select the cell after the hint, then Run > Run Selected Cell and All "
@@ -35,6 +34,8 @@ class Part:
     --------
     >>> print(Part(1, "blank lines", passed=False))
     ✗ 1 point: blank lines
+    >>> print(Part(-1, "drawn calls", passed=False))
+    ✗ 1 point less: drawn calls
     """
 
     points: int
@@ -42,8 +43,9 @@ class Part:
     passed: bool
 
     def __str__(self) -> str:
-        unit = "point" if self.points == 1 else "points"
-        return f"{'✓' if self.passed else '✗'} {self.points} {unit}: {self.about}"
+        unit = "point" if abs(self.points) == 1 else "points"
+        less = " less" if self.points < 0 else ""
+        return f"{'✓' if self.passed else '✗'} {abs(self.points)} {unit}{less}: {self.about}"
 
 
 class CheckFailed(_ShownShort):
@@ -56,6 +58,8 @@ class CheckFailed(_ShownShort):
     called, got, expected, because
         The case that broke it, as text; empty where there is nothing to say. `called` is whole: it
         can be pasted into a cell.
+    short
+        The call as the message shows it where it is long; without it, its beginning and its end.
     hint
         What helps next; empty for none. Whoever knows it sets it.
     parts, most
@@ -88,6 +92,7 @@ class CheckFailed(_ShownShort):
         got: str = "",
         expected: str = "",
         because: str = "",
+        short: str = "",
     ) -> None:
         super().__init__(headline)
         self.exercise = exercise
@@ -96,14 +101,16 @@ class CheckFailed(_ShownShort):
         self.got = got
         self.expected = expected
         self.because = because
+        self.short = short
         self.hint = ""
-        self.parts: tuple[Part, ...] = ()
+        self.parts: Sequence[Part] = ()
         self.most = 0
 
     @property
     def earned(self) -> int:
-        """The points of the parts that passed."""
-        return sum(part.points for part in self.parts if part.passed)
+        """The points of the parts that passed, less those of what was found besides."""
+        counted = (part.points for part in self.parts if part.passed or part.points < 0)
+        return max(0, sum(counted))
 
     def __str__(self) -> str:
         points = f": {self.earned} of {self.most} points" if self.earned else ""
@@ -112,38 +119,12 @@ class CheckFailed(_ShownShort):
         texts = {name: getattr(self, name) for name in ("called", "got", "expected", "because")}
         for label, text in {**texts, "parts": parts}.items():
             if label == "called" and len(text) > LONG:
-                text = f"{text[: LONG - 100]} … {text[-100:]}"
+                text = self.short or f"{text[: LONG - 100]} … {text[-100:]}"
             if text:
                 lines.append(f"  {label:<10}" + text.replace("\n", "\n" + " " * 12))
         if self.hint:
             lines.append(self.hint)
         return "\n".join(lines)
-
-
-@contextmanager
-def explained(reasons: Mapping[str, str]) -> Iterator[None]:
-    """Add to a failure inside the reason that belongs to what came.
-
-    Parameters
-    ----------
-    reasons
-        By a piece of `got`, such as of what PostgreSQL says.
-
-    Examples
-    --------
-    >>> with explained({"not partitioned": "it needs PARTITION BY"}):
-    ...     raise CheckFailed("6.1", "is not right yet", got='"a" is not partitioned')
-    Traceback (most recent call last):
-    course_lib.teaching.checks.outcomes.CheckFailed: 6.1 is not right yet
-      got       "a" is not partitioned
-      because   it needs PARTITION BY
-    """
-    try:
-        yield
-    except CheckFailed as failed:
-        why = next((why for said, why in reasons.items() if said in failed.got), "")
-        failed.because = ": ".join(filter(None, (failed.because, why)))
-        raise
 
 
 class NotAttempted(_ShownShort):

@@ -1,133 +1,94 @@
-"""The X-Ray's tables with the rows that a call of labs 12 and 13 meets.
+"""The X-Ray's tables with the rows that a call of labs 12 and 13 meets, as statements.
 
-A failed call is shown with these rows, in a transaction that is rolled back, so that it can be
-pasted.
+They are the first argument of a call, and it is shown with them in a transaction that is rolled
+back, so that it can be pasted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from course_lib.teaching.checks.drawn import Draws
-from course_lib.teaching.checks.scratch import Scratch
 from course_lib.xray.tables import TABLES
 
-AS_STORED = "SET enable_indexscan = off"
-"""Rows come in the order in which they were written, which an index would hide."""
+__all__ = ["NAMES", "PackageVectors", "any_stored", "catalogue", "pasted", "stored"]
 
-Vectors = Mapping[tuple[str, str], Sequence[float] | None]
+PackageVectors = Mapping[tuple[str, str], Sequence[float] | None]
 """Language and name of packages, each with its vector or None."""
 
-
-class Use(NamedTuple):
-    """A package that a project uses."""
-
-    project: str
-    language: str
-    name: str
-    tenant: str = "local"
+NAMES = (
+    "rich", "typer", "a_b", "axb", "A_B", "it's", "plotly", "click", "attrs", "flask", "numpy",
+    "httpx", "rich-click", "pillow", "scipy", "Rich",
+)  # fmt: skip
+PROJECTS = (("local", "app"), ("local", "App"), ("local", "app-2"), ("acme", "app"))
 
 
-@dataclass(frozen=True)
-class Stored:
-    """Rows of the tables that a call meets.
+def stored(
+    packages: PackageVectors, uses: Iterable[tuple[str, ...]], *more: str,
+    others: Collection[str] = (), told: Mapping[str, str] | None = None,
+) -> list[str]:  # fmt: skip
+    """Return what puts these rows into empty tables, and further statements.
 
-    Attributes
+    Parameters
     ----------
     packages
         The catalogue.
     uses
-        Which packages are used.
-    setting
-        A statement that holds for the session.
+        Which packages are used: tenant, project, language and name.
+    more
+        Statements that come after it.
     others
         Names of packages whose vectors another model made.
     told
-        Descriptions of packages, by their names.
+        Descriptions in the catalogue, by name.
     """
-
-    packages: Vectors
-    uses: Sequence[Use] = ()
-    setting: str = ""
-    others: Collection[str] = ()
-    told: Mapping[str, str] = field(default_factory=dict)
-
-    def statements(self) -> list[str]:
-        """Return what puts these rows into empty tables."""
-        rows = ", ".join(
-            f"({_quoted(language)}, {_quoted(name)}, {_quoted(self.told.get(name, ''))}, "
-            + (f"'{'mini-2' if name in self.others else 'mini'}', '{list(vector)}')"
-               if vector else "NULL, NULL)")
-            for (language, name), vector in self.packages.items()
-        )  # fmt: skip
-        columns = "language, name, description, model, embedding"
-        found = [f"INSERT INTO xray_packages ({columns}) VALUES {rows}"]
-        if self.uses:
-            columns = "project, language, name, tenant_id, version"
-            rows = ", ".join(f"({', '.join(map(_quoted, use))}, '1.0')" for use in self.uses)
-            found.append(f"INSERT INTO xray_report_packages ({columns}) VALUES {rows}")
-        return found
-
-    def fill(self, db: Scratch) -> None:
-        """Put these rows, and no others, into the tables."""
-        # After a DELETE, new rows may take the places of old ones, in any order.
-        db.execute("TRUNCATE xray_report_packages, xray_packages")
-        for statement in self.statements():
-            db.execute(statement)
-
-    def pasted(self, called: str, before: str = "") -> str:
-        """Return a line that makes a call with these rows and leaves the lab's tables alone.
-
-        Of two calls, only what the second returns is printed.
-        """
-        statements = [*self.statements(), *([self.setting] if self.setting else [])]
-        parts = [
-            *(["import numpy as np"] if "np." in called else []),
-            "drop_tables(conn)",
-            "create_tables(conn)",
-            *(f'conn.execute("{statement}")' for statement in statements),
-            *([before] if before else []),
-            f"print({called})",
-        ]
-        return f"with conn.transaction(force_rollback=True): {'; '.join(parts)}"
+    columns = 6 if told or any(packages.values()) else 2
+    rows = []
+    for (language, name), vector in packages.items():
+        made = (vector and ("mini", "mini-2")[name in others], vector and str(list(vector)))
+        rows.append((language, name, (told or {}).get(name), None, *made)[:columns])
+    used = [(*use, "1.0") for use in uses]
+    tables: dict[str, Any] = {"xray_packages": rows, "xray_report_packages": used}
+    texts = {table: ", ".join(map(_row, rows)) for table, rows in tables.items() if rows}
+    return [*(f"INSERT INTO {table} VALUES {rows}" for table, rows in texts.items()), *more]
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def _row(values: Iterable[str | None]) -> str:
+    texts = ("NULL" if one is None else "'" + one.replace("'", "''") + "'" for one in values)
+    return f"({', '.join(texts)})"
 
 
-NAMES = (
-    "rich", "typer", "a_b", "axb", "A_B", "it's", "plotly", "click", "attrs", "flask", "numpy",
-    "httpx", "bleach", "pillow", "scipy", "tqdm",
-)  # fmt: skip
-
-
-PROJECTS = (("local", "app"), ("local", "App"), ("acme", "app"))
-
-
-def catalogue(connection: Any, *args: Any) -> None:
-    """Make the X-Ray's tables with the rows at the end of the arguments."""
-    connection.execute(TABLES)
+def catalogue(connection: Any, statements: Sequence[str], *_: Any) -> None:
+    """Make the X-Ray's tables with these rows, without the one for checksums."""
+    connection.execute(re.sub(r"CREATE TABLE xray_checksums.*?;\n", "", TABLES, flags=re.DOTALL))
     # An index, or a join in its order, would put rows in order for who does not ask for one.
     connection.execute("SET enable_indexscan = off; SET enable_bitmapscan = off")
     connection.execute("SET enable_indexonlyscan = off; SET enable_mergejoin = off")
-    for statement in args[-1].statements():
+    for statement in statements:
         connection.execute(statement)
 
 
-def any_stored(random: Draws) -> Stored:
+def pasted(statements: Sequence[str], *calls: str) -> str:
+    """Return lines that make calls with these rows and leave the lab's tables alone."""
+    return "\n    ".join([
+        "with conn.transaction(force_rollback=True):",
+        *(["import numpy as np"] if "np." in calls[0] else []),
+        "drop_tables(conn)", "create_tables(conn)",
+        *(f"conn.execute({statement!r})" for statement in statements),
+        *(f"print(conn.execute({call}).fetchall())" for call in calls),
+    ])  # fmt: skip
+
+
+def any_stored(random: Draws) -> list[str]:
     """Draw packages with vectors of two models or none, and which projects use them."""
     packages = [(one, name) for one in ("python", "go") for name in random.some(NAMES, 6)]
     random.shuffle(packages)
     share = random.choice((0.4, 1.0))
-    uses = [
-        Use(project, *package, tenant)
-        for package in packages
-        for tenant, project in random.some(PROJECTS, 1)
-        if random.chance(share)
-    ]
+    used = [package for package in packages if random.chance(share)]
+    uses = [(*user, *package) for package in used for user in random.some(PROJECTS, 1)]
     vectors = ([1, 0, 0], [1, 1, 0], [-1, 0, 2], [3, 0.1, 0])
     held = {one: random.choice((*vectors, *vectors, None)) for one in packages}
-    return Stored(held, uses, others=random.sample(NAMES, 3))
+    told = {name: f"about {name}" for name in random.some(NAMES)}
+    return stored(held, uses, others=random.sample(NAMES, 3), told=told)

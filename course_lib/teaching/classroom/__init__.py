@@ -4,9 +4,8 @@ nbgrader keeps it all, in `gradebook.db` and in its folders. What is here puts i
 finds out, and speaks with Canvas and Moodle. `grade` knows nothing of this.
 """
 
-from course_lib.teaching.classroom.collect import collect
+from course_lib.teaching.classroom.collect import Collected, collect
 from course_lib.teaching.classroom.due import parse_due, set_due
-from course_lib.teaching.classroom.finding import Collected
 from course_lib.teaching.classroom.folder import Classroom, find_class
 from course_lib.teaching.classroom.grading import grade_assignment
 from course_lib.teaching.classroom.people import people_of

@@ -13,9 +13,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from course_lib.files import write_atomically
 from course_lib.teaching.classroom.comments import shown, without_hidden
 from course_lib.teaching.grade import Grade, Master
-from course_lib.teaching.notebooks.project import write_atomically
 
 _MATHJAX = re.compile(r"\\((?:href|class|style|cssId|data|require|html)\b)")
 """Commands of MathJax that write attributes of the page."""
@@ -52,23 +52,18 @@ def autograded(master: Master, grade: Grade) -> dict[str, Any]:
     return notebook
 
 
-def write_autograded(notebook: dict[str, Any], folder: Path, name: str, stamp: Path) -> None:
-    """Write the notebook into its folder, with the submission's time stamp and nothing else.
+def write_autograded(notebook: dict[str, Any], folder: Path, name: str) -> None:
+    """Write the notebook into its folder, and nothing else; `keep_times` adds its time stamp.
 
     nbgrader copies whatever was handed in there, and formgrader serves it.
     """
     target = folder / f"{name}.ipynb"
-    kept = {target, folder / stamp.name} if stamp.is_file() else {target}
-    for path in folder.iterdir() if folder.is_dir() else ():
+    for path in folder.glob("*"):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-        elif path not in kept:
+        elif path != target:
             path.unlink()
-        else:
-            path.chmod(0o644)  # nbgrader takes the right to write away
     write_atomically(target, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
-    if stamp.is_file():
-        write_atomically(folder / stamp.name, stamp.read_bytes())
 
 
 def sanitized(source: str) -> str:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from course_lib.teaching.classroom.syntax import with_line
-from course_lib.teaching.grade.marking import Grade, Mark, checks_of
-from course_lib.teaching.grade.master import Master, MasterCell
+from course_lib.teaching.checks import load
+from course_lib.teaching.grade.marking import Grade, Mark
+from course_lib.teaching.grade.master import Master, MasterCell, checks_of
 from course_lib.teaching.grade.overview import UNSEEN
 
 WORDS = {
@@ -27,6 +27,8 @@ WORDS = {
     "not run": "it could not be run",
 }
 
+RAISED = re.compile(r"\w*(?:Error|Exception|Iteration|Exit|Interrupt|Warning)(?=: |$)")
+"""The name of an exception at the beginning of what a check said."""
 
 OFFER = re.compile(r"\n(?:hint \d+ of \d+: |lab\.hint\().*\Z", re.DOTALL)
 """The end of what a check of the course's says, about its hints."""
@@ -49,7 +51,7 @@ def comments(master: Master, grade: Grade) -> dict[str, str]:
         for check in checks_of(master, cell):
             if check.grade_id not in told:
                 told.add(check.grade_id)
-                said[cell.grade_id].append(_comment(marks[check.grade_id], check, master, grade))
+                said[cell.grade_id].append(_comment(marks[check.grade_id], check, master))
     for cell in master.checks:
         if cell.role == "manual" and marks[cell.grade_id].state == "not attempted":
             said[cell.grade_id].append("No response.")
@@ -60,31 +62,23 @@ def comments(master: Master, grade: Grade) -> dict[str, str]:
     return {name: "\n\n".join(filter(None, parts)) for name, parts in said.items()}
 
 
-def hints_of(master: Master, cell: MasterCell) -> Sequence[str]:
-    """Return the hints of the exercise that a check checks; none for other masters."""
-    if not master.lab or not cell.exercise:
-        return ()
-    from course_lib.teaching.checks import load
-
-    exercise = load(master.lab).get(cell.exercise)
-    return exercise.hints if exercise else ()
-
-
 def shown(text: str) -> str:
     """Return text of somebody else's as it can be shown: what cannot be seen is replaced."""
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
     return UNSEEN.sub("\ufffd", text)
 
 
-def _comment(mark: Mark, cell: MasterCell, master: Master, grade: Grade) -> str:
+def _comment(mark: Mark, cell: MasterCell, master: Master) -> str:
     if mark.state == "passed":
         return ""
     name = f"Exercise {cell.exercise}" if cell.exercise else mark.grade_id
     words = WORDS.get(mark.state, "a person will look at it")
     given = "" if mark.points is None else f" ({mark.points:g} of {mark.max:g})"
     parts = [f"**{name}: {words}**{given}"]
-    hints = hints_of(master, cell) if mark.state != "undecided" else ()
-    said = with_line(without_hidden(mark, cell), grade.answers)
+    hints: Sequence[str] = ()
+    if master.lab and cell.exercise and mark.state != "undecided":
+        hints = load(master.lab)[cell.exercise].hints
+    said = without_hidden(mark, cell)
     if hints:
         said = OFFER.sub("", said)  # they are all below
     if said and not said.endswith("not attempted yet"):
@@ -101,9 +95,13 @@ def _line(note: str) -> str:
 
 
 def without_hidden(mark: Mark, cell: MasterCell) -> str:
-    """Return what a check said, unless the words are those of a hidden one."""
+    """Return what a check said, unless the words are, or may be, those of a hidden one."""
     said = mark.said.removeprefix("AssertionError: ")
-    if cell.source != cell.stub and mark.state == "failed" and said and said not in cell.stub:
-        if mark.said.startswith("AssertionError"):
-            return "a check that is not in your notebook failed"
-    return mark.said
+    if cell.source == cell.stub or mark.state != "failed" or not said or said in cell.stub:
+        return mark.said
+    raised = RAISED.match(mark.said)
+    if not raised or raised[0] in ("NameError", "SyntaxError"):
+        return mark.said
+    failed = "failed" if raised[0] == "AssertionError" else f"ended with {raised[0]}"
+    where = "is not" if raised[0] == "AssertionError" else "may not be"
+    return f"a check that {where} in your notebook {failed}, which takes all of these points"

@@ -10,22 +10,30 @@ import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from pydantic import TypeAdapter
+
 from course_lib.errors import InputError
-from course_lib.teaching.classroom.extensions import keep_dates, own_dates
+from course_lib.files import write_atomically
 from course_lib.teaching.classroom.folder import Classroom
 from course_lib.teaching.classroom.record import assign_penalty
 from course_lib.teaching.classroom.stamps import STAMP, time_of
-from course_lib.teaching.notebooks.project import write_atomically
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
 
 Changes = dict[str, tuple[float, float]]
 """By login, the points before and after."""
+
+EXTENSIONS = "extensions.json"
+"""Until when learners may hand in who have a date of their own, in the class's folder.
+
+nbgrader's gradebook has a place for it once there is a submission; an extension is given before.
+"""
+
+_AS_JSON = TypeAdapter(dict[str, dict[str, datetime]])
 
 NONE = "none"
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?(?: (\S+))?")
@@ -84,8 +92,7 @@ def set_due(
             raise InputError(
                 f"the class has no assignment {assignment}", hint="course class init makes it."
             ) from None
-        there = {one.id for one in book.students}
-        if strangers := sorted({*learners} - there):
+        if strangers := sorted({*learners} - {one.id for one in book.students}):
             raise InputError(
                 f"{strangers[0]} is not in the class",
                 hint="course class init --roster adds learners.",
@@ -99,7 +106,7 @@ def set_due(
             )
         book.db.commit()
         if learners:
-            keep_dates(room, assignment, learners, due)
+            _keep_dates(room, assignment, learners, due)
             for one in known.submissions:
                 if due is None and one.student.id in learners:
                     book.grant_extension(assignment, one.student.id)
@@ -109,17 +116,15 @@ def set_due(
 
 def keep_times(room: Classroom, book: Gradebook, assignment: str) -> None:
     """Take down when everybody handed in and may, and what that costs; scores stay as they are."""
-    own = own_dates(room, assignment)
+    own = own_dates(room).get(assignment, {})
     for one in book.assignment_submissions(assignment):
         login = one.student.id
         stamp = room.place("submitted", login, assignment) / STAMP
         with suppress(InputError):  # whose stamp cannot be read is graded again, and says so
             if stamp.is_file():
                 one.timestamp = time_of(stamp)
-                copy = room.place("autograded", login, assignment) / STAMP
-                if copy.parent.is_dir() and (not copy.is_file() or _differ(copy, stamp)):
-                    copy.unlink(missing_ok=True)  # nbgrader takes the right to write away
-                    write_atomically(copy, stamp.read_bytes())
+                if (folder := room.place("autograded", login, assignment)).is_dir():
+                    write_atomically(folder / STAMP, stamp.read_bytes())
         book.db.commit()
         if login in own and one.assignment.duedate:
             later = own[login] - one.assignment.duedate
@@ -152,5 +157,28 @@ def _points(book: Gradebook, assignment: str) -> dict[str, float]:
     }
 
 
-def _differ(copy: Path, stamp: Path) -> bool:
-    return copy.read_bytes() != stamp.read_bytes()
+def _keep_dates(
+    room: Classroom, assignment: str, learners: Collection[str], due: datetime | None
+) -> None:
+    """Keep a date of their own for some learners; None takes it away."""
+    dates = own_dates(room)
+    own = dates.setdefault(assignment, {})
+    for who in learners:
+        own.pop(who, None)
+    if due is not None:
+        own.update(dict.fromkeys(learners, due))
+    write_atomically(room.root / EXTENSIONS, _AS_JSON.dump_json(dates, indent=1) + b"\n")
+
+
+def own_dates(room: Classroom) -> dict[str, dict[str, datetime]]:
+    """Return by assignment who has a date of their own, and which, in UTC."""
+    path = room.root / EXTENSIONS
+    if not path.is_file():
+        return {}
+    try:
+        return _AS_JSON.validate_json(path.read_bytes())
+    except (ValueError, OSError) as error:
+        raise InputError(
+            f"{path} cannot be read: {error}",
+            hint="Remove it, and give the extensions again: course class due.",
+        ) from error

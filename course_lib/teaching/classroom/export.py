@@ -12,19 +12,20 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Gradebook
 from nbgrader.plugins import ExportPlugin
 from traitlets import Bool
 
 from course_lib.errors import CourseError
-from course_lib.files import told_if_not_written
+from course_lib.files import told_if_not_written, write_atomically
 from course_lib.teaching.classroom.folder import Classroom, told_if_unusable
-from course_lib.teaching.classroom.record import RELEASE, assign_penalty, why_kept_back
-from course_lib.teaching.notebooks.project import write_atomically
+from course_lib.teaching.classroom.people import people_of
+from course_lib.teaching.classroom.record import RELEASE
 
 
 class LmsExporter(ExportPlugin):  # type: ignore[misc]
@@ -37,6 +38,9 @@ class LmsExporter(ExportPlugin):  # type: ignore[misc]
     ).tag(config=True)
 
     name = ""
+    columns: ClassVar[Mapping[str, Callable[[Any], object]]] = {}
+    maxima = ""
+    """What begins the line of the greatest points, if there is one."""
 
     def export(self, gradebook: Gradebook) -> None:
         """Write the file and say how many are in it and who was kept back."""
@@ -51,79 +55,58 @@ class LmsExporter(ExportPlugin):  # type: ignore[misc]
         chosen = [str(one) for one in self.assignment] or sorted(known)
         if unknown := [one for one in chosen if one not in known]:
             raise SystemExit(f"the gradebook has no assignment {unknown[0]}")
-        directory = self.parent.coursedir
-        room = Classroom(Path(directory.root), self.config)
-        for name in chosen:
-            for one in gradebook.assignment_submissions(name):
-                assign_penalty(room, one)  # scores may have changed since it was worked out
-        gradebook.db.expire_all()
-        kept_back: list[str] = []
-        students = [
-            one
-            for one in gradebook.students
-            if not self.student or one.id in map(str, self.student)
-        ]
-        rows = []
+        room = Classroom(Path(self.parent.coursedir.root), self.config)
+        people = {
+            name: {one.login: one for one in people_of(room, gradebook, name)} for name in chosen
+        }
+        wanted, kept_back = set(map(str, self.student)), list[str]()
+        students = [one for one in gradebook.students if not wanted or one.id in wanted]
+        rows = list[list[object]]()
         for student in students:
-            scores = [self._score(gradebook, name, student.id, kept_back) for name in chosen]
+            found = {name: people[name][str(student.id)] for name in chosen}
+            kept = {name for name, one in found.items() if one.why and not self.everything}
+            kept_back += [f"{student.id} ({name}: {found[name].why})" for name in sorted(kept)]
+            scores = [None if name in kept else one.points for name, one in found.items()]
             if any(score is not None for score in scores):
-                rows.append((student, scores))
+                rows.append([*(say(student) for say in self.columns.values()), *scores])
+        heads: list[list[object]] = [[*self.columns, *chosen]]
+        if self.maxima:
+            empty, most = [""] * (len(self.columns) - 1), [known[name].max_score for name in chosen]
+            heads.append([self.maxima, *empty, *map(float, most)])
         target = Path(self.to or self.name)
-        table = self.table([known[name] for name in chosen], rows)
         with told_if_not_written(target):
-            write_atomically(target, as_csv(table))
+            write_atomically(target, as_csv([*heads, *rows]))
         print(f"{len(rows)} of {len(students)} learners in {os.fspath(target)}")
         if kept_back:
             print(f"{len(kept_back)} kept back until you have looked: {', '.join(kept_back)}")
             print(RELEASE)
 
-    def table(self, assignments: Sequence[Any], rows: Sequence[Any]) -> list[list[object]]:
-        """Return the lines of the file."""
-        raise NotImplementedError
 
-    def _score(
-        self, gradebook: Gradebook, assignment: str, learner: str, kept_back: list[str]
-    ) -> float | None:
-        try:
-            submission = gradebook.find_submission(assignment, learner)
-        except MissingEntry:
-            return None
-        if (why := why_kept_back(submission)) and not self.everything:
-            kept_back.append(f"{learner} ({assignment}: {why})")
-            return None
-        return max(0.0, float(submission.score - submission.late_submission_penalty))
+def _nothing(_: Any) -> str:
+    return ""
+
+
+def _name(student: Any) -> str:
+    names = [one for one in (student.last_name, student.first_name) if one]
+    return ", ".join(names) or str(student.id)
 
 
 class CanvasExporter(LmsExporter):
     """What Canvas imports (Grades, Import): by its id of the learner, or else by the login."""
 
     name = "canvas.csv"
-
-    def table(self, assignments: Sequence[Any], rows: Sequence[Any]) -> list[list[object]]:
-        """Return the lines of the file."""
-        head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
-        points = ["    Points Possible", "", "", "", ""]
-        return [
-            [*head, *(one.name for one in assignments)],
-            [*points, *(float(one.max_score) for one in assignments)],
-            *(
-                [_name(student), student.lms_user_id or "", "", student.id, "", *scores]
-                for student, scores in rows
-            ),
-        ]
+    columns: ClassVar = {
+        "Student": _name, "ID": attrgetter("lms_user_id"), "SIS User ID": _nothing,
+        "SIS Login ID": attrgetter("id"), "Section": _nothing,
+    }  # fmt: skip
+    maxima = "    Points Possible"
 
 
 class MoodleExporter(LmsExporter):
     """What Moodle imports (Grades, Import, CSV file), mapped by user name or e-mail address."""
 
     name = "moodle.csv"
-
-    def table(self, assignments: Sequence[Any], rows: Sequence[Any]) -> list[list[object]]:
-        """Return the lines of the file."""
-        return [
-            ["username", "email", *(one.name for one in assignments)],
-            *([student.id, student.email or "", *scores] for student, scores in rows),
-        ]
+    columns: ClassVar = {"username": attrgetter("id"), "email": attrgetter("email")}
 
 
 def as_csv(rows: Sequence[Sequence[object]]) -> str:
@@ -135,9 +118,7 @@ def as_csv(rows: Sequence[Sequence[object]]) -> str:
     '"Zoë, =1+1",\'=1+1,2.5,\n'
     """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for row in rows:
-        writer.writerow([_cell(value) for value in row])
+    csv.writer(text, lineterminator="\n").writerows(map(_cell, row) for row in rows)
     return text.getvalue()
 
 
@@ -148,8 +129,3 @@ def _cell(value: object) -> str:
         return f"{value:.10g}"
     text = str(value).encode("utf-8", "replace").decode("utf-8")
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
-
-
-def _name(student: Any) -> str:
-    names = [one for one in (student.last_name, student.first_name) if one]
-    return ", ".join(names) or str(student.id)

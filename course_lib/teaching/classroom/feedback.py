@@ -19,7 +19,8 @@ from nbgrader.utils import rmtree
 
 from course_lib.files import told_if_not_written
 from course_lib.teaching.classroom.folder import Classroom, convert
-from course_lib.teaching.classroom.record import assign_penalty, why_kept_back
+from course_lib.teaching.classroom.people import people_of
+from course_lib.teaching.classroom.record import why_kept_back
 from course_lib.teaching.classroom.taken import read_taken
 from course_lib.teaching.grade import GradeError
 
@@ -88,11 +89,8 @@ def make_feedback(room: Classroom, assignment: str) -> Feedback:
         Nothing was graded, or nbgrader cannot make a page.
     """
     with room.gradebook() as book:
-        graded = book.assignment_submissions(assignment)
-        for one in graded:
-            assign_penalty(room, one)
-        book.db.expire_all()
-        reasons = {str(one.student.id): why_kept_back(one) for one in graded}
+        people = people_of(room, book, assignment)
+    reasons = {one.login: one.why for one in people if one.points is not None}
     if not reasons:
         raise GradeError(f"nothing of {assignment} is graded", hint="`course grade` does it.")
     kept_back = {login: why for login, why in reasons.items() if why}

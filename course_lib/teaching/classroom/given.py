@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from course_lib.teaching.grade.statements import plain
 from course_lib.teaching.grade.submissions import SentCell, read_cells
 
 SETUP = "setup"
@@ -27,8 +26,8 @@ class Given:
 
     def is_untouched(self, notebook: Path) -> bool:
         """Tell whether all code and all answers in a notebook are as they were given."""
-        given = [plain(one.source) for one in self._cells if _counts(one)]
-        cells = [plain(one.source) for one in _cells(notebook) if _counts(one)]
+        given = [one.code.plain for one in self._cells if _counts(one)]
+        cells = [one.code.plain for one in _cells(notebook) if _counts(one)]
         return bool(given) and cells == given
 
     def is_of_it(self, notebook: Path) -> bool:

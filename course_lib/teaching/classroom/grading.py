@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from course_lib.errors import InputError
-from course_lib.files import told_if_not_written
+from course_lib.files import told_if_not_written, write_atomically
 from course_lib.teaching.classroom.autograded import autograded, write_autograded
 from course_lib.teaching.classroom.comments import comments
 from course_lib.teaching.classroom.due import changes, keep_times
 from course_lib.teaching.classroom.folder import Classroom, keep_copy
 from course_lib.teaching.classroom.hidden import with_hidden_checks
 from course_lib.teaching.classroom.people import people_of
-from course_lib.teaching.classroom.record import assign_penalty, record
+from course_lib.teaching.classroom.record import record
 from course_lib.teaching.classroom.setup import add_assignment
 from course_lib.teaching.classroom.stamps import STAMP, time_of
 from course_lib.teaching.grade import (
     Grade,
     GradeError,
+    GradeReport,
     Master,
     Options,
-    Report,
     Submission,
     grade_all,
 )
 from course_lib.teaching.grade.errors import CONTINUE
-from course_lib.teaching.grade.marking import flagged_checks
 from course_lib.teaching.grade.overview import overview_page
 from course_lib.teaching.grade.report import forget_grades, read_grades
 from course_lib.teaching.grade.submissions import submission_in
-from course_lib.teaching.notebooks.project import write_atomically
 
 
 def grade_assignment(
@@ -41,7 +38,7 @@ def grade_assignment(
     options: Options,
     *,
     learners: Collection[str] | None = None,
-) -> Report:
+) -> GradeReport:
     """Grade what was handed in and write it into the gradebook, learner by learner.
 
     What is there of a learner who is not graded now, and what a person did, stays as it is.
@@ -79,22 +76,17 @@ def grade_assignment(
             # What the gradebook does not have is graded again, whatever an earlier report says.
             forget_grades(out, keep=known)
 
-            def keep(grade: Grade) -> None:
-                stamp = room.place("submitted", grade.learner, name) / STAMP
+            def keep(grade: Grade) -> Grade:
                 place = room.place("autograded", grade.learner, name)
                 with told_if_not_written(place, CONTINUE):
-                    write_autograded(autograded(master, grade), place, name, stamp)
+                    write_autograded(autograded(master, grade), place, name)
                 said = comments(master, grade)
-                earlier = before.get(grade.learner)
-                time = None
-                with suppress(InputError):  # then it is ungraded, and says so
-                    time = time_of(stamp)
-                flagged = flagged_checks(master, grade.flags)
-                done = record(book, name, grade, said, time=time, before=earlier, flagged=flagged)
-                assign_penalty(room, done)
+                return record(book, master, grade, said, before=before.get(grade.learner))
 
-            report = grade_all(found, master, out, options, keep)
-            keep_times(room, book, name)  # of those, too, who were not graded again
+            try:
+                report = grade_all(found, master, out, options, keep)
+            finally:  # of those, too, who were not graded again
+                keep_times(room, book, name)
         page = overview_page(report, master, people_of(room, book, name))
     with told_if_not_written(out, CONTINUE):
         write_atomically(out / "index.html", page)

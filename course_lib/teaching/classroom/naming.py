@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from course_lib.errors import InputError
 
@@ -16,6 +17,10 @@ LMS_NAMES = [
     )
 ]
 """What an LMS makes of names; each matches a whole folder's or file's."""
+
+
+_SMALL_LETTER = re.compile("[ß-öø-ÿ]")
+"""Of Latin-1, beyond ASCII."""
 
 
 def is_named(name: str, assignment: str) -> bool:
@@ -34,6 +39,32 @@ def as_notebook(name: str) -> str:
     ('01_lab.ipynb', '01_lab.ipynb', 'a.txt')
     """
     return re.sub(r"(?i)(\.ipynb)(?:[-_ ]?\(?\d+\)?)?\.(?:txt|json)$", r"\1", name)
+
+
+def readings(name: str) -> list[str]:
+    """Return what a name in an archive may be that does not say its encoding, likeliest first.
+
+    Linux and macOS write UTF-8, Windows a code page of DOS, and some programs Latin-1. A byte that
+    is a small letter in one of them is a line, a Greek or a capital letter in others.
+
+    Parameters
+    ----------
+    name
+        As `zipfile` has it, which takes every byte for code page 437.
+
+    Examples
+    --------
+    >>> readings("Jörg"), readings("José".encode("cp1252").decode("cp437"))
+    (['Jörg', 'Jörg', 'J”rg'], ['José', 'JosΘ', 'JosÚ'])
+    """
+    try:
+        raw = name.encode("cp437")
+        with suppress(UnicodeDecodeError):
+            return [raw.decode("utf-8")]
+    except UnicodeEncodeError:  # the archive had it in UTF-8 as well
+        return [name]
+    found = [raw.decode(encoding, "replace") for encoding in ("cp437", "cp1252", "cp850")]
+    return sorted(found, key=lambda one: len(_SMALL_LETTER.findall(one)), reverse=True)
 
 
 def compiled(pattern: str) -> re.Pattern[str] | None:

@@ -1,21 +1,31 @@
 """From a grade to the gradebook, in one transaction: what the grader says, and no more.
 
-Scores, extra credit and comments that a person gave are never written; where the grader's score
-has changed since, the cell is marked as one that needs a person again.
+Scores, extra credit and comments that a person gave are never written. A person is asked about
+each flag once: about a check, what was handed in for it, and a kind of flag. A decision is made in
+formgrader or by `course class accept`, so the gradebook has it; a grade carries it on, through
+regrades that have no flag, until it is asked again. Where there is no flag and the grader's score
+has changed since a person gave points, the cell is marked as one that needs a person again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from course_lib.errors import InputError
 from course_lib.teaching.classroom.folder import Classroom
-from course_lib.teaching.grade import Grade
+from course_lib.teaching.grade import Grade, Master
+from course_lib.teaching.grade.flags import flagged_checks
+from course_lib.teaching.grade.marking import Mark
+from course_lib.teaching.grade.master import checks_of
+from course_lib.teaching.names import bound_names, read_names
 
 if TYPE_CHECKING:
-    from nbgrader.api import Gradebook, SubmittedAssignment
+    from nbgrader.api import Grade as GradeCell
+    from nbgrader.api import Gradebook, SubmittedAssignment, SubmittedNotebook
 
 
 RELEASE = (
@@ -25,69 +35,69 @@ RELEASE = (
 """How a grade is exported that was kept back."""
 
 
+class FlagKey(NamedTuple):
+    """What a flag asks: about a check, the digest of its answer, and what kind of flag it is."""
+
+    check: str
+    answer: str
+    kind: str
+
+
 def record(
     book: Gradebook,
-    assignment: str,
+    master: Master,
     grade: Grade,
     comments: Mapping[str, str],
     *,
-    time: datetime | None = None,
     before: Grade | None = None,
-    flagged: Collection[str] = (),
-) -> SubmittedAssignment:
-    """Write a grade into the gradebook.
+) -> Grade:
+    """Write a grade into the gradebook; return it with what a person has decided until then.
 
     Parameters
     ----------
-    book, assignment
-        Where to; the assignment's notebook bears its name.
+    book, master
+        Where to; the assignment and its notebook bear the master's name.
     grade, comments
         What the grader found, and what the learner reads, by grade id of the answer.
-    time
-        When it was handed in, in UTC.
     before
-        The grade that was recorded before, if any.
-    flagged
-        The checks that the grade's flags are about: where there are other flags than before, each
-        needs a person, until a person has given a grade.
+        The grade that was recorded before, if any: a person is asked about flags of other kinds
+        than it has, and about other answers.
     """
-    from nbgrader.api import MissingEntry
-
-    try:
-        submission = book.find_submission(assignment, grade.learner)
-    except MissingEntry:
-        book.update_or_create_student(grade.learner)
-        with book.db.no_autoflush:  # SQLAlchemy would warn of what nbgrader adds half made
-            submission = book.add_submission(assignment, grade.learner)
-    submission.timestamp = time
-    (notebook,) = (one for one in submission.notebooks if one.name == assignment)
-    marks = {mark.grade_id: mark for mark in grade.marks}
-    answers = before.answers if before else {}
-    had = before.flags if before else ()
-    is_new = bool(grade.flags) and grade.flags != had
+    book.update_or_create_student(grade.learner)
+    with book.db.no_autoflush:  # SQLAlchemy would warn of what nbgrader adds half made
+        submission = book.update_or_create_submission(master.name, grade.learner)
+    (notebook,) = (one for one in submission.notebooks if one.name == master.name)
+    earlier = flag_keys(master, before) if before else set()
+    kept = decided(earlier, before, notebook)
+    waiting = flag_keys(master, grade) - kept
+    checks, marks = {one.check for one in waiting}, {mark.grade_id: mark for mark in grade.marks}
+    grade = replace(grade, decided=tuple(sorted(kept)))
     for given in notebook.grades:
         mark = marks[given.name]
-        changed = given.auto_score != mark.points
-        if before and grade.answers.get(given.name) != answers.get(given.name):
-            changed = True  # a person grades it, and it is another answer now
-        if before and mark.points is None and grade.added != before.added:
-            changed = True  # and so it is where it was written into a cell of the learner's own
-        given.auto_score = mark.points
-        if is_new and given.name in flagged:
-            given.needs_manual_grade = True
-        elif given.manual_score is None:
-            is_undecided = given.needs_manual_grade or notebook.flagged
-            waits = bool(grade.flags) and given.name in flagged and is_undecided
-            given.needs_manual_grade = mark.points is None or waits
-        elif changed:
-            given.needs_manual_grade = True
+        is_open = given.name in checks or _is_open(given, mark, master, grade, before)
+        given.auto_score, given.needs_manual_grade = mark.points, is_open
     for comment in notebook.comments:
         comment.auto_comment = comments.get(comment.name) or None
     # A person takes flags down, and they stay down until there are others.
-    if is_new:
-        notebook.flagged = True
+    notebook.flagged = notebook.flagged or bool(waiting - earlier)
     book.db.commit()
-    return submission
+    return grade
+
+
+def _is_open(
+    given: GradeCell, mark: Mark, master: Master, grade: Grade, before: Grade | None
+) -> bool:
+    """Tell whether a person gives points, or gave them for something else than is there now."""
+    if given.manual_score is None:
+        return mark.points is None
+    answer = answer_digest(master, grade, given.name)
+    if mark.points is not None and any(one[:2] == (given.name, answer) for one in grade.decided):
+        return False
+    is_other = before is not None and (
+        answer != answer_digest(master, before, given.name)
+        or (mark.points is None and grade.added != before.added)  # a text may be in one of these
+    )
+    return bool(given.needs_manual_grade or is_other or given.auto_score != mark.points)
 
 
 def why_kept_back(submission: SubmittedAssignment) -> str:
@@ -128,14 +138,11 @@ def accept(book: Gradebook, assignment: str, learner: str) -> float:
     return float(submission.score)
 
 
-def assign_penalty(room: Classroom, submission: SubmittedAssignment) -> bool:
-    """Have nbgrader's plugin work out what a late submission loses of its present score.
-
-    Return whether there was anything to work out.
-    """
+def assign_penalty(room: Classroom, submission: SubmittedAssignment) -> None:
+    """Have nbgrader's plugin work out what a late submission loses of its present score."""
     lost = any(one.late_submission_penalty is not None for one in submission.notebooks)
     if not (lost or submission.total_seconds_late):
-        return False
+        return
     from nbformat.v4 import new_notebook
     from nbgrader.preprocessors import AssignLatePenalties
 
@@ -148,4 +155,38 @@ def assign_penalty(room: Classroom, submission: SubmittedAssignment) -> bool:
             "db_url": room.database,
         }
         step.preprocess(new_notebook(), {"nbgrader": about})
-    return True
+
+
+def flag_keys(master: Master, grade: Grade) -> set[FlagKey]:
+    """Return what the flags of a grade ask a person."""
+    return {
+        FlagKey(check, answer_digest(master, grade, check), flag.kind)
+        for flag in grade.flags
+        for check in flagged_checks(master, flag)
+    }
+
+
+def decided(asked: set[FlagKey], before: Grade | None, notebook: SubmittedNotebook) -> set[FlagKey]:
+    """Return what a person has decided, of what the grade `before` asked and earlier ones did."""
+    waiting = {
+        cell.name
+        for cell in notebook.grades
+        if cell.needs_manual_grade or (notebook.flagged and cell.manual_score is None)
+    }
+    kept = before.decided if before else ()
+    return {FlagKey(*one) for one in kept} | {one for one in asked if one.check not in waiting}
+
+
+def answer_digest(master: Master, grade: Grade, check: str) -> str:
+    """Return the digest of the answers that a check is about, with added cells that they use."""
+    about = {check: None}  # it may be an answer itself, that a person grades
+    for one in master.answers:
+        if any(cell.grade_id == check for cell in checks_of(master, one)):
+            about[one.grade_id] = None
+    texts = [grade.answers[name] for name in about if name in grade.answers]
+    read = set[str]().union(*map(read_names, texts))
+    for cell in reversed(grade.added):
+        if cell.kind == "code" and bound_names(cell.source) & read:
+            texts.append(cell.source)
+            read |= read_names(cell.source)
+    return hashlib.sha256(json.dumps(texts).encode("utf-8")).hexdigest()[:16]

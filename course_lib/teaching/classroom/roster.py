@@ -7,7 +7,7 @@ import io
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,8 +32,16 @@ COLUMNS = {
 `number` is a person's number in Moodle or at the registrar's: a login where there is no other.
 """
 
+FIELDS = {one: name for name, known in COLUMNS.items() for one in known}
+
+LOGINS = ("login", "number", "email", "lms_user_id")
+"""What is a person's login: the first of these that the roster has."""
+
 CANVAS = frozenset({"student", "id", "section"})
 """The columns of a gradebook that Canvas has exported; its `ID` is not a login."""
+
+NOT_PEOPLE = ("Points Possible", "Student, Test")
+"""Lines of Canvas's."""
 
 LONGEST_LOGIN = 200
 """Bytes: the name of a folder may have 255."""
@@ -59,7 +67,7 @@ def read_roster(path: Path) -> list[Learner]:
         A CSV file with a header, comma or semicolon between its columns: `login`, `name` (or
         `first_name` and `last_name`), `email` and `lms_user_id`; only `login` has to be there.
         Or what Canvas exports of its gradebook, and Moodle of its participants or grades. Where
-        these have no login, the person's number is it, or else the e-mail address.
+        there is no login, the person's number is it, or else the e-mail address.
 
     Raises
     ------
@@ -68,18 +76,10 @@ def read_roster(path: Path) -> list[Learner]:
     """
     text = _text(path)
     first = text.partition("\n")[0]
-    rows = csv.DictReader(
-        io.StringIO(text, newline=""), delimiter=";" if first.count(";") > first.count(",") else ","
-    )
-    names = {name: _field(name) for name in rows.fieldnames or ()}
-    plain = {_plain_column(name) for name in names}
-    is_canvas, is_moodle = plain >= CANVAS, "email address" in plain
-    if is_canvas:
-        names |= {name: "lms_user_id" for name in names if _plain_column(name) == "id"}
-    others = {"number": True, "email": is_moodle, "lms_user_id": is_canvas}
-    columns = ["login", *(name for name, fits in others.items() if fits)]
-    logins = [one for one in columns if one in names.values()]
-    if not logins:
+    delimiter = ";" if first.count(";") > first.count(",") else ","
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+    fields = _fields(rows.fieldnames or ())
+    if not set(LOGINS) & set(fields.values()):
         raise InputError(
             f"{path} has no column `login`",
             hint="Its first line names the columns: login,name,email,lms_user_id.",
@@ -87,14 +87,13 @@ def read_roster(path: Path) -> list[Learner]:
     found: dict[str, Learner] = {}
     try:
         for row in rows:
-            given = {names[key]: value.strip() for key, value in row.items() if key and value}
-            if is_canvas and not _is_a_person(given):
+            texts = {key: (row[key] or "").strip() for key in fields}
+            given = {fields[key]: text for key, text in texts.items() if text}
+            if not given or given.get("name") in NOT_PEOPLE:
                 continue
-            if logins[0] != "login":
-                given["login"] = next((given[one] for one in logins if given.get(one)), "")
+            if "login" not in fields.values():
+                given["login"] = next((given[one] for one in LOGINS if one in given), "")
             learner = _learner(given)
-            if learner is None:
-                continue
             if not is_login(learner.login):
                 raise InputError(f"{path}, line {rows.line_num}: {learner.login!r} is not a login")
             if learner.login in found:
@@ -195,24 +194,16 @@ def _text(path: Path) -> str:
         return data.decode("cp1252", "replace")
 
 
-def _is_a_person(row: Mapping[str, str]) -> bool:
-    """Tell whether a line of Canvas's is about one; others hold points, or the test student."""
-    return bool(row.get("lms_user_id")) and row.get("name") != "Student, Test"
+def _fields(columns: Iterable[str]) -> dict[str, str]:
+    """Return by column what nbgrader calls it, as far as that is known."""
+    plain = {one: re.sub(r"[\s_-]+", " ", one).strip().casefold() for one in columns}
+    is_canvas = CANVAS.issubset(plain.values())
+    known = FIELDS | ({"id": "lms_user_id"} if is_canvas else {})
+    return {name: known[one] for name, one in plain.items() if one in known}
 
 
-def _plain_column(name: str) -> str:
-    return re.sub(r"[\s_-]+", " ", name).strip().casefold()
-
-
-def _field(column: str) -> str:
-    plain = _plain_column(column)
-    return next((name for name, known in COLUMNS.items() if plain in known), "")
-
-
-def _learner(row: Mapping[str, str]) -> Learner | None:
-    given = {name: value for name, value in row.items() if name and value and name != "number"}
-    if not given:
-        return None
+def _learner(given: dict[str, str]) -> Learner:
+    given.pop("number", "")
     if name := given.pop("name", ""):
         last, comma, first = (part.strip() for part in name.partition(","))
         if not comma:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from course_lib.teaching.notebooks.project import write_atomically
+from course_lib.files import write_atomically
 
 FILE = ".collected.json"
 
@@ -48,4 +48,4 @@ def read_taken(folder: Path) -> Taken:
 
 def write_taken(taken: Taken, folder: Path) -> None:
     """Keep what was taken."""
-    write_atomically(folder / FILE, _AS_JSON.dump_json(taken).decode("utf-8") + "\n")
+    write_atomically(folder / FILE, _AS_JSON.dump_json(taken) + b"\n")

@@ -47,19 +47,3 @@ def class_times(logs: Sequence[Path]) -> pd.DataFrame:
         slowest=("minutes", "max"),
     )
     return table.loc[sorted(table.index, key=lambda name: [int(part) for part in name.split(".")])]
-
-
-def draw_times(table: pd.DataFrame, picture: Path) -> None:
-    """Draw a table of `class_times`: the median of the minutes, and the failed checks, as bars."""
-    import matplotlib.pyplot as plt
-
-    shown = table.iloc[::-1]
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(9, 1.2 + 0.25 * len(shown)), sharey=True, layout="constrained"
-    )
-    shown["median"].plot.barh(
-        ax=left, xlabel="minutes to the first pass, median", ylabel="exercise"
-    )
-    shown["failed"].plot.barh(ax=right, xlabel="failed checks before it, mean", hatch="//")
-    figure.savefig(picture)
-    plt.close(figure)

@@ -9,20 +9,20 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from course_lib.errors import CourseError
 from course_lib.teaching.classroom.folder import CONFIG, Classroom
-from course_lib.teaching.classroom.hidden import with_hidden_checks
-from course_lib.teaching.classroom.setup import CONFIGURATION, make_assignment
+from course_lib.teaching.classroom.hidden import source_of, with_hidden_checks
+from course_lib.teaching.classroom.setup import make_assignment
+from course_lib.teaching.classroom.templates import CONFIGURATION
 from course_lib.teaching.grade import Master, read_master
-from course_lib.teaching.grade.notebooks import read_notebook
+from course_lib.teaching.grade.release import read_notebook
 
 _SETTING = re.compile(r"^c\.([\w.]+) =", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Update:
+class AssignmentUpdate:
     """What came of an assignment.
 
     Attributes
@@ -33,14 +33,17 @@ class Update:
         What is new, one text each; empty where the class has it all.
     graded
         How many submissions have grades that the changes would touch, so that nothing was done.
+    version
+        With which version of the course it was made, if so.
     """
 
     name: str
     changes: tuple[str, ...]
     graded: int = 0
+    version: str = ""
 
 
-def update_assignment(room: Classroom, master: Master) -> Update:
+def update_assignment(room: Classroom, master: Master) -> AssignmentUpdate:
     """Make `source/` and `release/` again where the master has changed and no grade is touched.
 
     Raises
@@ -48,40 +51,27 @@ def update_assignment(room: Classroom, master: Master) -> Update:
     GradeError
         nbgrader refuses the master, or the gradebook cannot be used.
     """
+    from course_lib.teaching.classroom.versions import kept_of
+
     with suppress(CourseError, OSError):  # of a damaged copy nothing is taken over
         master = with_hidden_checks(room, master)
-    place = room.place("source", ".", master.name) / f"{master.name}.ipynb"
-    earlier = None
-    with suppress(CourseError, OSError):  # gone, or damaged: it is made again
-        earlier = read_master(place, lab=master.lab)
-    changes = ["source/ had no notebook that can be read"]
-    if earlier is not None:
-        changes = [*graded_changes(earlier, master), *text_changes(earlier, master)]
-    release = room.place("release", ".", master.name) / place.name
-    if not changes and not _is_what_learners_get(release, master):
-        changes = ["release/ was not what learners get"]
+    others, release = list[str](), room.place("release", ".", master.name)
+    try:
+        earlier = read_master(source_of(room, master.name), lab=master.lab)
+        others = graded_changes(earlier, master)
+        changes = [*others, *text_changes(earlier, master)]
+        given = {cell.source for cell in read_notebook(release / f"{master.name}.ipynb").cells}
+        if not given.issuperset(cell.stub for cell in master.cells):  # a header may be added
+            changes = changes or ["release/ was not what learners get"]
+    except (CourseError, OSError):  # gone, or damaged: it is made again
+        changes = ["source/ or release/ had no notebook that can be read"]
     if not changes:
-        return Update(master.name, ())
-    with room.gradebook() as book:
-        known = book.assignment_submissions(master.name)
-        count, asked = len(known), set[tuple[str, float]]()
-        if known:
-            notebook = book.find_notebook(master.name, master.name)
-            cells = [*notebook.grade_cells, *notebook.task_cells]
-            asked = {(str(one.name), float(one.max_score)) for one in cells}
-    same = asked == {(one.grade_id, one.points) for one in master.checks}
-    if count and not (same and (earlier is None or not graded_changes(earlier, master))):
-        return Update(master.name, tuple(changes), count)
+        return AssignmentUpdate(master.name, ())
+    kept = kept_of(room, master.name)
+    if kept.submissions and (others or not kept.fits(master)):
+        return AssignmentUpdate(master.name, tuple(changes), kept.submissions, kept.version)
     make_assignment(room, master)
-    return Update(master.name, tuple(changes))
-
-
-def _is_what_learners_get(release: Path, master: Master) -> bool:
-    """Tell whether a released notebook has the cells of the master: a header may be added."""
-    with suppress(CourseError, OSError):
-        given = {cell.source for cell in read_notebook(release).cells}
-        return all(cell.stub in given for cell in master.cells)
-    return False
+    return AssignmentUpdate(master.name, tuple(changes))
 
 
 def graded_changes(earlier: Master, now: Master) -> list[str]:
@@ -106,10 +96,7 @@ def text_changes(earlier: Master, now: Master) -> list[str]:
         if one.grade_id in before and before[one.grade_id] != (one.source, one.stub)
     ]
     plain = [[one.source for one in of.cells if not one.grade_id] for of in (earlier, now)]
-    others = len({*plain[0]} ^ {*plain[1]})
-    if others or (plain[0] != plain[1] and not found):
-        found.append("text and code that are not graded")
-    return found
+    return found + ["text and code that are not graded"] * (plain[0] != plain[1])
 
 
 def missing_settings(room: Classroom) -> Sequence[str]:

@@ -1,6 +1,5 @@
 """A local server that speaks GitHub's REST semantics, for labs offline and for tests."""
 
-from course_lib.teaching.github_server import faults
 from course_lib.teaching.github_server.git import (
     Entry,
     Repository,
@@ -21,7 +20,6 @@ __all__ = [
     "Repository",
     "Sizes",
     "environment",
-    "faults",
     "link",
     "local_github",
     "object_sha",

@@ -7,7 +7,6 @@ came along; never the token.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Iterable
@@ -24,20 +23,16 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from course_lib.teaching.background_server import BackgroundServer
-from course_lib.teaching.github_server import faults
 from course_lib.teaching.github_server.git import Repository
 from course_lib.teaching.github_server.limits import PrimaryLimit
 from course_lib.teaching.github_server.routes import ENDPOINTS, Endpoint, Sizes
 from course_lib.teaching.github_server.sample import sample_repository
 
 HOSTS = ("api", "raw", "codeload")
-SECONDARY = (
-    "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
-)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Exchange:
     """A request as the server remembers it.
 
     Attributes
@@ -98,12 +93,11 @@ class GitHubServer:
     sizes: Sizes = field(default_factory=Sizes)
     tokens: frozenset[str] | None = None
     clock_offset: float = 0.0
-    seen: list[Seen] = field(default_factory=list, init=False)
+    seen: list[Exchange] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self._by_name = {one.name.lower(): one for one in self.repositories}
         self._lock = threading.Lock()
-        self._planned: list[faults.Planned] = []
         endpoints = {**ENDPOINTS, "/{path:path}": None}
         self._router = Router(
             [Route(path, partial(self._answer, one)) for path, one in endpoints.items()],
@@ -155,32 +149,6 @@ class GitHubServer:
         """Begin the primary limit again: so many requests from now on in `window` seconds."""
         self.primary = PrimaryLimit(limit, window, status)
 
-    def refuse(self, times: int = 1, *, status: int = 403, retry_after: int | None = 1) -> None:
-        """Meet so many requests with the secondary limit, which says how long, or does not."""
-        self.fail("", faults.refused(status, SECONDARY, retry_after), times=times)
-
-    def fail(self, pattern: str, fault: faults.Fault, *, times: float = 1, after: int = 0) -> None:
-        """Let something go wrong with requests whose path (host in front) a pattern finds.
-
-        Parameters
-        ----------
-        pattern
-            A regular expression, searched in ``api/repos/…?query`` or ``raw/…``.
-        fault
-            One of `faults`.
-        times
-            For how many requests; ``math.inf`` for all.
-        after
-            How many are answered well before.
-        """
-        with self._lock:
-            self._planned.append(faults.Planned(re.compile(pattern), fault, times, after))
-
-    def heal(self) -> None:
-        """Forget all faults and refusals that are still planned."""
-        with self._lock:
-            self._planned.clear()
-
     def count(self, pattern: str = "") -> int:
         """Return how many requests were seen whose path (host in front) holds a text."""
         return sum(pattern in f"{one.host}{one.path}" for one in list(self.seen))
@@ -206,17 +174,20 @@ class GitHubServer:
             answer = endpoint(self._repository(request, token), request)
         except HTTPException as error:
             answer = JSONResponse({"message": error.detail}, error.status_code)
-        with self._lock:
-            chosen = next((one for one in self._planned if one.takes(host + path)), None)
-        if chosen:
-            answer = chosen.fault(answer)
+        answer = self.sent(host + path, answer)
         with self._lock:
             limits = self.primary.headers(token, self.clock_offset) if host == "api" else {}
         at = now + self.clock_offset
-        self.seen.append(Seen(host, path, answer.status_code, len(answer.body), bool(token), at))
+        self.seen.append(
+            Exchange(host, path, answer.status_code, len(answer.body), bool(token), at)
+        )
         date = formatdate(time.time() + self.clock_offset, usegmt=True)
         for name, value in {**limits, "Date": date}.items():
             answer.headers.setdefault(name, value)
+        return answer
+
+    def sent(self, path: str, answer: Response) -> Response:
+        """Return what is sent in the place of an answer: itself. The tests send worse ones."""
         return answer
 
     def _check(self, request: Request, token: str, now: float) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+import psutil
 
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import MEGABYTE, Fence
@@ -31,6 +32,8 @@ SETTINGS = {
     "synchronous_commit": "off",
     "full_page_writes": "off",
     "authentication_timeout": "5s",
+    "statement_timeout": "60s",
+    "temp_file_limit": "32MB",  # of each connection
 }
 
 
@@ -50,40 +53,42 @@ def grading_cluster(fence: Fence, sockets: Path | None = None) -> Iterator[str]:
     GradeError
         It cannot be started.
     """
-    state = Path(tempfile.mkdtemp(prefix="course-grade-"))
-    command = [sys.executable, "-m", "course_lib.teaching.grade.cluster", str(state)]
-    command += [str(sockets)] if sockets else []
-    if fence.kind != "none":
-        size = ["--perms", "0711", "--size", str(ROOM), "--tmpfs", str(state)]
-        command = [fence.program, "--dev-bind", "/", "/", *size, "--", *command]
-    environment = {**os.environ, "PYTHONPATH": str(fence.root), "COURSE_ROOT": str(fence.root)}
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=environment,
-            start_new_session=os.name == "posix",  # Ctrl-C is ours to pass on
+    with contextlib.ExitStack() as stack:
+        errors = stack.enter_context(tempfile.TemporaryFile())
+        state = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="course-grade-", ignore_cleanup_errors=True)
+        )
+        command = [sys.executable, "-m", "course_lib.teaching.grade.cluster", state]
+        command += [str(sockets)] if sockets else []
+        if fence.kind != "none":
+            size = ["--perms", "0711", "--size", str(ROOM), "--tmpfs", state]
+            command = [fence.program, "--dev-bind", "/", "/", *size, "--", *command]
+        process = stack.enter_context(
+            subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                env={**os.environ, "PYTHONPATH": str(fence.root), "COURSE_ROOT": str(fence.root)},
+                start_new_session=os.name == "posix",  # Ctrl-C is ours to pass on
+            )
         )  # fmt: skip
-        try:
-            assert process.stdin is not None and process.stdout is not None
-            url = process.stdout.readline().decode("utf-8").strip()
-            if not url:
-                process.wait(10)
-                errors.seek(0)
-                said = errors.read().decode("utf-8", "replace").strip().splitlines()
-                raise GradeError(
-                    "no PostgreSQL for the submissions: "
-                    + (" | ".join(said[-6:]) or "it did not start")
-                )
-            yield url
-        finally:
-            with contextlib.suppress(OSError):
-                process.stdin.close()  # type: ignore[union-attr]
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            process.stdout.close()  # type: ignore[union-attr]
-            shutil.rmtree(state, ignore_errors=True)
+        stack.callback(_end, process)
+        assert process.stdout is not None
+        url = process.stdout.readline().decode("utf-8").strip()
+        if not url:
+            process.wait(10)
+            errors.seek(0)
+            said = errors.read().decode("utf-8", "replace").strip().splitlines()
+            told = " | ".join(said[-6:]) or "it did not start"
+            raise GradeError(f"no PostgreSQL for the submissions: {told}")
+        yield url
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Hang up, upon which it removes the cluster; end it where it does not."""
+    with contextlib.suppress(OSError):
+        process.stdin.close()  # type: ignore[union-attr]
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(60)
+    process.kill()
 
 
 def main(state: Path, sockets: Path | None) -> None:
@@ -91,9 +96,13 @@ def main(state: Path, sockets: Path | None) -> None:
     import psycopg
     from psycopg import sql
 
+    from course_lib.store.libpq import forget_libpq_variables
     from course_lib.store.server import ensure_server, remove_server
 
-    _limit_memory()
+    if sys.platform == "linux":
+        with contextlib.suppress(ValueError, OSError):  # there is a lower limit
+            psutil.Process().rlimit(psutil.RLIMIT_AS, (MEMORY, MEMORY))
+    forget_libpq_variables()
     try:
         url = ensure_server(state, sockets=sockets).url()
         with psycopg.connect(url, autocommit=True) as conn:
@@ -110,14 +119,6 @@ def main(state: Path, sockets: Path | None) -> None:
         sys.stdin.read()
     finally:
         remove_server(state)
-
-
-def _limit_memory() -> None:
-    if sys.platform == "linux":
-        import resource
-
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 if __name__ == "__main__":

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 WITHIN = "/postgres"
 """Where the socket's folder is within the fence."""
 
-TEMPORARY = 32 << 20
-"""Bytes of temporary files of each connection."""
-
 CONNECTIONS = 12
-STATEMENT = "20s"
 
 
 class Databases:
@@ -64,6 +60,9 @@ class Databases:
         """
         import psycopg
 
+        from course_lib.store.libpq import forget_libpq_variables
+
+        forget_libpq_variables()  # they are for other servers
         if self.admin_url:
             with contextlib.suppress(DatabaseError, psycopg.Error):
                 return self._given()
@@ -97,15 +96,6 @@ class Databases:
                 raise DatabaseError("the last database could not be dropped")
             limit = sql.Literal(CONNECTIONS)
             conn.execute(sql.SQL("ALTER ROLE {} CONNECTION LIMIT {}").format(role, limit))
-            for name, value in {
-                "statement_timeout": STATEMENT,
-                "temp_file_limit": f"{TEMPORARY >> 10}kB",
-            }.items():
-                conn.execute(
-                    sql.SQL("ALTER ROLE {} SET {} TO {}").format(
-                        role, sql.Identifier(name), sql.Literal(value)
-                    )
-                )
         self.url = fresh.url
         parts = urlsplit(fresh.url)
         host = quote(str(self.folder) if self.fence.kind == "none" else WITHIN, safe="")

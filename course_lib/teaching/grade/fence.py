@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -23,9 +23,18 @@ from course_lib.teaching.notebooks.workers import ENVIRONMENT
 
 MEGABYTE = 1 << 20
 USERS = 61_400
-"""The first of the nameless users that root's sandboxes run as, one for each job."""
+"""The first of the nameless users that root's sandboxes run as, one for each job of each run.
 
-ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "alternatives", "fonts")
+Two runs that shared one would share its limit of processes.
+"""
+JOBS = 1000
+"""So many of them are the grader's."""
+
+SYSTEM = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache", "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d", "/etc/localtime", "/etc/alternatives", "/etc/fonts",
+)  # fmt: skip
+"""What is shown of the system, as far as it is there."""
 
 WITHOUT = (
     "Nothing keeps a submission from reading and deleting your files, from using the network, or "
@@ -42,7 +51,8 @@ class Limits:
     Attributes
     ----------
     cell, budget
-        Seconds that one cell and the whole submission may take.
+        Seconds of processor time that one cell and the whole submission may take; those of the
+        lab's checks come to it. On the clock it may be a few times as many.
     memory
         Bytes; for each process, and for all of them together.
     processes
@@ -65,7 +75,7 @@ class Limits:
         """Return what the process inside sets for itself."""
         return {
             "memory": self.memory,
-            "seconds": self.budget,
+            "seconds": 10 * self.budget,  # the grader ends it before
             "processes": self.processes,
             "file_size": self.file_size,
         }
@@ -95,7 +105,7 @@ class Fence:
         slot: int = 0,
         limits: Limits | None = None,
         library: Path | None = None,
-        sockets: Path | None = None,
+        also: Mapping[Path, str] | None = None,
     ) -> list[str]:
         """Return the command that runs Python with these arguments inside the fence.
 
@@ -109,8 +119,8 @@ class Fence:
             For the size of the private folders.
         library
             What is shown in the place of `course_lib`.
-        sockets
-            A folder with the database's unix socket.
+        also
+            What else can be read there, and where.
         """
         if self.kind == "none":
             return [sys.executable, *arguments]
@@ -123,10 +133,9 @@ class Fence:
             command += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         else:
             command += ["--unshare-user"]
-        for folder in ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32"):
-            command += _system(Path(folder))
-        for name in ETC:
-            command += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+        command += ["--perms", "0755", "--dir", "/etc"]
+        for place in SYSTEM:
+            command += ["--ro-bind-try", place, place]
         for folder, size in (("/tmp", limits.disk), ("/var/tmp", 16 * MEGABYTE)):
             command += ["--perms", "1777", "--size", str(size), "--tmpfs", folder]
         command += ["--proc", "/proc", "--dev", "/dev"]
@@ -140,8 +149,8 @@ class Fence:
             shown = library if library and path.name == "course_lib" else path
             command += ["--ro-bind", str(shown), str(path)]
         command += ["--ro-bind-try", str(models_dir()), "/models"]
-        if sockets is not None:
-            command += ["--ro-bind", str(sockets), "/postgres"]
+        for path, place in (also or {}).items():
+            command += ["--ro-bind", str(path), place]
         command += ["--remount-ro", "/", "--hostname", "grading", "--clearenv"]
         for name, value in self.environment().items():
             command += ["--setenv", name, value]
@@ -175,16 +184,13 @@ class Fence:
         """Return which user the process inside turns into; 0 for none."""
         if self.kind == "none" or sys.platform == "win32" or os.geteuid() != 0:
             return 0
-        return USERS + slot
+        return USERS + (slot if slot >= JOBS else (16 * os.getpid() + slot) % JOBS)
 
     def _readable(self) -> list[Path]:
         paths = [Path(sys.base_prefix), Path(sys.prefix)]
         paths += [self.root / "course_lib", self.root / "data"]
-        found = []
-        for path in dict.fromkeys(path.resolve() for path in paths):
-            if path.is_dir() and not path.is_relative_to("/usr"):
-                found.append(path)
-        return found
+        found = dict.fromkeys(path.resolve() for path in paths)
+        return [one for one in found if one.is_dir() and not one.is_relative_to("/usr")]
 
 
 def find_fence(*, sandbox: bool = True) -> Fence:
@@ -288,10 +294,3 @@ def _fault(program: str) -> str:
         return str(error)
     told = (done.stdout or done.stderr).strip().splitlines() or [f"exit code {done.returncode}"]
     return "" if told[-1] == "holds" else told[-1]
-
-
-def _system(folder: Path) -> list[str]:
-    """Return how a folder of the system is shown: as the link that it is, or read-only."""
-    if folder.is_symlink():
-        return ["--symlink", os.readlink(folder), str(folder)]
-    return ["--ro-bind", str(folder), str(folder)] if folder.is_dir() else []

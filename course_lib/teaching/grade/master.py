@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.grade.notebooks import read_notebook
-from course_lib.teaching.names import bound_names
+from course_lib.teaching.grade.release import read_notebook
+from course_lib.teaching.grade.statements import Code, code_of, union
 from course_lib.teaching.notebooks.cells import checked_exercise
 from course_lib.teaching.notebooks.release import learners_cells, released
 
@@ -58,6 +58,16 @@ class MasterCell:
     tags: tuple[str, ...] = ()
     is_task: bool = False
 
+    @cached_property
+    def code(self) -> Code:
+        """What is in it."""
+        return code_of(self.source, self.kind)
+
+    @cached_property
+    def given(self) -> Code:
+        """What is in it for a learner."""
+        return code_of(self.stub, self.kind)
+
 
 @dataclass(frozen=True)
 class Master:
@@ -94,6 +104,11 @@ class Master:
         return [cell for cell in self.cells if cell.role == "answer"]
 
     @property
+    def exercises(self) -> list[str]:
+        """The ids of the course's exercises that it checks."""
+        return [cell.exercise for cell in self.checks if cell.exercise]
+
+    @property
     def points(self) -> float:
         """The most that can be had."""
         return sum(cell.points for cell in self.checks)
@@ -108,12 +123,47 @@ class Master:
         """What learners are given to answer in, by grade id."""
         return {cell.grade_id: cell.stub for cell in self.answers}
 
+    @property
+    def written(self) -> list[tuple[int, MasterCell]]:
+        """What a learner or a person's mark is written for, with its place."""
+        cells = enumerate(self.cells)
+        return [(place, cell) for place, cell in cells if cell.role in ("answer", "manual")]
+
     @cached_property
-    def given_names(self) -> frozenset[str]:
-        """Names that the master's cells define and no answer does."""
-        given = (cell.source for cell in self.cells if cell.role == "code")
-        asked = (cell.source for cell in self.answers)
-        return frozenset[str]().union(*map(bound_names, given)).difference(*map(bound_names, asked))
+    def asked(self) -> dict[str, frozenset[str]]:
+        """The names that each answer has to define: those that checks read, or the stub's."""
+        read = union(cell.code.reads for cell in self.cells if cell.role == "check")
+        return {c.grade_id: c.code.binds & read or _asked_for(c.given) for c in self.answers}
+
+    @cached_property
+    def all_asked(self) -> frozenset[str]:
+        """The names of all of them."""
+        return union(self.asked.values())
+
+    @cached_property
+    def tour_names(self) -> frozenset[str]:
+        """Names that the master's own cells define and no answer does."""
+        own = union(cell.code.binds for cell in self.cells if cell.role == "code")
+        return own - union(cell.code.binds for cell in self.answers)
+
+    @cached_property
+    def taken(self) -> frozenset[str]:
+        """Names that are not a learner's to define: the cells bind them, or read them."""
+        used = [cell.given if cell.role == "answer" else cell.code for cell in self.cells]
+        read = union(cell.code.reads for cell in self.cells if cell.role in ("check", "code"))
+        return read.union(self.all_asked, *(one.binds for one in used))
+
+    @cached_property
+    def given(self) -> frozenset[str]:
+        """The definitions that learners got, as texts."""
+        return frozenset(one.text for cell in self.cells for one in cell.given.definitions)
+
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        """The imports of its cells, but of what an answer has to define."""
+        own = [one for c in self.cells for one in (*c.code.statements, *c.given.statements)]
+        own = [one for one in own if one.kind == "import" and not one.binds & self.all_asked]
+        return frozenset(one.text for one in own)
 
     @property
     def needs_database(self) -> bool:
@@ -126,6 +176,11 @@ class Master:
         parts = [[c.role, c.grade_id, c.source, c.stub, c.points] for c in self.cells]
         text = json.dumps([self.lab, parts])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _asked_for(stub: Code) -> frozenset[str]:
+    kinds = ("function", "class", "text")
+    return union(one.binds for one in stub.statements if one.kind in kinds)
 
 
 def read_master(path: Path, *, lab: str = "") -> Master:
@@ -157,6 +212,13 @@ def read_master(path: Path, *, lab: str = "") -> Master:
     return Master(path.stem, lab, path.resolve(), tuple(cells), plain)
 
 
+def checks_of(master: Master, answer: MasterCell) -> list[MasterCell]:
+    """Return the checks that an answer is about: those that read what it defines, else the next."""
+    later = master.cells[master.cells.index(answer) + 1 :]
+    checks = [one for one in later if one.role == "check"]
+    return [one for one in checks if answer.code.binds & one.code.reads] or checks[:1]
+
+
 def _cell(cell: NotebookNode, stub: NotebookNode, name: str) -> MasterCell:
     nbgrader = cell.metadata.get("nbgrader", {})
     grade_id = str(nbgrader.get("grade_id", ""))
@@ -167,14 +229,10 @@ def _cell(cell: NotebookNode, stub: NotebookNode, name: str) -> MasterCell:
             f"{name}: the metadata of cell {grade_id or cell.get('id')} are not of schema 3",
             hint="`nbgrader update` brings a notebook up to date.",
         )
-    if nbgrader.get("task") or (grade and solution):
+    if nbgrader.get("task") or (grade and (solution or cell.cell_type != "code")):
         role = "manual"
-    elif grade:
-        role = "check"
-    elif solution:
-        role = "answer"
-    if role == "check" and cell.cell_type != "code":
-        role = "manual"
+    elif grade or solution:
+        role = "check" if grade else "answer"
     return MasterCell(
         role,
         cell.cell_type,

@@ -14,16 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.teaching.grade.marking import Mark
-from course_lib.teaching.grade.master import Master
+from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.plagiarism import COURSE, groups_of
-from course_lib.teaching.grade.report import Report
+from course_lib.teaching.grade.report import GradeReport
 
 COMMONEST = 3
 """Wrong answers that are shown of each check."""
-
-MOST_COPIES = 60
-MOST_TEXTS = 6
-"""Groups of copies that are shown, and answers of each."""
 
 WRONG = ("failed", "partly")
 """The states of checks whose words say what is wrong with the answer."""
@@ -69,7 +65,7 @@ class Person:
         return f"{self.name} ({self.login})" if self.name else self.login
 
 
-def overview_page(report: Report, master: Master, people: Sequence[Person]) -> str:
+def overview_page(report: GradeReport, master: Master, people: Sequence[Person]) -> str:
     """Return the page of an assignment.
 
     Parameters
@@ -85,37 +81,21 @@ def overview_page(report: Report, master: Master, people: Sequence[Person]) -> s
         autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True,
         finalize=lambda value: UNSEEN.sub("\ufffd", value) if type(value) is str else value,
     )  # fmt: skip
-    answers = {one.learner: one.answers for one in report.grades} | {COURSE: master.solutions}
+    marks = {one.learner: one.marks for one in report.grades}
     known = {one.login: one for one in people}
     checks = [
-        _check(cell.grade_id, cell.points, [
-            (known[one.learner], one.marks[at]) for one in report.grades if one.learner in known
-        ])
+        _check(cell, [(known[who], some[at]) for who, some in marks.items() if who in known])
         for at, cell in enumerate(master.checks)
-    ]  # fmt: skip
-    groups = groups_of(report.copies)
+    ]
     page = texts.from_string(Path(__file__).with_suffix(".html").read_text(encoding="utf-8"))
     return page.render(
         report=report,
+        people=people,
+        known=known,
         checks=sorted(checks, key=lambda check: check["share"]),
         made=datetime.now(UTC),
-        handed_in=[one for one in people if one.points is not None],
-        absent=[one.called for one in people if one.points is None],
-        flagged=[
-            (known[one.learner], one.flags)
-            for one in report.grades
-            if one.flags and one.learner in known
-        ],
-        more=len(groups) - MOST_COPIES,
-        copies=[
-            (
-                name,
-                [known[who].called if who in known else who for who in members],
-                share,
-                [answers[who].get(name, "") for who in members[:MOST_TEXTS]],
-            )
-            for name, members, share in groups[:MOST_COPIES]
-        ],
+        copies=groups_of(report.copies),
+        answers={one.learner: one.answers for one in report.grades} | {COURSE: master.solutions},
     )
 
 
@@ -140,10 +120,11 @@ def commonest(said: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     return [(group[0][1], [learner for learner, _ in group]) for group in ordered]
 
 
-def _check(name: str, most: float, marks: list[tuple[Person, Mark]]) -> dict[str, Any]:
+def _check(cell: MasterCell, marks: list[tuple[Person, Mark]]) -> dict[str, Any]:
     """Return what the page says of one check: who has all its points, by the gradebook."""
+    name = cell.grade_id
     decided = [(who, mark) for who, mark in marks if who.checks.get(name) is not None]
-    full = [who for who, _ in decided if (who.checks[name] or 0) >= most]
+    full = [who for who, _ in decided if (who.checks[name] or 0) >= cell.points]
     states = Counter(mark.state for who, mark in decided if who not in full)
     wrong = [(who.called, mark.said) for who, mark in decided if mark.state in WRONG]
     wrong = [(who, said) for who, said in wrong if said]

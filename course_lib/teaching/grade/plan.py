@@ -9,19 +9,23 @@ from typing import Any
 
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.merge import Merged
-from course_lib.teaching.grade.statements import binding
-from course_lib.teaching.names import read_names
+from course_lib.teaching.grade.statements import Code, needed, of_statements, union
 
 COMPARED = "nbval-check-output"
 """The tag by which nbval compares a cell's output, the only one that counts on graded cells."""
 
 
 @dataclass(frozen=True)
-class Step:
-    """One code cell that is run: the master's cell, and the text that runs in its place."""
+class PlannedCell:
+    """One code cell that is run: the master's cell, and what runs in its place."""
 
     cell: MasterCell
-    source: str
+    code: Code
+
+    @property
+    def source(self) -> str:
+        """The text of that."""
+        return self.code.source
 
     @property
     def name(self) -> str:
@@ -34,9 +38,7 @@ class Step:
         return self.source == self.cell.source
 
 
-def make_plan(
-    master: Master, merged: Merged, *, everything: bool, added: bool = False
-) -> list[Step]:
+def make_plan(master: Master, merged: Merged, *, everything: bool) -> list[PlannedCell]:
     """Return what is run for a submission, up to the last code that is graded, if any.
 
     Parameters
@@ -45,39 +47,44 @@ def make_plan(
         The notebook, and the learner's answers to it.
     everything
         Whether cells run whole that are neither set-up, answers nor checks; else only what binds
-        names that are read further on.
-    added
-        Whether this holds for the master's own cells alone, and added cells keep all definitions.
+        names that are read further on, and the functions and classes of a learner's own: they may
+        be found without their names, by a decorator or in `globals()`.
     """
     steps = []
     for place, cell in enumerate(master.cells):
-        for helper in merged.helpers.get(place, ()):
-            steps.append(Step(MasterCell("answer", "code", "", "", helper, ""), helper))
+        for helper in merged.own.helpers.get(place, ()):
+            own = MasterCell("answer", "code", "", "", helper.source, "")
+            steps.append(PlannedCell(own, helper))
         if cell.kind == "code":
-            steps.append(Step(cell, merged.source(cell)))
+            steps.append(PlannedCell(cell, merged.code(cell)))
     graded = (i for i, step in enumerate(steps) if step.cell.role in ("check", "manual"))
     last = max(graded, default=-1)
     steps = steps[: last + 1]
-    roles = {"code"} if added else {"code", "answer"}
-    return steps if everything else _without_the_tour(steps, roles)
+    return steps if everything else _without_the_tour(steps)
 
 
-def _without_the_tour(steps: Sequence[Step], roles: set[str]) -> list[Step]:
-    """Return steps with those statements of further cells that bind names which are read.
+def _without_the_tour(steps: Sequence[PlannedCell]) -> list[PlannedCell]:
+    """Return steps with those statements of further cells that something needs.
 
     Further cells are those of the master outside the set-up, and those that a learner has added.
     """
-    tour = [one for one in steps if one.cell.role in roles and not one.cell.grade_id]
+    tour = [one for one in steps if one.cell.role in ("code", "answer") and not one.cell.grade_id]
     tour = [one for one in tour if "parameters" not in one.cell.tags]
-    read = {name for one in steps if one not in tour for name in read_names(one.source)}
-    kept = []
-    for step in reversed(steps):
-        source = binding(step.source, read) if step in tour else step.source
-        kept += [replace(step, source=source)] if source else []
-    return kept[::-1]
+    added = [one for step in tour if step.cell.role == "answer" for one in step.code.statements]
+    made = [one for one in added if one.kind in ("function", "class")]
+    read = union(step.code.reads for step in steps if step not in tour)
+    kept = needed(read, [one for step in tour for one in step.code.statements])
+    kept += made + needed(union(one.reads for one in made), added)
+    found = []
+    for step in steps:
+        if step in tour:
+            code = of_statements(one for one in step.code.statements if one in kept)
+            step = replace(step, code=code)
+        found += [step] if step.source else []
+    return found
 
 
-def as_notebook(steps: Sequence[Step], master: Master) -> str:
+def as_notebook(steps: Sequence[PlannedCell], master: Master) -> str:
     """Return the notebook of these steps as JSON, with the master's outputs to compare with.
 
     Answers and checks are empty in it: their text is sent when it is their turn.

@@ -1,15 +1,38 @@
-"""The learner's versions of masters, as files."""
+"""Notebooks of the instructor's own: read from their files, and written for learners."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from course_lib.files import told_if_not_written
+from course_lib.files import told_if_not_written, write_atomically
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.grade.notebooks import read_notebook
-from course_lib.teaching.notebooks.project import Project, write_atomically
+from course_lib.teaching.notebooks.project import Project
 from course_lib.teaching.notebooks.release import dump, released
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """Return a notebook of the instructor's own.
+
+    Raises
+    ------
+    GradeError
+        It is not there or no notebook.
+    """
+    import nbformat
+
+    try:
+        # Without the validation that would only be logged, and takes longest.
+        return nbformat.convert(nbformat.reader.reads(path.read_text(encoding="utf-8")), 4)
+    except FileNotFoundError:
+        raise GradeError(f"{path} is not there") from None
+    except Exception as error:  # nbformat's and json's
+        told = (str(error).splitlines() or [type(error).__name__])[0]
+        raise GradeError(f"{path} is not a notebook: {told}") from error
 
 
 def release_masters(masters: Sequence[Path], folder: Path) -> list[Path]:

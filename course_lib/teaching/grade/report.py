@@ -12,10 +12,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from course_lib.files import write_atomically
 from course_lib.teaching.grade.fence import Fence
 from course_lib.teaching.grade.marking import Grade
 from course_lib.teaching.grade.plagiarism import Copy
-from course_lib.teaching.notebooks.project import write_atomically
 
 _AS_JSON = TypeAdapter(Grade)
 
@@ -24,7 +24,7 @@ LEARNERS = "learners"
 
 
 @dataclass(frozen=True)
-class Report:
+class GradeReport:
     """All grades of an assignment.
 
     Attributes
@@ -57,16 +57,11 @@ class Report:
     seconds: float = 0.0
     changes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
-    @property
-    def graded(self) -> list[Grade]:
-        """The grades that are decided."""
-        return [one for one in self.grades if one.status == "graded"]
-
 
 def write_grade(grade: Grade, folder: Path) -> None:
     """Keep a grade in the report's folder."""
-    text = _AS_JSON.dump_json(grade, indent=1).decode("utf-8")
-    write_atomically(folder / LEARNERS / f"{grade.learner}.json", f"{text}\n")
+    text = _AS_JSON.dump_json(grade, indent=1) + b"\n"
+    write_atomically(folder / LEARNERS / f"{grade.learner}.json", text)
 
 
 def read_grades(folder: Path) -> Mapping[str, Grade]:

@@ -21,7 +21,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from course_lib.files import told_if_not_written
+from course_lib.files import told_if_not_written, write_atomically
 from course_lib.progress import progress_bar
 from course_lib.settings import project_root, state_dir
 from course_lib.teaching.grade.audits import Audits
@@ -32,10 +32,12 @@ from course_lib.teaching.grade.library import library_for
 from course_lib.teaching.grade.marking import Grade, ungraded
 from course_lib.teaching.grade.master import Master
 from course_lib.teaching.grade.plagiarism import find_copies
-from course_lib.teaching.grade.report import Report, read_grades, write_grade
+from course_lib.teaching.grade.report import GradeReport, read_grades, write_grade
 from course_lib.teaching.grade.sandbox import Setup
 from course_lib.teaching.grade.submissions import Submission
-from course_lib.teaching.notebooks.project import write_atomically
+
+FAILED = "the grader failed on it"
+"""How the reason begins why a submission is not graded, where that is not a fault of its own."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Options:
     jobs
         How many at a time.
     resume
-        Keep the grades of an earlier run whose submission, master and library are the same.
+        Keep the grades of an earlier run whose submission, master and library are the same, except
+        where the grader failed.
     seed
         What the audits' arguments are drawn with; itself drawn when left out.
     """
@@ -66,8 +69,8 @@ def grade_all(
     master: Master,
     out: Path,
     options: Options,
-    record: Callable[[Grade], None] | None = None,
-) -> Report:
+    record: Callable[[Grade], Grade] = lambda grade: grade,
+) -> GradeReport:
     """Grade submissions and keep the grades; on Ctrl-C, of those that were reached.
 
     Parameters
@@ -79,7 +82,7 @@ def grade_all(
     options
         See `Options`.
     record
-        Called with each grade before the report takes it down, in the order in which they come.
+        Called with each grade, in the order in which they come; the report keeps what it returns.
 
     Raises
     ------
@@ -98,7 +101,7 @@ def grade_all(
     done = {
         name
         for name, digest in digests.items()
-        if name in earlier and earlier[name].digest == digest
+        if name in earlier and earlier[name].digest == digest and not _failed(earlier[name])
     }
     todo = [one for one in submissions if one.learner not in done]
     with suppress(KeyboardInterrupt):
@@ -107,9 +110,7 @@ def grade_all(
             progress_bar(len(todo), "grade", "submission") as advance,
         ):
             for grade in grades:
-                grade = replace(grade, digest=digests[grade.learner])
-                if record is not None:
-                    record(grade)
+                grade = record(replace(grade, digest=digests[grade.learner]))
                 with told_if_not_written(out, CONTINUE):
                     write_grade(grade, out)
                 done.add(grade.learner)
@@ -149,11 +150,9 @@ def _graded(
     jobs = max(1, min(options.jobs, len(clear)))
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="course-grade-")))
-        setup = Setup(
-            options.fence, options.limits, library_for(master.lab, folder), master.lab,
-            _solution(master),
-        )  # fmt: skip
-        audits = Audits(master.lab, options.seed)
+        audits = Audits(master, options.seed)
+        asked = list(audits.exercises.values())
+        setup = Setup(options.fence, options.limits, library_for(asked, folder), bool(asked))
 
         def new_grader(slot: int) -> Grader:
             return Grader(master, setup, slot, audits, out / "junit")
@@ -167,17 +166,23 @@ def _graded(
         for free in known:
             graders.put(free)
 
-        def grade(one: Submission) -> Grade:
+        def grade(one: Submission) -> tuple[Submission, Grade]:
             grader = graders.get()
             try:
-                return _without_faults(grader, one)
+                return one, _without_faults(grader, one)
             finally:
                 graders.put(grader)
 
-        pool = ThreadPoolExecutor(jobs)
+        pool, again = ThreadPoolExecutor(jobs), list[Submission]()
         try:
             for future in as_completed([pool.submit(grade, one) for one in clear]):
-                yield future.result()
+                one, found = future.result()
+                if _failed(found):
+                    again.append(one)
+                else:
+                    yield found
+            for one in again:  # by itself: the others may have been what it failed on
+                yield _without_faults(prover, one)
         finally:
             for grader in known:  # what it waits for ends
                 grader.stop()
@@ -197,9 +202,13 @@ def _without_faults(grader: Grader, submission: Submission) -> Grade:
                 hint=f"Make room in {tempfile.gettempdir()} or for {grader.junit}, and continue "
                 "with --resume.",
             ) from error
-        reason = f"the grader failed on it: {type(error).__name__}: {error}"[:500]
+        reason = f"{FAILED}: {type(error).__name__}: {error}"[:500]
         grader.restart()
         return ungraded(grader.master, submission.learner, reason)
+
+
+def _failed(grade: Grade) -> bool:
+    return any(note.startswith(FAILED) for note in grade.notes)
 
 
 def _proven(grader: Grader, library: str, options: Options) -> tuple[str, ...]:
@@ -216,11 +225,6 @@ def _proven(grader: Grader, library: str, options: Options) -> tuple[str, ...]:
     with suppress(OSError):
         write_atomically(place, json.dumps({"modules": modules}))
     return modules
-
-
-def _solution(master: Master) -> str:
-    sources = sorted((project_root() / "solutions").glob(f"{master.lab or 'none'}_*.py"))
-    return sources[0].read_text(encoding="utf-8") if sources else ""
 
 
 def _digests(
@@ -240,11 +244,11 @@ def _digests(
 
 def _report(
     master: Master, out: Path, options: Options, waiting: tuple[str, ...], seconds: float
-) -> Report:
+) -> GradeReport:
     known = read_grades(out)
     grades = tuple(known[name] for name in sorted(known))
     answers = {one.learner: one.answers for one in grades}
-    return Report(
+    return GradeReport(
         master.name,
         str(master.notebook["metadata"].get("course", {}).get("title", "")) or master.name,
         options.fence,

@@ -15,20 +15,22 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import psutil
 
+from course_lib.teaching.grade.database import WITHIN
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import Fence, Limits
 from course_lib.teaching.grade.inside.channel import Channel, Closed, Garbled
 from course_lib.teaching.grade.inside.limits import process_namespace
 
 START_SECONDS = 120.0
-STEP_SECONDS = 5.0
+STEP_SECONDS = 30.0
 """For what should take none, before the sandbox is ended from outside."""
 
 WATCH_SECONDS = 0.25
-"""Between two looks at the memory."""
+"""Between two looks at the memory and the processor time."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class Setup:
         Around each.
     library
         The library as submissions see it.
-    lab, solution
-        The lab's number and the text of its source, for `lab.use`; empty for other masters.
+    exercises
+        Whether there are any of the course.
     modules
         What is imported ahead.
     """
@@ -50,9 +52,51 @@ class Setup:
     fence: Fence
     limits: Limits
     library: Path
-    lab: str = ""
-    solution: str = ""
+    exercises: bool = False
     modules: tuple[str, ...] = ()
+
+
+class ResourceMonitor:
+    """Ends a process and those that it started as soon as together they take too much memory.
+
+    Parameters
+    ----------
+    number
+        Of the process.
+    limit
+        Bytes; what it takes now is added, and counts at most as much again.
+
+    Attributes
+    ----------
+    over
+        Whether they were ended.
+    spent
+        Seconds of processor time that they have had, as far as was looked.
+    """
+
+    def __init__(self, number: int, limit: int) -> None:
+        self.number, self.over = number, False
+        family = _family(number)
+        self.spent = _seconds(family)
+        self._most = limit + min(_memory(family), limit)
+        self._ended = threading.Event()
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def stop(self) -> None:
+        """Watch no more."""
+        self._ended.set()
+
+    def _look(self) -> None:
+        while not self._ended.wait(WATCH_SECONDS):
+            family = _family(self.number)
+            self.spent = max(self.spent, _seconds(family))
+            if _memory(family, shared=True) <= self._most:
+                continue
+            family = _family(self.number)  # that process may have ended, and another one begun
+            if _memory(family) > self._most:
+                self.over = True
+                _end(family)
+                return
 
 
 class Sandbox:
@@ -69,13 +113,12 @@ class Sandbox:
 
     Attributes
     ----------
-    over_memory
-        Whether it was ended because it took too much.
+    watch
+        Over the memory and the processor time of all its processes.
     """
 
     def __init__(self, setup: Setup, slot: int, sockets: Path | None = None) -> None:
         self.setup = setup
-        self.over_memory = False
         fence, limits = setup.fence, setup.limits
         ours, theirs = socket.socketpair()
         about = {
@@ -86,7 +129,8 @@ class Sandbox:
         self._errors = tempfile.TemporaryFile()  # closed when the object goes
         self.process = subprocess.Popen(
             fence.command(
-                arguments, slot=slot, limits=limits, library=setup.library, sockets=sockets
+                arguments, slot=slot, limits=limits, library=setup.library,
+                also={sockets: WITHIN} if sockets else {},
             ),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._errors,
             env=fence.environment(setup.library) if fence.kind == "none" else {},
@@ -97,20 +141,18 @@ class Sandbox:
         self.control = Channel(ours)
         try:
             self.control.send({
-                "modules": list(setup.modules), "limits": limits.inside(), "lab": setup.lab,
-                "solution": setup.solution,
+                "modules": list(setup.modules), "limits": limits.inside(),
+                "exercises": setup.exercises,
             })  # fmt: skip
             told = self.control.receive(time.monotonic() + START_SECONDS)
         except (Closed, Garbled, TimeoutError):
             said = self._complaint()
-            self.stop()
+            self._end()
             raise GradeError(f"no submission can be started: {said}") from None
         if fence.kind != "none" and told.get("own_namespace") is not True:
-            self.stop()
+            self._end()
             raise GradeError("the sandbox does not have a process namespace of its own")
-        self._ended = threading.Event()
-        self._most = limits.memory + min(_memory(_family(self.process.pid)), limits.memory)
-        threading.Thread(target=self._watch_memory, daemon=True).start()
+        self.watch = ResourceMonitor(self.process.pid, limits.memory)
 
     def open(self) -> Channel:
         """Fork the process of a submission and return a channel to it."""
@@ -134,15 +176,17 @@ class Sandbox:
         with contextlib.suppress(Closed, Garbled, TimeoutError):
             self.control.send({"do": "clean"})
             told = self.control.receive(time.monotonic() + STEP_SECONDS)
-            if told.get("clean") is True and not self.over_memory:
+            if told.get("clean") is True and not self.watch.over:
                 return True
         self.stop()
         return False
 
     def stop(self) -> None:
         """End the sandbox and everything in it."""
-        if hasattr(self, "_ended"):
-            self._ended.set()
+        self.watch.stop()
+        self._end()
+
+    def _end(self) -> None:
         _end(_family(self.process.pid))
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(10)
@@ -152,18 +196,14 @@ class Sandbox:
         """Return the last that the process said on standard error, once it has ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(2)
-        self._errors.seek(0)
-        lines = self._errors.read(1 << 20).decode("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else f"exit code {self.process.poll()}"
+        return last_line(self._errors) or f"exit code {self.process.poll()}"
 
-    def _watch_memory(self) -> None:
-        """End everything as soon as all processes together take more than the limit."""
-        while not self._ended.wait(WATCH_SECONDS):
-            family = _family(self.process.pid)
-            if _memory(family, shared=True) > self._most and _memory(family) > self._most:
-                self.over_memory = True
-                _end(family)
-                return
+
+def last_line(errors: IO[bytes]) -> str:
+    """Return the last line of what a process wrote into a file; empty where that is nothing."""
+    errors.seek(0)
+    lines = errors.read(1 << 20).decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else ""
 
 
 def _family(number: int) -> list[psutil.Process]:
@@ -182,6 +222,16 @@ def _memory(family: list[psutil.Process], *, shared: bool = False) -> int:
                 total += one.memory_info().rss
             else:
                 total += one.memory_full_info().pss
+    return total
+
+
+def _seconds(family: list[psutil.Process]) -> float:
+    """Return the processor time of processes, and of those that they have started and ended."""
+    total = 0.0
+    for one in family:
+        with contextlib.suppress(psutil.Error):
+            times = one.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
     return total
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import stat
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from unicodedata import category
+
+from course_lib.teaching.grade.statements import Code, code_of
 
 LARGEST = 64_000_000
 """Bytes of a notebook file that are read; outputs are most of it, and are not used."""
@@ -22,8 +24,6 @@ LARGEST = 64_000_000
 MOST_CELLS = 2_000
 LONGEST_SOURCE = 200_000
 """Characters of one cell."""
-
-SKIPPED = {".ipynb_checkpoints", "__pycache__", "__MACOSX"}
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ class SentCell:
     id: str
     grade_id: str
     source: str
+
+    @cached_property
+    def code(self) -> Code:
+        """What is in it."""
+        return code_of(self.source, self.kind if len(self.source) <= LONGEST_SOURCE else "")
 
 
 @dataclass(frozen=True)
@@ -93,10 +98,8 @@ def read_cells(path: Path) -> list[SentCell]:
         raise ValueError(f"it cannot be read: {_short(error)}") from None
     if not isinstance(raw, dict) or type(raw.get("nbformat")) is not int:
         raise ValueError("it is not a notebook")
-    if raw["nbformat"] < 4:
-        raw = _upgraded(raw)
-    elif raw["nbformat"] > 4:
-        raise ValueError(f"it is of notebook version {raw['nbformat']}, which is not known")
+    if raw["nbformat"] != 4:
+        raw = _of_version_4(raw)
     cells = raw.get("cells")
     if not isinstance(cells, list):
         raise ValueError("it has no cells")
@@ -124,28 +127,26 @@ def is_plain_file(path: Path) -> bool:
         return False
 
 
+def is_skipped(name: str) -> bool:
+    """Tell whether a file or a folder of that name is a program's, and no learner's work."""
+    return name.startswith(".") or name in ("__pycache__", "__MACOSX")
+
+
 def _notebook_in(folder: Path, preferred: str) -> tuple[Path | None, str]:
-    notebooks = list(_notebooks(folder, 3))
-    if not notebooks:
+    files = [
+        path
+        for path in sorted(folder.rglob("*"))  # which follows no links
+        if path.suffix.lower() == ".ipynb"
+        and is_plain_file(path)
+        and not any(map(is_skipped, path.relative_to(folder).parts))
+    ]
+    if not files:
         return None, "the folder holds no notebook"
-    if len(notebooks) > 1:
-        named = [path for path in notebooks if path.stem == preferred]
-        if len(named) != 1:
-            names = ", ".join(path.name for path in notebooks[:4])
-            return None, f"the folder holds {len(notebooks)} notebooks: {names}"
-        notebooks = named
-    return notebooks[0], ""
-
-
-def _notebooks(folder: Path, depth: int) -> Iterator[Path]:
-    for entry in sorted(folder.iterdir()):
-        if entry.is_symlink() or entry.name.startswith(".") or entry.name in SKIPPED:
-            continue
-        if entry.is_dir():
-            if depth > 1:
-                yield from _notebooks(entry, depth - 1)
-        elif entry.suffix.lower() == ".ipynb" and is_plain_file(entry):
-            yield entry
+    named = [path for path in files if path.stem == preferred] if len(files) > 1 else files
+    if len(named) != 1:
+        names = ", ".join(path.name for path in files[:4])
+        return None, f"the folder holds {len(files)} notebooks: {names}"
+    return named[0], ""
 
 
 def _cell(cell: Any) -> SentCell:
@@ -169,14 +170,13 @@ def _cell(cell: Any) -> SentCell:
     )
 
 
-def _upgraded(raw: dict[str, Any]) -> Any:
+def _of_version_4(raw: dict[str, Any]) -> Any:
     import nbformat
 
     try:
         return nbformat.convert(nbformat.from_dict(raw), 4)
     except Exception as error:  # whatever a converter trips over
-        version = raw["nbformat"]
-        raise ValueError(f"it cannot be converted from version {version}: {error}") from None
+        raise ValueError(f"it is of version {raw['nbformat']}: {_short(error)}") from None
 
 
 def _short(error: BaseException) -> str:

@@ -1,28 +1,128 @@
-"""The accident of lab 11: a process is killed while it works.
+"""The accidents of lab 11: a process is killed while it works, and a file is damaged on its way.
 
-`run_locally` says what becomes of each step. What is made here listens, and kills the process of
-one shard when it has stored something, as when a cloud provider takes a machine away.
+A small job is killed after five of its files. What a splitter wrote is stored in part. Of a
+pipeline, `run_locally` says what becomes of each step; what is made here listens, and kills the
+process of one shard when it has stored something, as the system does where memory is too short.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import psutil
 import psycopg
 
-from course_lib.pipeline.corpus import Shard
+from course_lib.embedder import EmbeddingClient
+from course_lib.errors import CourseError
+from course_lib.pipeline.corpus import Shard, write_corpus
+from course_lib.pipeline.sources import read_folder
+from course_lib.pipeline.steps import EXECUTOR
+from course_lib.pipeline.storing import store_shard
 from course_lib.store import connect
 
-EXECUTOR = "kfp.dsl.executor_main"
-TIMEOUT_SECONDS = 120
 STORED = "SELECT document_name, count(*) FROM document_chunks WHERE repo_slug = %s GROUP BY 1"
+
+
+def run_job(
+    program: str, names: Iterable[str], out: Path, shard: str, killed: bool = False
+) -> list[str]:
+    """Run a job in a process of its own, and return the lines of the file that it leaves.
+
+    Parameters
+    ----------
+    program
+        The text of a Python program. It gets the path of a file of names, `out` and `shard`, and
+        prints a line when it has worked on a name.
+    names
+        What it works on.
+    out, shard
+        Its further arguments.
+    killed
+        Whether it is killed, as by ``kill -9``, after its fifth line.
+
+    Examples
+    --------
+    >>> run_job(JOB, ["a.md", "b.md"], Path("out.txt"), "0/1")
+    ['a.md', 'b.md']
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        job, listed = Path(folder, "job.py"), Path(folder, "names.txt")
+        job.write_text(program, encoding="utf-8")
+        listed.write_text("\n".join(names), encoding="utf-8")
+        command = [sys.executable, *map(str, (job, listed, out)), shard]
+        # Python takes another number for `hash` in each process, unless it is told one.
+        environment = {**os.environ, "PYTHONHASHSEED": "random"}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+            assert process.stdout is not None
+            for number, _ in enumerate(process.stdout, 1):
+                if killed and number == 5:
+                    process.kill()
+    return out.read_text(encoding="utf-8").splitlines() if out.exists() else []
+
+
+class SplitPages:
+    """The pages of a folder as the pipeline's splitter leaves them, to be damaged and stored.
+
+    Parameters
+    ----------
+    folder
+        The pages.
+    work
+        Where the files of the steps are made.
+
+    Attributes
+    ----------
+    lines
+        The splitter's file, a chunk a line.
+    texts
+        What the chunks say.
+
+    Examples
+    --------
+    >>> pages = SplitPages(folder, work)
+    >>> pages.store(pages.lines, conn, EmbeddingClient())
+    {'documents': 5, 'chunks': 121}
+    """
+
+    def __init__(self, folder: Path, work: Path) -> None:
+        from kfp.dsl import Dataset
+
+        from course_lib.pipeline.components import split_documents
+
+        names = ("source", "chunks", "rows")
+        source, chunks, rows = (Dataset(uri=str(work / name)) for name in names)
+        write_corpus(Path(source.path), read_folder(str(folder), repo="damaged"))
+        split_documents.python_func(source, chunks, rows, "0/1", 512, 64)
+        self.lines = Path(chunks.path).read_bytes().splitlines(keepends=True)
+        self.texts = [json.loads(line)["content"] for line in self.lines]
+        self._rows, self._broken = Path(rows.path), work / "broken"
+
+    def store(
+        self, lines: Sequence[bytes], conn: psycopg.Connection, embedder: EmbeddingClient
+    ) -> dict[str, Any]:
+        """Store a file of these lines; return what was stored, or the error."""
+        self._broken.write_bytes(b"".join(lines))
+        try:
+            return dict(store_shard(self._rows, self._broken, conn=conn, embedder=embedder))
+        except CourseError as error:
+            conn.rollback()
+            return {"error": ": ".join(error.args[0].split(": ")[-2:])}
 
 
 class KillFirst:
     """A listener for `run_locally` that kills the first of two shards once, in its work.
+
+    It watches as long as the step runs, however slow the machine is.
 
     Parameters
     ----------
@@ -37,7 +137,7 @@ class KillFirst:
     Attributes
     ----------
     stored
-        How many chunks of its shard were committed then.
+        How many chunks of its shard were committed then; 0 if it had ended before it was killed.
 
     Examples
     --------
@@ -48,22 +148,26 @@ class KillFirst:
     def __init__(self, step: str, url: str, repo: str = "documents") -> None:
         self.stored = 0
         self._step, self._url, self._repo = step, url, repo
+        self._running: list[str] = []
         self._killers = [Thread(target=self._kill, daemon=True)]
 
     def __call__(self, what: str, task: str, seconds: float) -> None:
-        """Start to watch when the step begins for the first time."""
-        if (what, task.partition("[")[0]) == ("started", self._step) and self._killers:
-            self._killers.pop().start()
+        """Start to watch when the step begins for the first time; stop when it has ended."""
+        if task.partition("[")[0] != self._step:
+            return
+        if what == "started":
+            self._running.append(task)
+            if self._killers:
+                self._killers.pop().start()
+        elif what in ("succeeded", "failed"):
+            self._running.pop()
 
     def _kill(self) -> None:
-        deadline = time.monotonic() + TIMEOUT_SECONDS
         with connect(self._url, autocommit=True) as conn:
-            while time.monotonic() < deadline:
-                if stored := self._count(conn):
-                    deadline = min(deadline, time.monotonic() + 2)  # else it has ended already
-                    if self._kill_process():
-                        self.stored = stored
-                        return
+            while self._running:
+                if self._count(conn) and self._kill_process():
+                    self.stored = self._count(conn)
+                    return
                 time.sleep(0.02)
 
     def _count(self, conn: psycopg.Connection) -> int:

@@ -1,6 +1,6 @@
 """Running a check on a learner's object: `run_check` returns if it passes and raises if not.
 
-The check runs within a time limit. What the learner's code prints is let through up to a limit, on
+The check runs within a time limit. What the learner's code printed is shown up to a limit, on
 standard output alone, because graders take a line on standard error for a failure.
 """
 
@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import io
 import re
-import sys
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stderr, redirect_stdout
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import TYPE_CHECKING, Any
 
-from course_lib.errors import CourseError
 from course_lib.teaching.checks import Exercise
+from course_lib.teaching.checks.encoded import encode, tag_of, text_of
+from course_lib.teaching.checks.judging import WRONG, Outcomes, Sheet, Verdict, judge
 from course_lib.teaching.checks.origin import where_in_given
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
-from course_lib.teaching.checks.probe import Probe, StubReached
-from course_lib.teaching.lab.time_limit import OutOfTime, stop_behind, within
+from course_lib.teaching.checks.running import Calls
+from course_lib.teaching.time_limit import OutOfTime, within
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,6 +28,8 @@ STUB = r"-- YOUR SQL HERE|# YOUR CODE HERE\s*raise NotImplementedError\(\)"
 PRINTED = 4_000
 """Characters that the learner's code may print during a check before the rest is left out."""
 
+MORE = "\n… what your function prints further is not shown\n"
+
 
 def run_check(
     exercise: Exercise,
@@ -35,6 +37,8 @@ def run_check(
     *,
     exercises: Mapping[str, Exercise] | None = None,
     connect: Callable[[], psycopg.Connection[Any]] | None = None,
+    sheet: Sheet | None = None,
+    instead: Mapping[str, Any] | None = None,
 ) -> None:
     """Check a learner's object.
 
@@ -48,6 +52,11 @@ def run_check(
         All exercises of the lab, by which a stub that was reached is told from this one.
     connect
         Opens a connection to the lab's database, for checks that need one.
+    sheet
+        What is asked and expected; made here without it.
+    instead
+        What the learner's function finds under these names: the course's version of earlier
+        exercises whose checks have not passed.
 
     Raises
     ------
@@ -56,41 +65,74 @@ def run_check(
     NotAttempted
         If it is still the stub, or builds on one that is.
     """
-    if given is None or given is ... or _is_untouched(given, exercise):
-        raise NotAttempted(exercise.id)
+    refuse_no_answer(exercise, given)
     names = getattr(given, "__globals__", {})
     for earlier in filter(None, map((exercises or {}).get, exercise.waits_for)):
-        if _is_untouched(names.get(earlier.name), earlier):
+        if earlier.name not in (instead or {}) and _is_untouched(names.get(earlier.name), earlier):
             raise NotAttempted(exercise.id, waits_for=earlier.id)
-    probe = Probe(exercise, given, connect)
-
-    def judge() -> None:
-        exercise.check(probe)
-        probe.settle()
-
-    printed = _Limited(sys.stdout, PRINTED)
+    sheet = sheet or sheet_for(exercise, connect)
+    verdict, run = Verdict(exercise), Calls(exercise.draws, given, connect)
+    outcomes = Outcomes(sheet, run, connect)
+    printed = io.StringIO()
     try:
-        with redirect_stdout(printed), redirect_stderr(printed):
-            within(exercise.time_limit, judge)
-    except StubReached as stub:
-        raise NotAttempted(exercise.id, waits_for=_owner(stub, exercise, exercises)) from None
+        with redirect_stdout(printed), redirect_stderr(printed), bound(names, instead or {}):
+            first = within(exercise.time_limit, lambda: outcomes[0]["value"])
+            if tag_of(first) != "stub":  # which needs no comparison
+                sheet.make()  # outside of the learner's time
+            within(exercise.time_limit, lambda: judge(sheet, outcomes, verdict))
     except OutOfTime as stop:
-        raise _with_parts(_stopped(stop, probe), probe) from None
-    except CheckFailed as failed:
-        raise _with_parts(failed, probe).with_traceback(None) from None
-    except NotAttempted as ended:
-        raise ended.with_traceback(None) from None
-    except CourseError:
-        raise
-    except Exception as error:
-        if first := stop_behind(error):
-            raise _with_parts(_stopped(first, probe), probe) from None
-        raise _with_parts(probe.odd(error), probe) from error
+        where = where_in_given(stop, given).strip()
+        verdict.stopped(run.calling, "memory" if stop.args == ("memory",) else "time", where)
+    finally:
+        outcomes.close()
+        text = printed.getvalue()
+        print(text[:PRINTED] + MORE * (len(text) > PRINTED), end="")
+    if verdict.stub:
+        raise NotAttempted(exercise.id, waits_for=owner(verdict.stub, exercise, exercises))
+    if verdict.fault:
+        raise verdict.fault.with_traceback(None) from None
 
 
-def _with_parts(failed: CheckFailed, probe: Probe) -> CheckFailed:
-    failed.parts, failed.most = tuple(probe.parts), probe.exercise.points
-    return failed
+def sheet_for(
+    exercise: Exercise, connect: Callable[[], psycopg.Connection[Any]] | None = None
+) -> Sheet:
+    """Return what is asked in a notebook."""
+    from course_lib.teaching.lab.reference import reference
+
+    return Sheet(exercise, reference=lambda: reference(exercise.lab, exercise), connect=connect)
+
+
+def refuse_no_answer(exercise: Exercise, given: Any) -> None:
+    """Refuse what is still the stub, and what cannot be an answer, such as a function's result.
+
+    Raises
+    ------
+    CheckFailed, NotAttempted
+        It is not an answer.
+    """
+    if given is None or given is ... or _is_untouched(given, exercise):
+        raise NotAttempted(exercise.id)
+    if isinstance(given, str) if exercise.draws.is_text else callable(given):
+        return
+    expected = f"the function itself: {exercise.name}, without brackets"
+    raise CheckFailed(
+        exercise.id,
+        f"{exercise.name} {WRONG}",
+        called=f'lab.check("{exercise.id}", …)',
+        got=f"{text_of(encode(given))} ({type(given).__name__})",
+        expected="a text of SQL" if exercise.draws.is_text else expected,
+    )
+
+
+@contextmanager
+def bound(names: dict[str, Any], instead: Mapping[str, Any]) -> Iterator[None]:
+    """Let a function find these objects under these names for a while."""
+    before = {name: names[name] for name in instead if name in names}
+    names |= {name: instead[name] for name in before}
+    try:
+        yield
+    finally:
+        names |= before
 
 
 def _is_untouched(given: object, exercise: Exercise) -> bool:
@@ -104,55 +146,14 @@ def _is_untouched(given: object, exercise: Exercise) -> bool:
         return False
     from course_lib.teaching.lab.reference import reference
 
-    whole = " ".join(str(reference(exercise.id.split(".")[0].zfill(2), exercise)).split())
+    whole = " ".join(str(reference(exercise.lab, exercise)).split())
     if " ".join(re.sub(STUB, " ", given).split()) == whole:  # all is there, and a mark was left
         return False
     return re.fullmatch(".*".join(parts), whole) is not None
 
 
-def _owner(stub: StubReached, own: Exercise, exercises: Mapping[str, Exercise] | None) -> str:
+def owner(function: str, own: Exercise, exercises: Mapping[str, Exercise] | None) -> str:
     """Return the id of the earlier exercise whose stub was reached; empty for this one's own."""
     names = {other.name: other.id for other in (exercises or {}).values()}
-    owner = names.get(stub.function, own.id)
+    owner = names.get(function, own.id)
     return "" if owner == own.id else owner
-
-
-def _stopped(stop: OutOfTime, probe: Probe) -> CheckFailed:
-    exercise = probe.exercise
-    where = where_in_given(stop, probe.given).strip()
-    if stop.args == ("memory",):
-        got = "more and more memory, until it was stopped"
-    else:
-        seconds = f"{exercise.time_limit:g} second{'' if exercise.time_limit == 1 else 's'}"
-        got = f"no result after {seconds}"
-    return CheckFailed(
-        exercise.id,
-        f"{exercise.name} did not come to an end",
-        called=str(probe.calling),
-        got=f"{got}\n{where}" if where else got,
-        because="the usual cause is a loop whose condition never becomes false, or a wait that "
-        "never ends",
-    )
-
-
-class _Limited(io.TextIOBase):
-    """Lets a number of characters through to another stream and drops the rest."""
-
-    def __init__(self, stream: TextIO, limit: int) -> None:
-        self.stream = stream
-        self.left = limit
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        if self.left > 0:
-            self.stream.write(text[: self.left])
-            self.left -= len(text)
-            if self.left <= 0:
-                self.stream.write("\n… what your function prints further is not shown\n")
-        return len(text)
-
-    def flush(self) -> None:
-        if not self.stream.closed:  # Python flushes at the end of this object, perhaps later
-            self.stream.flush()

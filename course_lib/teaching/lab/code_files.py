@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from course_lib.loader.languages import language_of
 from course_lib.records import Span, embedded_text
+from course_lib.teaching.taught import line_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +65,7 @@ def definitions(text: str) -> list[Definition]:
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            first = line_of(node)
             start = starts[first - 1] + node.col_offset
             end = starts[node.end_lineno or node.lineno] - 1
             span = Span(start, end, text[start:end])

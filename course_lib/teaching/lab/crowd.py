@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from course_lib.records import Chunk
 
 
-def crowd(
+def chunks_around(
     chunks: Sequence[Chunk], vectors: Vectors, count: int = 12_000
 ) -> tuple[list[Chunk], Vectors]:
     """Return made-up chunks and their vectors, the same ones on every run.

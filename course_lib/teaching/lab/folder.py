@@ -14,9 +14,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
-from course_lib.files import files_below
+from course_lib.ignored import own_files
 from course_lib.indexing import IngestOptions, ingest
-from course_lib.loader.splitting import split_documents
+from course_lib.loader.documents import read_documents
+from course_lib.loader.splitting import Origin, split_documents
 from course_lib.records import LOCAL, Document, Query
 from course_lib.retriever import search
 from course_lib.store import connect, fresh_database
@@ -152,7 +153,7 @@ def check_folder(folder: Path, name: str, options: IngestOptions) -> None:
         )
     endings = tuple(one for one in options.registry.extensions() if one.startswith("."))
     found = _look_through(folder, name, endings)
-    documents = options.registry.source("directory").read(str(folder), extensions=endings)
+    documents = read_documents(folder, endings)
     if not documents:
         there = ", ".join(f"{count} {ending}" for ending, count in found.most_common(5))
         raise FolderError(
@@ -172,10 +173,8 @@ def _look_through(folder: Path, name: str, endings: tuple[str, ...]) -> Counter[
     """Return how many files of each ending are in a folder, unless they are too many."""
     found: Counter[str] = Counter()
     total = 0
-    inside = files_below(folder, lambda one: not one.startswith("."), lambda error: None)
-    for count, file in enumerate(inside, 1):
-        if not file.name.startswith("."):
-            found[file.suffix.lower() or "without an ending"] += 1
+    for count, file in enumerate(own_files(folder, lambda error: None), 1):
+        found[file.suffix.lower() or "without an ending"] += 1
         if file.name.lower().endswith(endings) and file.is_file():
             total += file.stat().st_size
         if count > MOST_FILES or total > MOST_BYTES:
@@ -188,7 +187,7 @@ def _look_through(folder: Path, name: str, endings: tuple[str, ...]) -> Counter[
 
 
 def _pieces(documents: list[Document], options: IngestOptions) -> int:
-    return len(split_documents(documents, LOCAL, options).chunks)
+    return sum(len(one.chunks) for one in split_documents(documents, Origin(LOCAL), options))
 
 
 def _smaller(documents: list[Document], options: IngestOptions) -> str:
@@ -197,9 +196,7 @@ def _smaller(documents: list[Document], options: IngestOptions) -> str:
     for document in documents:
         if len(parts := PurePosixPath(document.name).parts) > 1:
             below.setdefault(parts[0], []).append(document)
-    sizes = {
-        one: len(split_documents(texts, LOCAL, options).chunks) for one, texts in below.items()
-    }
+    sizes = {one: _pieces(texts, options) for one, texts in below.items()}
     fitting = sorted((size, one) for one, size in sizes.items() if size <= MOST_PIECES)[-5:]
     if not fitting:
         return "Copy some of its files into a new folder, and name that one."

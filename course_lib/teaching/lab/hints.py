@@ -23,11 +23,14 @@ class Hint:
         The newest, counted from 1.
     beyond
         True where the last one was seen before and there are no more.
+    passed
+        Whether the exercise's check has passed, so that nobody needs one.
     """
 
     exercise: Exercise
     number: int
     beyond: bool = False
+    passed: bool = False
 
     def headline(self) -> str:
         """Return ``hint 2 of 3``."""
@@ -36,6 +39,8 @@ class Hint:
     def __str__(self) -> str:
         if not self.exercise.hints:
             return f"{self.exercise.id} has no hints"
+        if self.passed:
+            return f"{self.exercise.id} has passed: no hint is needed"
         text = _filled(f"{self.headline()}: {self.exercise.hints[self.number - 1]}")
         return f"{text}\n{_filled(self._way_out())}" if self.beyond else text
 
@@ -44,6 +49,9 @@ class Hint:
     def _repr_html_(self) -> str:
         if not self.exercise.hints:
             return f"<p>{escape(str(self))}</p>"
+        if self.passed:
+            hints = "".join(f"<p>{_prose(hint)}</p>" for hint in self.exercise.hints)
+            return f"<details><summary>{escape(str(self))}</summary>{hints}</details>"
         parts = [
             f"<details><summary>hint {i}</summary><p>{_prose(hint)}</p></details>"
             for i, hint in enumerate(self.exercise.hints[: self.number - 1], start=1)
@@ -55,10 +63,10 @@ class Hint:
         return "".join(parts)
 
     def _way_out(self) -> str:
-        lab = self.exercise.id.split(".")[0].zfill(2)
         return (
             "That was the last hint. The solution is in "
-            f"`solutions/{lab}_….ipynb`; the lab goes on with it until your own version passes."
+            f"`solutions/{self.exercise.lab}_….ipynb`; the lab goes on with it until your own "
+            "version passes."
         )
 
 
@@ -70,7 +78,8 @@ def offer(exercise: Exercise, seen: int) -> str:
 
     Examples
     --------
-    >>> offer(Exercise("1.2", "half", 1, print, ("Divide.", "By two.")), 1)
+    >>> from course_lib.teaching.checks.drawn import Drawn
+    >>> offer(Exercise("1.2", "half", tuple, Drawn(), ("Divide.", "By two.")), 1)
     'lab.hint("1.2") gives hint 2 of 2'
     """
     most = len(exercise.hints)

@@ -1,8 +1,11 @@
-"""The referee of the lab about manifests: what a parser says that a document is."""
+"""The lab about manifests: what a parser says that a document is, and headers for naive cuts."""
 
 from __future__ import annotations
 
-from course_lib.loader.resource_identity import Identity
+from collections.abc import Iterable
+
+from course_lib.loader.kubernetes import split_stream
+from course_lib.loader.resource_identity import Identity, read_identity
 
 
 def parsed_identity(document: str) -> Identity | None:
@@ -34,3 +37,32 @@ def parsed_identity(document: str) -> Identity | None:
         scalar(get(metadata, "namespace")),
         scalar(get(root, "apiVersion")),
     )
+
+
+def headers_above(pieces: Iterable[str], name: str) -> list[tuple[str, str]]:
+    r"""Return each piece of a file, and the piece below the kind and name of its resource.
+
+    It is the resource in which the piece begins.
+
+    Parameters
+    ----------
+    pieces
+        All pieces of the file, in order.
+    name
+        The file's name.
+
+    Examples
+    --------
+    >>> headers_above(["kind: Pod\nmetadata:\n  name: web\n", "spec: {}\n"], "w.yaml")[1]
+    ('spec: {}\n', '# Pod web\n# w.yaml\nspec: {}\n')
+    """
+    parts = list(pieces)
+    spans = list(split_stream("".join(parts)))
+    pairs, start = [], 0
+    for piece in parts:
+        begun = [span for span in spans if span.start <= start] or spans[:1]
+        found = read_identity(begun[-1].text) if begun else Identity(None, None, None, None)
+        owner = " ".join(filter(None, (found.kind, found.name)))
+        pairs.append((piece, f"# {owner}\n# {name}\n{piece}"))
+        start += len(piece)
+    return pairs

@@ -16,6 +16,8 @@ import psycopg
 from course_lib.xray import create_tables, drop_tables
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from course_lib.indexing.plan import Plan
     from course_lib.teaching.lab.session import Lab
 
@@ -41,7 +43,7 @@ Events = list[tuple[str, str]]
 """The project of a sync, and what it did, in the order in which it happened."""
 
 Sync = Callable[[psycopg.Connection[Any], str, Packages, Events], Iterator[None]]
-Case = tuple[Mapping[str, Packages], tuple[str, Packages], tuple[str, Packages]]
+Lists = tuple[Mapping[str, Packages], tuple[str, Packages], tuple[str, Packages]]
 """The lists before, the sync that begins, and the other one."""
 
 
@@ -74,8 +76,12 @@ def embed(lab: Lab, texts: Packages, needed: Needed) -> int:
     return len(names)
 
 
-def meet(lab: Lab, sync: Sync, cases: Mapping[str, Case], steps: int) -> dict[str, Events]:
+def meet(
+    lab: Lab, sync: Sync, cases: Mapping[str, Lists], steps: int, *, foreign_key: bool = False
+) -> dict[str, Events]:
     """Do so many steps of the first sync, then all of the other, then the rest of the first.
+
+    Without `foreign_key`, a list may name a package that is not in the catalogue.
 
     Returns
     -------
@@ -84,7 +90,7 @@ def meet(lab: Lab, sync: Sync, cases: Mapping[str, Case], steps: int) -> dict[st
     """
     runs = {}
     for case, (lists, first, second) in cases.items():
-        _begin(lab, sync, lists)
+        _begin(lab, sync, lists, foreign_key)
         events: Events = []
         with lab.connect() as one, lab.connect() as other:  # each has its own transaction
             begun, inside = sync(one, *first, events), sync(other, *second, events)
@@ -94,7 +100,7 @@ def meet(lab: Lab, sync: Sync, cases: Mapping[str, Case], steps: int) -> dict[st
     return runs
 
 
-def at_once(lab: Lab, sync: Sync, cases: Mapping[str, Case]) -> dict[str, Events]:
+def at_once(lab: Lab, sync: Sync, cases: Mapping[str, Lists]) -> dict[str, Events]:
     """Run both syncs of each case in two threads; returns the same as `meet`."""
     runs = {}
     for case, (lists, *both) in cases.items():
@@ -112,14 +118,27 @@ def at_once(lab: Lab, sync: Sync, cases: Mapping[str, Case]) -> dict[str, Events
     return runs
 
 
-def _begin(lab: Lab, sync: Sync, lists: Mapping[str, Packages]) -> None:
-    """Create the tables without the foreign key, and fill the lists."""
+def in_order(runs: Mapping[str, Events]) -> pd.DataFrame:
+    """Return a row for each transaction and a column for each step of what `meet` returns."""
+    import pandas as pd
+
+    return pd.concat(
+        {
+            title: pd.DataFrame({place: {who: what} for place, (who, what) in enumerate(events, 1)})
+            for title, events in runs.items()
+        }
+    ).fillna("")
+
+
+def _begin(lab: Lab, sync: Sync, lists: Mapping[str, Packages], foreign_key: bool = False) -> None:
+    """Create the tables, with the foreign key or without, and fill the lists."""
     with lab.connect(autocommit=True) as conn:
         drop_tables(conn)
         create_tables(conn)
-        conn.execute(
-            "ALTER TABLE xray_report_packages DROP CONSTRAINT xray_report_packages_in_catalogue"
-        )
+        if not foreign_key:
+            conn.execute(
+                "ALTER TABLE xray_report_packages DROP CONSTRAINT xray_report_packages_in_catalogue"
+            )
     for project, packages in lists.items():
         with lab.connect() as own:
             list(sync(own, project, packages, []))

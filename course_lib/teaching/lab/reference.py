@@ -97,35 +97,34 @@ def from_solution(source: str, exercise: Exercise, file: str = "<solution>") -> 
     ... def double(x):
     ...     return 2 * x
     ... '''
-    >>> from_solution(text, Exercise("1.1", "double", 1, print))(4)
+    >>> from course_lib.teaching.checks.drawn import Drawn
+    >>> from_solution(text, Exercise("1.1", "double", tuple, Drawn()))(4)
     8
     """
+    names = names_above(source, exercise, file)
+    if exercise.name in names:
+        return names[exercise.name]
+    raise InputError(f"The solution of this exercise defines no {exercise.name}")
+
+
+def names_above(source: str, exercise: Exercise, file: str = "<solution>") -> dict[str, Any]:
+    """Return what the cells of a solution define up to that of an exercise, as `from_solution`."""
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"__name__": f"solution_{exercise.id}"}
-    for number, header, text in _cells(source):
+    before, *cells = CELL.split(source)
+    for header, text in zip(cells[::2], cells[1::2], strict=True):
+        line, before = before.count("\n"), f"{before}{text}"
         if "[markdown]" in header:
             continue
         found = re.search(r'exercise="([^"]+)"', header)
-        code = "\n" * number + MAGIC.sub("", text)
+        code = "\n" * line + MAGIC.sub("", text)
         tree = ast.parse(code, filename=file)
         if found is None:
             tree.body = [node for node in tree.body if _is_ground(node)]
         exec(compile(tree, file, "exec", dont_inherit=True), namespace)
         if found is not None and found[1] == exercise.id:
-            if exercise.name in namespace:
-                return namespace[exercise.name]
-            raise InputError(f"The solution of this exercise defines no {exercise.name}")
+            return namespace
     raise InputError(f"{file} has no cell with exercise={exercise.id!r}")
-
-
-def _cells(source: str) -> list[tuple[int, str, str]]:
-    """Return line number, header and text of each cell."""
-    marks = list(CELL.finditer(source))
-    ends = [mark.start() for mark in marks[1:]] + [len(source)]
-    return [
-        (source.count("\n", 0, mark.end()), mark[1], source[mark.end() : end])
-        for mark, end in zip(marks, ends, strict=True)
-    ]
 
 
 def _is_ground(node: ast.stmt) -> bool:

@@ -6,8 +6,11 @@ enough. Here an answer is a passage that holds it; `course_lib.evaluation` looks
 
 from __future__ import annotations
 
+import json
+import re
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,18 +18,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 
+from course_lib.answers.excerpts import COMMON
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.evaluation import Question, read_questions, recall_at, reciprocal_rank
 from course_lib.loader import split_document
 from course_lib.progress import progress_bar
-from course_lib.records import Chunk, Document
+from course_lib.records import Chunk, Document, Mode, Span
 from course_lib.settings import project_root
 from course_lib.store import write_chunks
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from course_lib.evaluation.runs import Run
 
 ANSWER = "answer"
 """What every passage that holds the answer is called where passages are ranked."""
@@ -74,6 +80,21 @@ def questions_for(data_dir: Path) -> list[Question]:
     beside = data_dir.parent / "questions" / f"{data_dir.name}.jsonl"
     own = project_root() / "data" / "questions" / "documents.jsonl"
     return read_questions(beside if beside.is_file() else own)
+
+
+def without_answer() -> dict[str, list[str]]:
+    """Return questions that no text of the course answers: near its subjects, and far from them.
+
+    Examples
+    --------
+    >>> {kind: len(asked) for kind, asked in without_answer().items()}
+    {'near': 28, 'far': 16}
+    """
+    kinds: dict[str, list[str]] = {}
+    path = project_root() / "data" / "questions" / "unanswerable.jsonl"
+    for asked in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+        kinds.setdefault(asked["kind"], []).append(asked["question"])
+    return kinds
 
 
 def rank_passages(results: Iterable[Any], question: Question) -> list[str]:
@@ -169,7 +190,7 @@ def index_pages(
     write_chunks(conn, pieces, embedder.encode(texts, progress=True))
 
 
-class Passage(NamedTuple):
+class FilePiece(NamedTuple):
     """A piece of a file: what a reader gets of it, and what is embedded."""
 
     document_name: str
@@ -181,20 +202,20 @@ Split = Callable[[str, str], Iterable[tuple[str, str]]]
 """Takes a file's name and text; returns what a reader gets and what is embedded, in pairs."""
 
 
-def passages_of(split: Split, files: Mapping[str, str]) -> list[Passage]:
+def passages_of(split: Split, files: Mapping[str, str]) -> list[FilePiece]:
     """Return the pieces of all files.
 
     Examples
     --------
     >>> passages_of(lambda name, text: [(text, f"# {name}: {text}")], {"a.yaml": "a: 1"})
-    [Passage(document_name='a.yaml', content='a: 1', text='# a.yaml: a: 1')]
+    [FilePiece(document_name='a.yaml', content='a: 1', text='# a.yaml: a: 1')]
     """
-    return [Passage(name, *pair) for name, text in files.items() for pair in split(name, text)]
+    return [FilePiece(name, *pair) for name, text in files.items() for pair in split(name, text)]
 
 
 def search_in(
-    passages: Sequence[Passage], encode: Callable[[Sequence[str]], npt.NDArray[np.float32]]
-) -> Callable[[str], list[Passage]]:
+    passages: Sequence[FilePiece], encode: Callable[[Sequence[str]], npt.NDArray[np.float32]]
+) -> Callable[[str], list[FilePiece]]:
     """Return a search that puts all passages in order, the most similar first.
 
     Parameters
@@ -206,14 +227,163 @@ def search_in(
     """
     vectors = encode([passage.text for passage in passages])
 
-    def search(question: str) -> list[Passage]:
+    def search(question: str) -> list[FilePiece]:
         scores = vectors @ encode([question])[0]
         return [passages[at] for at in (-scores).argsort(kind="stable")]
 
     return search
 
 
-def count_owned(passages: Sequence[Passage], questions: Iterable[Question]) -> int:
+def cut_fixed(text: str, size: int, overlap: int) -> list[Span]:
+    """Return the chunks of a text that is cut by its length alone.
+
+    Examples
+    --------
+    >>> [span.text for span in cut_fixed("abcdefg", 4, 1)]
+    ['abcd', 'defg']
+    """
+    starts = range(0, len(text) - overlap, size - overlap)
+    return [Span(at, min(at + size, len(text)), text[at : at + size]) for at in starts]
+
+
+def cut_all(
+    files: Mapping[str, str],
+    split: Callable[[str, int, int], Iterable[Span]],
+    size: int,
+    overlap: int,
+) -> list[FilePiece]:
+    """Return the chunks of all files, cut by a splitter such as `cut_fixed`."""
+    return [
+        FilePiece(name, one.text, one.text)
+        for name, text in files.items()
+        for one in split(text, size, overlap)
+    ]
+
+
+def count_torn(files: Mapping[str, str], passages: Iterable[FilePiece], most: int = 128) -> int:
+    """Return how many sentences of at most so many characters are whole in no passage.
+
+    Examples
+    --------
+    >>> count_torn({"a.md": "Stop. Wait here."}, [FilePiece("a.md", "Stop. Wa", "")])
+    1
+    """
+    ends = r"(?<=[.!?:])\s+|\s*\n\s*"
+    sentences = {(name, one) for name, text in files.items() for one in re.split(ends, text)}
+    texts: dict[str, list[str]] = {name: [] for name in files}
+    for passage in passages:
+        texts[passage.document_name].append(passage.content)
+    return sum(
+        0 < len(one) <= most and not any(one in text for text in texts[name])
+        for name, one in sentences
+    )
+
+
+def answered(
+    questions: Sequence[Question],
+    passages: Sequence[FilePiece],
+    encode: Callable[[Sequence[str]], npt.NDArray[np.float32]],
+    k: int = 5,
+) -> list[float]:
+    """Return for each question 1 if one of the `k` most similar passages answers it, else 0."""
+    missed = measure(search_in(passages, encode), questions, k=k).missed
+    return [float(one not in missed) for one in questions]
+
+
+def can_repeat(chunk: str, overlap: int) -> int:
+    r"""Return how many characters of a chunk the next can repeat, in whole lines and sentences.
+
+    Examples
+    --------
+    >>> can_repeat("One. Two.\n", 8), can_repeat("One. Two.\n", 4)
+    (5, 0)
+    """
+    repeated = 0
+    for piece in reversed(re.split(r"(?<=\n)|(?<=\. )", chunk)):
+        if repeated + len(piece) > overlap:
+            break
+        repeated += len(piece)
+    return repeated
+
+
+def stems(text: str) -> list[str]:
+    """Return the words of a text in order, without common words and without endings.
+
+    Examples
+    --------
+    >>> stems("It deserves a warning."), stems("Which warnings deserve it?")
+    (['deserv', 'warn'], ['warn', 'deserv'])
+    """
+    return [_stem(word) for word in re.findall(r"\w+", text.casefold()) if word not in COMMON]
+
+
+def _stem(word: str) -> str:
+    shorter = re.sub(r"(?<=...)(ing|ed|es|s|e)$", "", word)
+    return word if shorter == word else _stem(shorter)
+
+
+def score_words(
+    questions: Sequence[str], texts: Sequence[str], soon: float = 1.2, length: float = 0.75
+) -> npt.NDArray[np.float64]:
+    """Score each text for each question by their words (BM25), without common words and endings.
+
+    Parameters
+    ----------
+    questions, texts
+        A row and a column each.
+    soon
+        How soon more of the same word stops to count more: BM25's k1.
+    length
+        How much a long text loses, from 0 to 1: BM25's b.
+
+    Examples
+    --------
+    >>> score_words(["the alarms"], ["an alarm", "the release"]).round(2).tolist()
+    [[0.69, 0.0]]
+    """
+    import numpy as np
+
+    counted = [Counter(stems(text)) for text in texts]
+    lengths = np.array([one.total() for one in counted])
+    damp = soon * (1 - length + length * lengths / lengths.mean())
+    scores = np.zeros((len(questions), len(texts)))
+    for row, question in zip(scores, questions, strict=True):
+        for word in set(stems(question)):
+            found = np.array([one[word] for one in counted])
+            holding = np.count_nonzero(found)
+            rare = np.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
+            row += rare * found * (soon + 1) / (found + damp)
+    return scores
+
+
+def find_right(questions: Sequence[Question], chunks: Sequence[Chunk]) -> npt.NDArray[np.int64]:
+    """Return a row for each question: 1 for a chunk that answers it, 0 for the others."""
+    import numpy as np
+
+    right = [
+        [asked.is_answered_by(one.source_path, one.content) for one in chunks]
+        for asked in questions
+    ]
+    return np.array(right).astype(int)
+
+
+def hit_in_five(scores: npt.NDArray[Any], right: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return 1 for each row with a right place among the five highest scores, else 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hit_in_five(np.array([[6, 5, 4, 3, 2, 1]]), np.array([[0, 0, 0, 0, 0, 1]])).tolist()
+    [0]
+    """
+    import numpy as np
+
+    five = (-scores).argsort(axis=1, kind="stable")[:, :5]
+    hits: npt.NDArray[np.int64] = np.take_along_axis(right, five, axis=1).max(axis=1)
+    return hits
+
+
+def count_owned(passages: Sequence[FilePiece], questions: Iterable[Question]) -> int:
     """Return how many questions have a passage with the answer and its resource's kind and name."""
     return sum(
         any(
@@ -222,3 +392,28 @@ def count_owned(passages: Sequence[Passage], questions: Iterable[Question]) -> i
         )
         for asked in questions
     )
+
+
+def runs_of_the_course(embedder: EmbeddingClient, modes: Sequence[Mode]) -> dict[Mode, Run]:
+    """Ask an index of the course's three corpora all their questions, in each mode.
+
+    Parameters
+    ----------
+    embedder
+        The model that encodes corpora and questions.
+    modes
+        Such as ``["dense", "hybrid"]``.
+    """
+    from course_lib.evaluation.corpora import Corpus, indexed, searcher
+    from course_lib.evaluation.runs import evaluate
+    from course_lib.retriever import Query
+
+    data = project_root() / "data"
+    folders = {"docs": "documents", "manifests": "manifests", "code": "code"}
+    corpora = [Corpus(kind, data / name) for kind, name in folders.items()]
+    files = [data / "questions" / f"{name}.jsonl" for name in folders.values()]
+    asked = [question for file in files for question in read_questions(file)]
+    with indexed(corpora, embedder) as joint:
+        return {
+            mode: evaluate(searcher(joint, embedder, Query(mode=mode)), asked) for mode in modes
+        }

@@ -111,7 +111,8 @@ class Scorecard:
         told = (
             "The first line is what this lab has measured. The table is about the whole system: "
             "is the right file among the first 10, in one index of all three corpora? "
-            "In brackets: the interval of 95 %."
+            "In brackets: the interval of 95 %; where all questions have the same score, it would "
+            "say nothing."
         )
         return told if self.yours else f"{told} {self.why}"
 

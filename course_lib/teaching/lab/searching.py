@@ -1,54 +1,228 @@
-"""What a statement costs and finds, as lab 07 measures it."""
+"""What a statement costs and finds, as labs 06 and 07 measure it; other libraries' statements."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, LiteralString
 
 from course_lib.evaluation import recall_at
+from course_lib.records import Query
+from course_lib.retriever.query import find_nearest, search
+from course_lib.retriever.statements import BY_VECTOR, EXACT, NEAREST
 
 if TYPE_CHECKING:
     import pandas as pd
     import psycopg
 
+BY_THEIR_WORDS = """
+    SELECT document_name, chunk_index
+    FROM document_chunks CROSS JOIN (SELECT {words} AS words) AS asked
+    WHERE to_tsvector('english', content) @@ words
+    ORDER BY {rank}(to_tsvector('english', content), words) DESC, document_name, chunk_index
+    LIMIT 50"""
+LANGCHAIN = BY_THEIR_WORDS.format(words="plainto_tsquery('english', %s)", rank="ts_rank_cd")
+"""How langchain-postgres 0.0.19 searches by words: for all of them."""
+
+LLAMA_INDEX = BY_THEIR_WORDS.format(
+    words="replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery", rank="ts_rank"
+)
+"""How llama-index-vector-stores-postgres 0.9.0 does: for any of them."""
+
+HYBRID: LiteralString = """
+-- depth: how many rows of each ranking are fused. NULL: a filter that is not used.
+WITH near AS (
+    SELECT id,
+           row_number() OVER (ORDER BY embedding <=> %(query)s, document_name, chunk_index) AS place
+    FROM document_chunks WHERE (%(repo)s::text IS NULL OR repo_slug = %(repo)s)
+    ORDER BY embedding <=> %(query)s, document_name, chunk_index LIMIT %(depth)s
+), said AS (
+    SELECT id, place
+    FROM chunks_with_words(
+        asked => %(words)s, most => %(depth)s, repo => %(repo)s,
+        partitions => NULL, kinds => NULL, of_branch => NULL,
+        in_namespace => NULL, document => NULL, tenant => NULL)
+    JOIN document_chunks USING (partition, tenant_id, repo_slug, branch, document_name, chunk_index)
+)
+SELECT document_name, chunk_index,
+       coalesce(1 / (60 + near.place)::float8, 0)
+       + coalesce(1 / (60 + said.place)::float8, 0) AS score
+-- FULL JOIN also keeps rows that are on one side only.
+FROM near FULL JOIN said USING (id) JOIN document_chunks USING (id)
+ORDER BY score DESC, document_name, chunk_index LIMIT %(top_k)s
+"""
+"""Hybrid search in one statement, for the stretch task of lab 08."""
+
 Values = Mapping[str, Any]
-Way = Callable[[Values], Sequence[Any]]
+Find = Callable[["psycopg.Connection[Any]", Values, str], Sequence[Any]]
+
+
+def plan_of(conn: psycopg.Connection[Any], statement: LiteralString, values: Any) -> Any:
+    """Run a statement; return the top of its plan, in ``Pages`` how many pages it visited.
+
+    Parameters
+    ----------
+    conn
+        Its settings are those of the plan.
+    statement
+        A statement that returns rows.
+    values
+        Those of its placeholders.
+    """
+    explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}"
+    ((document,),) = conn.execute(explain, values, prepare=False).fetchall()
+    plan = document[0]["Plan"]
+    return plan | {"Pages": plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]}
+
+
+def search_ten(
+    conn: psycopg.Connection[Any], table: LiteralString, queries: Sequence[Any], setting: str = ""
+) -> tuple[list[set[Any]], float]:
+    """Return the ten nearest rows of each query, and how many pages a search visits in the mean.
+
+    Parameters
+    ----------
+    conn
+        A connection that commits each statement by itself.
+    table
+        Its columns are id and embedding.
+    queries
+        Vectors.
+    setting
+        What holds for these searches only, such as ``hnsw.ef_search = 40``. They use an index.
+        Without a setting, they use none, and so find the true ten.
+    """
+    nearest = f"SELECT id FROM {table} ORDER BY embedding <=> %s LIMIT 10"
+    found, pages = [], []
+    with conn.transaction():
+        conn.execute(
+            f"SET LOCAL enable_seqscan = off; SET LOCAL {setting}"
+            if setting
+            else "SET LOCAL enable_indexscan = off"
+        )
+        for query in queries:
+            found.append({*conn.execute(nearest, (query,), prepare=False).fetchall()})
+            pages.append(plan_of(conn, nearest, (query,))["Pages"])
+    return found, statistics.fmean(pages)
+
+
+def measure_index(
+    conn: psycopg.Connection[Any], table: LiteralString, queries: Sequence[Any], setting: str
+) -> dict[str, float]:
+    """Return the recall of the ten nearest rows, and the pages of a search and of an exact scan.
+
+    Parameters
+    ----------
+    conn, table, queries, setting
+        Those of `search_ten`.
+    """
+    truth, all_pages = search_ten(conn, table, queries)
+    found, pages = search_ten(conn, table, queries, setting)
+    shares = [len(some & ten) / len(ten) for some, ten in zip(found, truth, strict=True)]
+    return {"recall": statistics.fmean(shares), "pages": pages, "pages, exact": all_pages}
 
 
 def measure_search(
-    conn: psycopg.Connection[Any],
-    way: Way,
-    exact: Way,
-    statement: LiteralString,
-    asked: Sequence[Values],
-    iterative: LiteralString = "off",
+    conn: psycopg.Connection[Any], find: Find, scan: str, asked: Sequence[Values]
 ) -> pd.Series[float]:
     """Search for each of some values; return the means of rows, recall, pages and rows expected.
 
     Parameters
     ----------
     conn
-        The connection on which the plan is read.
-    way, exact
-        The search, and one that finds the true rows; both return rows with a `chunk_id`.
-    statement
-        What the search runs, for its plan.
+        The connection on which is searched.
+    find
+        `find_nearest`, or what takes the same; both return rows with a `chunk_id`.
+    scan
+        ``iterative scan off`` runs `NEAREST` alone; ``iterative scan on`` runs `find`, and
+        ``exact scan`` runs `find` with the distance `EXACT`.
     asked
         The values of each search.
-    iterative
-        The `hnsw.iterative_scan` with which the plan is read.
     """
     import pandas as pd
+    from psycopg.rows import namedtuple_row
 
+    distance = EXACT if scan == "exact scan" else BY_VECTOR
+    statement = NEAREST.format(distance=distance)
+    iterative = "strict_order" if scan == "iterative scan on" else "off"
+    alone: psycopg.Cursor[Any] = conn.cursor(row_factory=namedtuple_row)
     measured = []
     for values in asked:
-        found, truth = ([row.chunk_id for row in search(values)] for search in (way, exact))
+        rows: Sequence[Any] = (
+            alone.execute(statement, values, prepare=False).fetchall()
+            if scan == "iterative scan off"
+            else find(conn, values, distance)
+        )
+        true_rows = find_nearest(conn, values, EXACT)
+        found, truth = ([row.chunk_id for row in some] for some in (rows, true_rows))
         with conn.transaction():
             conn.execute(f"SET LOCAL hnsw.iterative_scan = {iterative}")
-            explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}"
-            ((document,),) = conn.execute(explain, values, prepare=False).fetchall()
-        plan = document[0]["Plan"]
-        pages = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+            plan = plan_of(conn, statement, values)
         recall = recall_at(found, truth, k=values["top_k"])
-        measured.append((len(found), recall, pages, plan["Plans"][0]["Plan Rows"]))
+        measured.append((len(found), recall, plan["Pages"], plan["Plans"][0]["Plan Rows"]))
     return pd.DataFrame(measured, columns=["rows", "recall", "pages", "rows expected"]).mean()
+
+
+def make_visible(conn: psycopg.Connection[Any], indexed: LiteralString) -> None:
+    """Make the view ``visible`` of lab 08: for each chunk, the words that are indexed of it.
+
+    Parameters
+    ----------
+    conn
+        Whose temporary tables are made again.
+    indexed
+        An expression of SQL, such as ``search_text``.
+    """
+    conn.execute(f"""
+        DROP TABLE IF EXISTS indexed CASCADE;
+        CREATE TEMP TABLE indexed AS
+        SELECT tableoid AS part, ctid AS address, {indexed} AS search_text FROM document_chunks;
+        CREATE TEMP VIEW visible AS SELECT * FROM indexed""")
+
+
+def fill_word(conn: psycopg.Connection[Any], question: str, words: LiteralString) -> None:
+    """Fill the table ``word`` of lab 08 with the words of a question.
+
+    Parameters
+    ----------
+    conn
+        Whose temporary table it is.
+    question
+        A text.
+    words
+        An expression that makes a ``tsvector`` of ``%s``.
+    """
+    conn.execute("DROP TABLE IF EXISTS word")
+    conn.execute(
+        f"""
+        CREATE TEMP TABLE word AS
+        SELECT row_number() OVER () AS number, quote_literal(word)::tsquery AS query
+        FROM unnest(tsvector_to_array({words})) AS word""",
+        (question,),
+    )
+
+
+def differing(
+    conn: psycopg.Connection[Any], statement: LiteralString, asked: Mapping[str, Any]
+) -> int:
+    """Return for how many questions a statement such as `HYBRID` finds otherwise than `search`.
+
+    Parameters
+    ----------
+    conn
+        Its chunks are searched.
+    statement
+        It has the placeholders of `HYBRID`.
+    asked
+        Question → its vector.
+    """
+    count = 0
+    for question, vector in asked.items():
+        query = Query(question, threshold=-1)
+        values = {"words": question, "query": vector, "repo": None, "depth": query.depth}
+        found = conn.execute(statement, values | {"top_k": query.top_k}).fetchall()
+        results = search(conn, vector, query)
+        count += [row[:2] for row in found] != [
+            (one.document_name, one.chunk_index) for one in results
+        ]
+    return count

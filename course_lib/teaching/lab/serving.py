@@ -13,12 +13,15 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import httpx
 
 from course_lib.errors import CourseError
 from course_lib.teaching.background_server import TIMEOUT_SECONDS, BackgroundServer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Api(httpx.Client):
@@ -32,10 +35,11 @@ class Api(httpx.Client):
 
     def __init__(self, server: BackgroundServer) -> None:
         # No certificates for an address that has none: reading them takes longer than a search.
+        # Nor a proxy, which would look for the address on its own machine.
         # A connection for each request: uvicorn cuts the one on which an app raised.
         once = httpx.Limits(max_keepalive_connections=0)
         self.url, self._server = f"http://127.0.0.1:{server.ports[0]}", server
-        super().__init__(base_url=self.url, timeout=30, verify=False, limits=once)
+        super().__init__(base_url=self.url, timeout=30, verify=False, trust_env=False, limits=once)
 
     def close(self) -> None:
         """End the serving, and the client with it; twice does no harm."""
@@ -121,7 +125,8 @@ class Watch:
 
     def _ask(self, request: str) -> None:
         method, path = request.split()
-        with httpx.Client(base_url=self._api.url, timeout=10, verify=False) as client:
+        options: dict[str, Any] = {"timeout": 10, "verify": False, "trust_env": False}
+        with httpx.Client(base_url=self._api.url, **options) as client:
             while not self._end.is_set():
                 begun, status = time.perf_counter(), 0
                 with suppress(httpx.TransportError):
@@ -182,6 +187,26 @@ def until_ready(api: Api, path: str = "/ready") -> None:
     raise CourseError(f"{path} does not become 200", hint=hint)
 
 
+def four_at_once(api: Api, path: str) -> pd.DataFrame:
+    """Send four requests at once; return when each began and ended its work, the first first.
+
+    Parameters
+    ----------
+    api
+        Whom to ask.
+    path
+        It answers with two times. What is returned is in seconds since the first of all.
+    """
+    import pandas as pd
+
+    with ThreadPoolExecutor(4) as callers:
+        spans = [answer.json() for answer in callers.map(api.get, [path] * 4)]
+    times = pd.DataFrame(spans, columns=["begin", "end"]).apply(pd.to_datetime)
+    times = times.sort_values("begin", ignore_index=True)
+    times -= times["begin"].min()
+    return pd.DataFrame({name: times[name].dt.total_seconds() for name in times})
+
+
 def crowd(api: Api, bodies: Sequence[dict[str, Any]], *, clients: int = 16) -> list[float]:
     """Post searches from many clients at once and return the milliseconds that each took.
 
@@ -215,7 +240,8 @@ def crowd(api: Api, bodies: Sequence[dict[str, Any]], *, clients: int = 16) -> l
                 raise CourseError(f"POST /search was answered with {answer.status_code}")
         return times
 
-    made = [httpx.Client(base_url=api.url, timeout=60, verify=False) for _ in range(clients)]
+    options: dict[str, Any] = {"timeout": 60, "verify": False, "trust_env": False}
+    made = [httpx.Client(base_url=api.url, **options) for _ in range(clients)]
     try:
         with ThreadPoolExecutor(clients) as threads:
             shares = [bodies[start::clients] for start in range(clients)]
@@ -223,3 +249,10 @@ def crowd(api: Api, bodies: Sequence[dict[str, Any]], *, clients: int = 16) -> l
     finally:
         for client in made:
             client.close()
+
+
+def batch_at_most(count: int) -> None:
+    """Let the service encode so many waiting questions in one call; 0 is one by one."""
+    from course_lib.service import encoding
+
+    encoding.LARGEST_BATCH = count

@@ -24,12 +24,12 @@ from course_lib.teaching.attempts import Event, note
 from course_lib.teaching.checks import Exercise, lab_number, load
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
 from course_lib.teaching.copies import is_learners
-from course_lib.teaching.lab.checking import run_check
+from course_lib.teaching.lab.checking import run_check, sheet_for
 from course_lib.teaching.lab.explaining import show_explanation
 from course_lib.teaching.lab.hints import Hint, offer
 from course_lib.teaching.lab.idiom import alt, interact, use_style
 from course_lib.teaching.lab.notebook import help_with_missing_names, show_whole_call
-from course_lib.teaching.lab.own import MISSING, hand_out, not_the_learners, watch
+from course_lib.teaching.lab.own import MISSING, hand_out, not_the_learners
 from course_lib.teaching.lab.reference import reference
 
 if TYPE_CHECKING:
@@ -42,12 +42,20 @@ if TYPE_CHECKING:
     from course_lib.evaluation import Question
     from course_lib.records import Chunk
     from course_lib.store.databases import FreshDatabase
+    from course_lib.teaching.checks.judging import Sheet
     from course_lib.teaching.lab.retrieval import Measurement
     from course_lib.teaching.lab.scorecard import Scorecard
     from course_lib.teaching.lab.serving import Api
 
 DOCUMENTS = "data/documents"
 READABLE = (".md", ".txt", ".yaml", ".yml", ".py", ".go", ".sh")
+
+
+class LabError(InputError):
+    """Something that a cell asks of a lab which is not there; a notebook shows the sentence."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).splitlines()
 
 
 def start(
@@ -91,8 +99,7 @@ def start(
     # After an error, psycopg warns of the commands that it left out; the error says enough.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     lab = Lab(lab_id, data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
-    watch(exercise.name for exercise in lab.exercises.values())
-    if is_learners(Path.cwd()):
+    if lab._is_learners:
         note("started", lab.id)
     print(f"Lab {lab.id} is ready. Its documents are in {_from_root(lab.data_dir)}.")
     return lab
@@ -127,11 +134,13 @@ class Lab:
                 f"data_dir {_from_root(self.data_dir)} is not a directory",
                 hint="It is taken relative to the project's root; data/documents is the course's.",
             )
+        self._is_learners = is_learners(Path.cwd())  # now: a cell may change the folder
         self._server_url = database_url or None
         self._model_name = embedding_model or None
         self._database: FreshDatabase | None = None
         self._passed: dict[str, Any] = {}
         self._hints: dict[str, int] = {}
+        self._sheets: dict[str, Sheet] = {}
 
     def __repr__(self) -> str:
         return f"Lab {self.id}"
@@ -152,8 +161,7 @@ class Lab:
         ------
         CheckFailed
             If it is wrong. The message says what was called, what came, what was expected, and
-            how to get a hint. Also if it is not what the learner's cell defines now: the course's
-            version, or one from before the cell was changed and failed.
+            how to get a hint. Also if it is the course's version, and not the learner's.
         NotAttempted
             If it is still the stub, or waits for an earlier exercise.
         """
@@ -162,7 +170,7 @@ class Lab:
         if fault := not_the_learners(exercise, given):
             raise CheckFailed(exercise.id, fault)
         try:
-            run_check(exercise, given, exercises=self.exercises, connect=self.connect)
+            self.judge(exercise, given)
         except CheckFailed as failed:
             self._note("failed", exercise)
             failed.hint = offer(exercise, self._hints.get(exercise.id, 0))
@@ -174,12 +182,34 @@ class Lab:
         points = "1 point" if exercise.points == 1 else f"{exercise.points} points"
         print(f"✓ {exercise.id} passed ({points})")
         self._note("passed", exercise)
-        if is_learners(Path.cwd()):
+        if self._is_learners:
             self._keep(exercise, given)
             show_explanation(exercise.id)
 
+    def judge(self, exercise: Exercise, given: Any, *, drawn: bool = True) -> None:
+        """Run an exercise's check and do no more; see `run_check` for what it raises.
+
+        Without `drawn`, it makes no random calls.
+        """
+        earlier = (self.exercises[one] for one in exercise.waits_for)
+        waiting = [one for one in earlier if one.name not in self._passed]
+        run_check(
+            exercise,
+            given,
+            exercises=self.exercises,
+            connect=self.connect,
+            sheet=self.sheet(exercise) if drawn else self.sheet(exercise).of_cases(),
+            instead={one.name: reference(self.id, one) for one in waiting},
+        )
+
+    def sheet(self, exercise: Exercise) -> Sheet:
+        """Return what an exercise's check asks, and what is right."""
+        if exercise.id not in self._sheets:
+            self._sheets[exercise.id] = sheet_for(exercise, self.connect)
+        return self._sheets[exercise.id]
+
     def _note(self, event: Event, exercise: Exercise, number: int = 0) -> None:
-        if is_learners(Path.cwd()):
+        if self._is_learners:
             note(event, self.id, exercise.id, number=number)
 
     def _keep(self, exercise: Exercise, given: Any) -> None:
@@ -188,7 +218,7 @@ class Lab:
 
         def check(kept: Any) -> None:
             with redirect_stdout(io.StringIO()):
-                run_check(exercise, kept, exercises=self.exercises, connect=self.connect)
+                self.judge(exercise, kept, drawn=False)  # the same text has passed all
 
         if line := keep(exercise, given, system_folder(), check):
             print(line)
@@ -203,10 +233,10 @@ class Lab:
         """
         exercise = self._exercise(exercise_id)
         seen, most = self._hints.get(exercise.id, 0), len(exercise.hints)
-        shown = min(seen + 1, most)
-        if exercise.name not in self._passed:  # who has passed did not ask: a cell was run again
-            self._hints[exercise.id] = shown
-            self._note("hint", exercise, shown)
+        if exercise.name in self._passed:  # nobody asked: the cell was run with all others
+            return Hint(exercise, seen, passed=True)
+        self._hints[exercise.id] = shown = min(seen + 1, most)
+        self._note("hint", exercise, shown)
         return Hint(exercise, shown, beyond=0 < most == seen)
 
     def use(self, name: str) -> Any:
@@ -219,7 +249,7 @@ class Lab:
         """
         by_name = {exercise.name: exercise for exercise in self.exercises.values()}
         if name not in by_name:
-            raise InputError(
+            raise LabError(
                 f"Lab {self.id} has no exercise that writes {name!r}",
                 hint=f"It has: {', '.join(by_name) or 'none'}.",
             )
@@ -235,7 +265,7 @@ class Lab:
             return self.exercises[str(exercise_id)]
         except KeyError:
             ids = ", ".join(self.exercises) or "none"
-            raise InputError(
+            raise LabError(
                 f"Lab {self.id} has no exercise {exercise_id!r}", hint=f"It has: {ids}."
             ) from None
 
@@ -259,7 +289,7 @@ class Lab:
         """
         documents = self.documents()
         if name not in documents:
-            raise InputError(
+            raise LabError(
                 f"There is no document {name!r}", hint=f"There are: {', '.join(documents)}."
             )
         return documents[name]
@@ -273,10 +303,10 @@ class Lab:
     def crowd(
         self, chunks: Sequence[Chunk], vectors: npt.NDArray[np.float32]
     ) -> tuple[list[Chunk], npt.NDArray[np.float32]]:
-        """Return 12,000 made-up chunks around real ones, and their vectors; see `crowd.crowd`."""
-        from course_lib.teaching.lab.crowd import crowd
+        """Return 12,000 made-up chunks and their vectors; see `crowd.chunks_around`."""
+        from course_lib.teaching.lab.crowd import chunks_around
 
-        return crowd(chunks, vectors)
+        return chunks_around(chunks, vectors)
 
     def mixtures(
         self, chunks: Sequence[Chunk], vectors: npt.NDArray[np.float32]

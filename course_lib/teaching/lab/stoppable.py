@@ -29,12 +29,14 @@ class StoppableDatabase:
     def __init__(self) -> None:
         import psycopg
 
+        from course_lib.store.libpq import without_libpq_variables
+
         _sweep()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
         self._folder.chmod(0o755)  # where root works, the server runs under another account
         atexit.register(self.remove)
         self.url = self.start().url()
-        with psycopg.connect(self.url, autocommit=True) as conn:
+        with without_libpq_variables(), psycopg.connect(self.url, autocommit=True) as conn:
             conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
 
     def start(self) -> Server:

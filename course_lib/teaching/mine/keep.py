@@ -9,10 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from course_lib.settings import project_root
 from course_lib.teaching.checks import Exercise, load
 from course_lib.teaching.copies import MINE
-from course_lib.teaching.mine.sections import Section, read_sections, sections_of
+from course_lib.teaching.mine.sections import KeptAnswer, read_sections, sections_of
 from course_lib.teaching.mine.source import NoSourceError, source_of
 
 FOLDER = "system"
@@ -37,7 +39,7 @@ def all_exercises() -> dict[str, Exercise]:
     return {one.id: one for lab in labs for one in lab.values() if one.library}
 
 
-def kept(folder: Path) -> dict[str, Section]:
+def kept(folder: Path) -> dict[str, KeptAnswer]:
     """Return what is kept for the exercises that there are, by their ids, in their order."""
     found = {one.place: one for one in read_sections(folder)}
     exercises = all_exercises().values()
@@ -60,8 +62,6 @@ def keep(
     check
         Raises where a function is not right: what is kept has to pass by itself, too.
     """
-    from filelock import FileLock
-
     if not exercise.library:
         return ""
     path = folder / f"{exercise.room}.py"
@@ -95,10 +95,9 @@ def keep(
 
 def _section(exercise: Exercise, given: Any) -> str:
     module, _, name = str(exercise.library).partition(":")
-    lab = f"{int(exercise.id.split('.')[0]):02d}"
-    places = {one.name: str(one.library) for one in load(lab).values() if one.library}
+    places = {one.name: str(one.library) for one in load(exercise.lab).values() if one.library}
     return (
-        f"# %% {exercise.id} {name} · lab {lab} · {datetime.date.today()}\n"
+        f"# %% {exercise.id} {name} · lab {exercise.lab} · {datetime.date.today()}\n"
         f"# in the place of {module}.{name}\n\n{source_of(given, name, places)}"
     ).strip()
 

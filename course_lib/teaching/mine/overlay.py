@@ -8,6 +8,7 @@ list of what is kept.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import os
 import shutil
@@ -21,7 +22,7 @@ from course_lib.errors import InputError
 from course_lib.settings import project_root, settings
 from course_lib.teaching import taught
 from course_lib.teaching.mine import sections
-from course_lib.teaching.mine.sections import Section, fingerprint, read_sections
+from course_lib.teaching.mine.sections import KeptAnswer, fingerprint, read_sections
 
 INDEXED_WITH = ("records", "loader", "embedder", "store")
 """The rooms on which depends what is in an index."""
@@ -70,7 +71,7 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def _overlay(folder: Path, own: Sequence[Section]) -> Path:
+def _overlay(folder: Path, own: Sequence[KeptAnswer]) -> Path:
     """Return a copy of the library with these answers, which is made unless it is there."""
     files = _files(own)
     told = repr(sorted(files.items())).encode("utf-8")
@@ -89,12 +90,13 @@ def _overlay(folder: Path, own: Sequence[Section]) -> Path:
                 raise
     os.utime(copy)
     for other in folder.iterdir():
-        if other.stat().st_mtime < time.time() - UNUSED_SECONDS:
-            shutil.rmtree(other, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another process made or removed it meanwhile
+            if other.stat().st_mtime < time.time() - UNUSED_SECONDS:
+                shutil.rmtree(other, ignore_errors=True)
     return copy
 
 
-def _files(own: Sequence[Section]) -> dict[str, bytes]:
+def _files(own: Sequence[KeptAnswer]) -> dict[str, bytes]:
     """Return the content of each file of the copy, by its name."""
     root = Path(course_lib.__file__).parents[1]
     found = {
@@ -108,7 +110,7 @@ def _files(own: Sequence[Section]) -> dict[str, bytes]:
     return {**found, "my_system.py": Path(sections.__file__).read_bytes()}
 
 
-def with_answer(text: str, answer: Section) -> str:
+def with_answer(text: str, answer: KeptAnswer) -> str:
     """Return a module's text in which one answer is the learner's.
 
     Raises
@@ -129,7 +131,7 @@ def with_answer(text: str, answer: Section) -> str:
     form = CALL if isinstance(node, taught.DEFINITIONS) and not decorators else VALUE
     how |= {"before": "".join(f"{one}(" for one in decorators), "after": ")" * len(decorators)}
     lines = text.split("\n")
-    lines[taught.first_line(node) - 1 : node.end_lineno] = [
+    lines[taught.line_of(node) - 1 : node.end_lineno] = [
         form.format(name=answer.name, file=answer.file, **how)
     ]
     return "\n".join(lines)

@@ -22,7 +22,7 @@ HEADER = re.compile(
 )
 
 
-class Section(NamedTuple):
+class KeptAnswer(NamedTuple):
     """A kept answer, with all that it needs: a cell of a module in `my/system/`.
 
     Attributes
@@ -59,18 +59,18 @@ class Section(NamedTuple):
         return vars(module)[self.name]
 
 
-def read_sections(folder: Path) -> list[Section]:
+def read_sections(folder: Path) -> list[KeptAnswer]:
     """Return what is kept in a folder, in the order of its files and their sections."""
     return [one for path in sorted(folder.glob("*.py")) for one in sections_of(path)]
 
 
-def sections_of(path: Path) -> list[Section]:
+def sections_of(path: Path) -> list[KeptAnswer]:
     """Return the sections of a module; none where it is not there."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     marks = list(HEADER.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [
-        Section(
+        KeptAnswer(
             **mark.groupdict(),
             file=str(path),
             line=text.count("\n", 0, mark.start()) + 1,
@@ -80,7 +80,7 @@ def sections_of(path: Path) -> list[Section]:
     ]
 
 
-def fingerprint(sections: Iterable[Section], rooms: Sequence[str]) -> str:
+def fingerprint(sections: Iterable[KeptAnswer], rooms: Sequence[str]) -> str:
     """Return a hash of the answers of these rooms; empty where none is the learner's."""
     texts = [HEADER.sub("", one.text).strip() for one in sections if Path(one.file).stem in rooms]
     return hashlib.sha256("\0".join(texts).encode("utf-8")).hexdigest()[:12] if texts else ""

@@ -17,9 +17,12 @@ import types
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from course_lib.teaching import taught
 from course_lib.teaching.lab.own import notebook_shell
 from course_lib.teaching.names import bound_names, read_names
-from course_lib.teaching.taught import first_line, function_of, kfp_decorators, sql_literal
+
+DEFINITIONS = taught.DEFINITIONS
+IMPORTS = (ast.Import, ast.ImportFrom)
 
 LONGEST_VALUE = 2_000
 """Characters of a value that is written as a literal, at most."""
@@ -47,8 +50,8 @@ def source_of(given: Any, name: str, places: Mapping[str, str]) -> str:
         If something that it needs cannot be written down.
     """
     if isinstance(given, str):
-        return f"{name} = {sql_literal(given)}\n"
-    function = inspect.unwrap(function_of(given))
+        return f"{name} = {taught.sql_literal(given)}\n"
+    function = inspect.unwrap(taught.function_of(given))
     if not isinstance(function, types.FunctionType):
         raise NoSourceError(f"{name} is a {type(given).__name__} and no function")
     if function.__code__.co_freevars:
@@ -73,63 +76,71 @@ class _Source:
         self._cells = list(_cells(namespace))
 
     def add_function(self, function: types.FunctionType, name: str) -> None:
-        found = self._bound(function.__name__) or self._bound(name)  # a lambda has the second
+        # Its own cell, and not one that binds the name to what `lab.use` returned.
+        found = self._bound(function.__name__, DEFINITIONS) or self._bound(name)
         if found is None:
             raise NoSourceError(f"the source of {name} is not there")
         node, text = found
-        if kfp_decorators(node):  # the library's own decorate it
-            text = "\n".join(text.split("\n")[node.lineno - first_line(node) :])
+        if taught.kfp_decorators(node):  # the library's own decorate it
+            text = "\n".join(text.split("\n")[node.lineno - taught.line_of(node) :])
         self._seen |= {name, function.__name__}
         self._add(node, text)
-        if isinstance(node, _DEFINITIONS) and node.name != name:
+        if isinstance(node, DEFINITIONS) and node.name != name:
             self.definitions.append(f"{name} = {node.name}")
 
     def _add(self, node: ast.stmt, text: str) -> None:
         """Add a statement after all that it needs."""
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, IMPORTS):
             self.imports.append(text)
             return
         for needed in sorted(read_names(text)):
             self._add_name(needed)
-        (self.definitions if isinstance(node, _DEFINITIONS) else self.values).append(text)
+        (self.definitions if isinstance(node, DEFINITIONS) else self.values).append(text)
 
     def _add_name(self, name: str) -> None:
-        if name in self._seen or (name not in self.namespace and name not in self.places):
-            return  # a builtin, or a name that is missing in the notebook as well
+        """Add what a name means in the notebook, by the first way in which it can be written."""
+        if name in self._seen or not self._is_the_learners(name):
+            return
         self._seen.add(name)
         if name in self.places:
             module, _, original = self.places[name].partition(":")
             self.imports.append(f"from {module} import {original}")
             return
-        value = self.namespace[name]
-        if value is getattr(builtins, name, None):
-            return
+        value, bound = self.namespace[name], self._bound(name)
         if type(value).__module__.startswith("course_lib.teaching"):
             raise NoSourceError(f"it uses {name}, which is there in a notebook only")
-        found = self._bound(name)
-        if found and isinstance(found[0], ast.Import | ast.ImportFrom):
-            self._add(*found)
+        if bound and isinstance(bound[0], IMPORTS):
+            self._add(*bound)
         elif line := _import_of(name, value):
             self.imports.append(line)
         elif isinstance(value, types.FunctionType) and value.__name__ != "<lambda>":
             self.add_function(value, name)
         elif literal := _literal(value):  # it may have changed since a cell gave it
             self.values.append(f"{name} = {literal}")
-        elif found:
-            self._add(*found)
+        elif bound:
+            self._add(*bound)
         else:
-            raise NoSourceError(
-                f"it uses {name}, of the type {type(value).__name__}, which cannot be written down"
-            )
+            kind = type(value).__name__
+            raise NoSourceError(f"it uses {name}, of the type {kind}, which cannot be written down")
 
-    def _bound(self, name: str) -> tuple[ast.stmt, str] | None:
-        """Return the last statement that gave a name its value, if it can be copied alone."""
-        found = next(filter(None, (_statement(text, name) for text in self._cells)), None)
-        kinds = (*_DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
-        return found if found and isinstance(found[0], kinds) else None
+    def _is_the_learners(self, name: str) -> bool:
+        """Tell whether a name means something of the notebook's, and nothing of Python's own."""
+        if name not in self.namespace:  # a builtin, or missing in the notebook as well
+            return name in self.places
+        same = self.namespace[name] is getattr(builtins, name, self)
+        # IPython has an `open` of its own, which no cell has bound.
+        return not same and (not hasattr(builtins, name) or self._bound(name) is not None)
 
+    def _bound(self, name: str, kinds: tuple[type, ...] = ()) -> tuple[ast.stmt, str] | None:
+        """Return the last statement that gave a name its value, if it can be copied alone.
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        With `kinds`, the last of these kinds.
+        """
+        for text in self._cells:
+            if found := _statement(text, name, kinds):
+                copied = (*DEFINITIONS, *IMPORTS, ast.Assign, ast.AnnAssign)
+                return found if isinstance(found[0], copied) else None
+        return None
 
 
 def _cells(namespace: Mapping[str, Any]) -> Iterator[str]:
@@ -142,19 +153,19 @@ def _cells(namespace: Mapping[str, Any]) -> Iterator[str]:
         yield "".join(linecache.getlines(file))
 
 
-def _statement(text: str, name: str) -> tuple[ast.stmt, str] | None:
+def _statement(text: str, name: str, kinds: tuple[type, ...] = ()) -> tuple[ast.stmt, str] | None:
     """Return the last statement at a text's top level that gives a name its value."""
     try:
         body = ast.parse(text).body
     except SyntaxError:
         return None
     for node in reversed(body):
-        if name in bound_names(ast.unparse(node)):
-            if isinstance(node, ast.Import | ast.ImportFrom):
+        if name in bound_names(ast.unparse(node)) and isinstance(node, kinds or ast.stmt):
+            if isinstance(node, IMPORTS):
                 kept = [one for one in node.names if (one.asname or one.name.split(".")[0]) == name]
                 node.names = kept
                 return node, ast.unparse(node)
-            lines = text.split("\n")[first_line(node) - 1 : node.end_lineno]
+            lines = text.split("\n")[taught.line_of(node) - 1 : node.end_lineno]
             return node, "\n".join(lines)
     return None
 

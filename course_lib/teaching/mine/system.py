@@ -7,17 +7,17 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, redirect_stdout
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.errors import CourseError, InputError
-from course_lib.teaching.lab.time_limit import OutOfTime, within
 from course_lib.teaching.mine.keep import all_exercises, kept, system_folder
 from course_lib.teaching.mine.overlay import environment
-from course_lib.teaching.mine.sections import Section
+from course_lib.teaching.mine.sections import KeptAnswer
+from course_lib.teaching.time_limit import OutOfTime, within
 
 if TYPE_CHECKING:
     from course_lib.evaluation.runs import Run
@@ -35,7 +35,7 @@ def rooms(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
     return found
 
 
-def differences(sections: Sequence[Section], seed: int) -> Iterator[str]:
+def differences(sections: Sequence[KeptAnswer], seed: int) -> Iterator[str]:
     """Yield a line for each function that gives something else than the library's does.
 
     Parameters
@@ -45,49 +45,38 @@ def differences(sections: Sequence[Section], seed: int) -> Iterator[str]:
     seed
         Of the random arguments.
     """
-    from course_lib.teaching.checks import load
-    from course_lib.teaching.checks.encoded import text_of
+    from course_lib.teaching.checks.judging import Outcomes, Sheet, differing
+    from course_lib.teaching.checks.running import Calls
+    from course_lib.teaching.lab.reference import reference
 
     with ExitStack() as stack:
-        connections: list[Any] = []
+        connect = cache(partial(_database, stack))
         for one in sections:
-            audit = load(one.exercise.split(".")[0])[one.exercise].draws
-            if audit is None:
-                continue
-            if audit.needs_database and not connections:
-                connections += [_connection(stack), _connection(stack)]
-            calls = audit.draw(seed)
-            theirs, ours = connections if audit.needs_database else (None, None)
-            expected = audit.expected(calls, ours)
+            exercise = all_exercises()[one.exercise]
+            opened = (lambda: connect()()) if exercise.draws.needs_database else None
+            sheet = Sheet(
+                exercise, seed, reference=partial(reference, exercise.lab, exercise), connect=opened
+            )
             try:
-                got = within(AUDIT_SECONDS, partial(_values, audit, one, calls, theirs))
+                outcomes = Outcomes(sheet, Calls(exercise.draws, one.load(), opened), opened)
+                with redirect_stdout(io.StringIO()):
+                    found, _ = within(AUDIT_SECONDS, partial(differing, sheet, outcomes))
             except OutOfTime:
                 yield f"{one.name} does not end within {AUDIT_SECONDS:g} s on random arguments"
                 continue
             except Exception as error:
                 yield f"{one.name} cannot be run: {type(error).__name__}: {error}"
                 continue
-            for call, mine, wanted in zip(calls, got, expected, strict=True):
-                if not audit.agrees(wanted, mine):
-                    yield (
-                        f"{one.name} differs: {audit.call_text(call)} gives "
-                        f"{text_of(mine)}, the course's {text_of(wanted)}"
-                    )
-                    break
+            if found:
+                yield f"{one.name} differs: {found}"
 
 
-def _values(audit: Any, section: Section, calls: list[Any], connection: Any) -> list[Any]:
-    with redirect_stdout(io.StringIO()):
-        values = audit.run(section.load(), calls, connection)
-    found: list[Any] = audit.state(calls, values, connection)
-    return found
-
-
-def _connection(stack: ExitStack) -> Any:
+def _database(stack: ExitStack) -> Callable[[], Any]:
+    """Return what opens connections to a database of its own."""
     from course_lib.store import connect, fresh_database
 
     database = stack.enter_context(fresh_database("mine"))
-    return stack.enter_context(connect(database.url))
+    return lambda: stack.enter_context(connect(database.url))
 
 
 def measure_both(questions: Path | None, corpora: Sequence[str]) -> tuple[Run, Run]:

@@ -4,16 +4,35 @@ from __future__ import annotations
 
 import ast
 import re
+from threading import RLock
+
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+SQL_BEGIN, SQL_END = f"-- {BEGIN}", f"-- {END}"
+"""What an answer is between, in Python and in SQL."""
 
 _MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
+_ONE_AT_A_TIME = RLock()
+"""CPython 3.11 may fail where several threads make syntax trees (its issue gh-106905)."""
 
 
 def parse_code(source: str) -> ast.Module | None:
     """Return the syntax tree of a code cell, its magics left out; None where it is not Python."""
     try:
-        return ast.parse(as_python(source))
+        return parsed(source)
     except SyntaxError:
         return None
+
+
+def parsed(source: str) -> ast.Module:
+    """Return the syntax tree of a code cell; with ``pass`` in the place of magics, if it has any.
+
+    Raises
+    ------
+    SyntaxError, ValueError, RecursionError, MemoryError
+        It is not Python.
+    """
+    with _ONE_AT_A_TIME:
+        return ast.parse(as_python(source))
 
 
 def defined_names(source: str) -> set[str]:
@@ -30,11 +49,12 @@ def defined_names(source: str) -> set[str]:
 
 def as_python(source: str) -> str:
     """Return a code cell with ``pass`` in the place of IPython's magics and shell lines, if any."""
-    try:
-        ast.parse(source)
-    except SyntaxError:
-        return _MAGIC.sub(r"\1pass", source)
-    return source
+    with _ONE_AT_A_TIME:
+        try:
+            ast.parse(source)
+        except SyntaxError:
+            return _MAGIC.sub(r"\1pass", source)
+        return source
 
 
 def checked_exercise(source: str) -> str | None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearSolutions
 
-from course_lib.teaching.notebooks.release import SQL_BEGIN, SQL_STUB
+from course_lib.teaching.notebooks.cells import SQL_BEGIN
+
+SQL_STUB = "-- YOUR SQL HERE"
 
 
 class ClearAnswers(ClearSolutions):  # type: ignore[misc]

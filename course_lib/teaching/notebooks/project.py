@@ -6,17 +6,22 @@ temporary folder.
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from course_lib.errors import CourseError, InputError
-from course_lib.settings import make_folder, project_root
+from course_lib.settings import project_root
 from course_lib.teaching.checks import load
+
+CORE = ("00", "01", "02", "05", "06", "07", "08", "11", "15", "16")
+"""The labs that build the five things of the course and measure them; the others are electives.
+
+Lab 08 belongs to them, and 14 does not: what lab 16 compares are searches by meaning with and
+without words, which lab 08 builds; lab 14 itself needs lab 08, and lab 11 needs neither.
+"""
 
 _SOURCE_NAME = re.compile(r"(\d\d)_[a-z0-9_]+\.py")
 
@@ -40,6 +45,11 @@ class LabSource:
     def stem(self) -> str:
         """The name that the source and both notebooks share, as in ``01_recursive_splitter``."""
         return self.path.stem
+
+    @property
+    def is_core(self) -> bool:
+        """Whether it is one of the labs that everybody does."""
+        return self.lab in CORE
 
 
 @dataclass(frozen=True)
@@ -127,21 +137,3 @@ class Project:
 def _lab_number(given: str) -> str:
     match = re.fullmatch(r"(\d{1,2})(?:_.*)?", Path(given).stem)
     return match[1].zfill(2) if match else given
-
-
-def write_atomically(path: Path, text: str | bytes) -> bool:
-    """Write a file so that readers see the old or the new one; return whether it changed."""
-    data = text.encode("utf-8") if isinstance(text, str) else text
-    if path.is_file() and path.read_bytes() == data:
-        return False
-    make_folder(path.parent)
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return True

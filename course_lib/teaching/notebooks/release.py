@@ -22,11 +22,6 @@ WITHHELD = frozenset({"solution", "claim"})
 """The tags of cells that learners do not get."""
 
 
-BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-SQL_BEGIN, SQL_END = f"-- {BEGIN}", f"-- {END}"
-SQL_STUB = "-- YOUR SQL HERE"
-
-
 def learners_cells(master: NotebookNode) -> list[NotebookNode]:
     """Return the cells of a master that learners get."""
     return [cell for cell in master.cells if WITHHELD.isdisjoint(cell.metadata.get("tags", []))]
@@ -56,7 +51,7 @@ def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
         LockCells,
     )
 
-    from course_lib.teaching.notebooks.clearing import ClearAnswers
+    from course_lib.teaching.notebooks.clearing import ClearAnswers  # imports nbgrader
 
     notebook = copy.deepcopy(master)
     notebook.cells = learners_cells(notebook)

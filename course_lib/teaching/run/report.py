@@ -6,10 +6,11 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from course_lib.teaching.run.one_lab import LabRun
+from jinja2 import Environment, StrictUndefined
+
+from course_lib.teaching.run.one_lab import LabRun
 
 _LABELS = {"recall_at_5": "recall@5", "mrr": "MRR", "note": "what changed"}
 
@@ -24,8 +25,6 @@ def index_page(runs: Sequence[LabRun], database: str) -> str:
     database
         Which one they used, in words.
     """
-    from jinja2 import Environment, StrictUndefined
-
     texts = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     page = texts.from_string(Path(__file__).with_suffix(".html").read_text(encoding="utf-8"))
     return page.render(

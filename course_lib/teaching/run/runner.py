@@ -13,8 +13,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from course_lib.errors import InputError
+from course_lib.files import write_atomically
 from course_lib.settings import settings
-from course_lib.teaching.notebooks.project import BuildError, LabSource, Project, write_atomically
+from course_lib.teaching.notebooks.project import BuildError, LabSource, Project
 from course_lib.teaching.notebooks.workers import Job, run_jobs
 from course_lib.teaching.run.one_lab import LabRun, run_lab
 from course_lib.teaching.run.report import index_page

@@ -4,9 +4,11 @@ A lab's source is a Python file in jupytext's percent format; this is what the b
 
 **Head.** The first cell is text. Its first line is ``# NN · Title``, the first paragraph after it
 is the promise, and it holds the table ``| You will be able to | Time | Needs |`` with one row:
-objectives separated by `` · ``, and ``about {minutes} min``, which `times` works out. README's
-table is made of these. What a lab builds is worked out from its exercises; a column ``Builds`` in
-the table says it instead (``Builds`` of lab 00: ``the finished system``).
+objectives separated by `` · ``, and ``about {minutes} min``, which `times` works out. An elective
+(`CORE` in `course_lib/teaching/notebooks/project.py` names the others) has a paragraph more,
+``**Elective.** …``: what it adds, and for whom. README's tables are made of these. What a lab
+builds is worked out from its exercises; a column ``Builds`` in the table says it instead
+(``Builds`` of lab 00: ``the finished system``).
 
 **Roles.** A cell tagged ``parameters`` is papermill's. The cell that calls ``start(…)`` is the
 set-up. The cell that calls ``lab.check("1.1", …)`` is the check of exercise 1.1 (one check a cell).
@@ -40,20 +42,19 @@ Anything else that a learner writes is a function whose body is between the mark
 **Links.** Notebooks are read from `labs/`, `solutions/` and `my/`: write
 ``[chunk](../labs/GLOSSARY.md#chunk)``.
 
-The rules of a lab's anatomy are in `anatomy.py`, the phrases that no page has in `plain_words.py`:
-`broken_rules` holds the course to both, in each build and in the tests.
+What must not be wrong with a lab is in `anatomy.py` (`broken_rules`). The budgets of our labs, in
+`rules.py`, and hard phrases, in `plain_words.py`, are `advice`: the build says it, as `make test`
+does, and nothing is refused for it.
 '''
 
 from infra.course.build.builder import Built, build_labs, check_labs, stale_notebooks
-from infra.course.build.readme import readme_table, update_readme
-from infra.course.build.rules import broken_rules
+from infra.course.build.rules import advice, broken_rules
 
 __all__ = [
     "Built",
+    "advice",
     "broken_rules",
     "build_labs",
     "check_labs",
-    "readme_table",
     "stale_notebooks",
-    "update_readme",
 ]

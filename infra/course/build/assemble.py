@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.notebooks.cells import defined_names, first_line, parse_code
+from course_lib.teaching.notebooks.cells import BEGIN, defined_names, first_line, parse_code
 from course_lib.teaching.notebooks.project import BuildError, LabSource, Project
-from course_lib.teaching.notebooks.release import BEGIN, WITHHELD, released
+from course_lib.teaching.notebooks.release import WITHHELD, released
 from infra.course.build.cut import cut
 from infra.course.build.recap import add_kept
 from infra.course.build.source import MINUTES, Cell, Role, read_cells, read_meta

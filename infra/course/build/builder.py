@@ -7,20 +7,21 @@ needs no kernel.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from course_lib.files import write_atomically
 from course_lib.teaching.notebooks.execute import execute as execute_notebook
 from course_lib.teaching.notebooks.execute import tidy_outputs
-from course_lib.teaching.notebooks.project import BuildError, Project, StaleError, write_atomically
+from course_lib.teaching.notebooks.project import BuildError, Project, StaleError
 from course_lib.teaching.notebooks.release import dump
 from course_lib.teaching.notebooks.workers import Job, OnCell, run_jobs
 from infra.course.build.assemble import Assembled, assemble
 from infra.course.build.explanations import explanations_are_current, write_explanations
-from infra.course.build.readme import readme_is_current, update_readme
+from infra.course.build.tables import stale_tables, update_tables
 from infra.course.drawings import stale_drawings, write_drawings
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ def build_labs(
     jobs: int = 2,
     execute: bool = True,
 ) -> list[Built]:
-    """Write the labs' notebooks in `labs/` and `solutions/`, their drawings and README's table.
+    """Write the labs' notebooks in `labs/` and `solutions/`, their drawings and the pages' tables.
 
     A solution is executed only where its code, the library code it shows or its checks changed
-    since; where only prose changed, it keeps its outputs. A notebook whose execution fails is left
-    as it was, and the others go on.
+    since; where only prose changed, it keeps its outputs. If one lab cannot be built, no file is
+    changed.
 
     Parameters
     ----------
@@ -77,30 +78,26 @@ def build_labs(
     Raises
     ------
     BuildError
-        A source breaks a rule, or a cell failed; each lab that did is named.
+        A source cannot be read, or a cell failed; each lab where one did is named.
     """
     project = project or Project()
     assembled = [assemble(source, project) for source in project.sources(labs)]
     stale = [one for one in assembled if not _carry_outputs(one, project)]
-    done = [_write(one, project, executed=False) for one in assembled if one not in stale]
-    if not execute:
-        done += [_write(one, project, executed=False, waiting=True) for one in stale]
-    failures: list[str] = []
-    by_lab = {one.source.lab: one for one in stale}
-    for lab, failure in _execute(stale if execute else [], project, jobs):
-        if failure:
-            failures.append(failure)
-        else:
-            done.append(_write(by_lab[lab], project, executed=True))
-    write_drawings(project)
-    write_explanations(project)
-    update_readme(project)
-    if failures:
+    if failures := _execute(stale if execute else [], project, jobs):
         raise BuildError(
-            "\n".join(failures),
-            hint="What failed was left as it was; mend the source and build it again.",
+            "\n".join(failures), hint="No file was changed; mend the source and build it again."
         )
-    return sorted(done, key=lambda built: built.lab)
+    stale_tables(project)  # raises where a page has half of its markers
+    write_drawings(project)
+    done = [
+        _write(
+            one, project, executed=one in stale and execute, waiting=one in stale and not execute
+        )
+        for one in assembled
+    ]
+    write_explanations(project)
+    update_tables(project)
+    return done
 
 
 def stale_notebooks(
@@ -132,8 +129,7 @@ def stale_notebooks(
         found += stale_drawings(project)
         if not explanations_are_current(project):
             found.append("what is shown after a check has passed is stale: explanations.json")
-        if not readme_is_current(project):
-            found.append("README.md: the table of labs is stale")
+        found += stale_tables(project)
     return found
 
 
@@ -170,13 +166,14 @@ def _carry_outputs(one: Assembled, project: Project) -> bool:
     return None not in [cell.execution_count for cell in before]
 
 
-def _execute(stale: Sequence[Assembled], project: Project, jobs: int) -> Iterator[tuple[str, str]]:
-    """Execute solutions; give for each lab what is wrong with it, empty where all is well."""
+def _execute(stale: Sequence[Assembled], project: Project, jobs: int) -> list[str]:
+    """Execute solutions and return what is wrong with those that fail."""
     work = [
         Job(one.source.lab, len(one.solution.cells), partial(_execute_one, one, project))
         for one in stale
     ]
-    return run_jobs(work, at_once=jobs, root=project.root, title="executing")
+    runs = run_jobs(work, at_once=jobs, root=project.root, title="executing")
+    return [failure for _, failure in runs if failure]
 
 
 def _execute_one(one: Assembled, project: Project, on_cell: OnCell) -> str:

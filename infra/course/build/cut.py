@@ -20,9 +20,9 @@ from collections.abc import Collection, Mapping
 from itertools import groupby
 from pathlib import Path
 
+from course_lib.teaching.notebooks.cells import BEGIN, END, SQL_BEGIN, SQL_END
 from course_lib.teaching.notebooks.project import BuildError, Project
-from course_lib.teaching.notebooks.release import BEGIN, END, SQL_BEGIN, SQL_END
-from course_lib.teaching.taught import find_answer, first_line, kfp_decorators, sql_literal, sql_of
+from course_lib.teaching.taught import find_answer, kfp_decorators, line_of, sql_literal, sql_of
 
 DEFERRED = "from __future__ import annotations\n"
 
@@ -130,7 +130,7 @@ def _piece(
             raise BuildError(f"{node.name} has no line {given}") from None
         head += 1
     # kfp would run the stub of a pipeline at once: the lab decorates it below.
-    first = (node.lineno if kfp_decorators(node) else first_line(node)) - 1
+    first = (node.lineno if kfp_decorators(node) else line_of(node)) - 1
     # What is given may end inside a block.
     after = next(line for line in lines[head : node.end_lineno] if line.strip())
     indent = " " * (len(after) - len(after.lstrip()))

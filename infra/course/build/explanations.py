@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from course_lib.teaching.notebooks.project import Project, write_atomically
+from course_lib.files import write_atomically
+from course_lib.teaching.notebooks.project import Project
 from infra.course.build.source import read_cells
 
 

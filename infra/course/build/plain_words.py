@@ -1,7 +1,7 @@
 """Words that a reader with English as a second language reads twice, and what to write instead.
 
 `hard_phrases` finds them in the pages, in the labs' sources, and in the library's comments and
-texts. It takes a second: `make build` and the tests both call it.
+texts. It takes a second. What it finds is advice, in `make build` and in `make test`.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from course_lib.teaching.notebooks.cells import (
+    BEGIN,
     as_python,
     calls_in,
     checked_exercise,
@@ -22,7 +23,6 @@ from course_lib.teaching.notebooks.cells import (
     parse_code,
 )
 from course_lib.teaching.notebooks.project import BuildError, LabSource
-from course_lib.teaching.notebooks.release import BEGIN
 
 Role = Literal["prose", "code", "parameters", "setup", "exercise", "check", "claim"]
 
@@ -44,6 +44,10 @@ class Cell:
 
 MINUTES = "{minutes}"
 """Is in the head of a source for the lab's estimated time."""
+
+
+ELECTIVE = "**Elective.**"
+"""Begins the paragraph of a lab's head that says what it adds to the core, and for whom."""
 
 
 def read_cells(source: LabSource) -> list[Cell]:
@@ -124,6 +128,7 @@ def read_meta(
     promise = next((block for block in blocks[1:] if re.match(r"[\w*_]", block)), "")
     if not promise:
         raise BuildError(f"{source.path.name}: no paragraph of promise follows the title")
+    elective = next((block for block in blocks if block.startswith(ELECTIVE)), "")
     row = _head_table(source, blocks)
     objectives = [part.strip() for part in row["you will be able to"].split("·") if part.strip()]
     if MINUTES not in row.get("time", "") or not objectives:
@@ -140,6 +145,7 @@ def read_meta(
         "minutes": minutes,
         "needs": row.get("needs", ""),
         "builds": named or builds,
+        "elective": " ".join(elective.removeprefix(ELECTIVE).split()),
     }
 
 

@@ -1,11 +1,12 @@
-"""How long a lab takes: an estimate from its words, outputs and exercises.
+"""How long a lab takes: an estimate from its words, code, outputs and exercises.
 
 No class has been timed yet. The rates are for somebody who reads English as a second language and
 has not done this before, and are rounded: careful reading goes at less than half the 238 words a
 minute of adults who read in their first language (M. Brysbaert, "How many words do we read per
-minute?", Journal of Memory and Language 109, 2019); the others are plain guesses. The budget of a
-lab (`anatomy.py`) is 87 minutes by these rates. When a class has been timed (`course class
-report`), change them here.
+minute?", Journal of Memory and Language 109, 2019). Ten lines of code a minute are 600 an hour; who
+reviews code is advised to read at most 500 (J. Cohen, "Best Kept Secrets of Peer Code Review",
+2006), and here the prose explains it. The others are plain guesses. When a class has been timed
+(`course class report`), change them here.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import re
 from collections.abc import Sequence
 from textwrap import dedent
 
-from course_lib.teaching.notebooks.cells import parse_code
-from course_lib.teaching.notebooks.release import BEGIN, END, SQL_BEGIN, SQL_END
+from course_lib.teaching.notebooks.cells import BEGIN, END, SQL_BEGIN, SQL_END, parse_code
 from infra.course.build.source import code_lines
 
 WORDS_A_MINUTE = 110
+LINES_OF_CODE_A_MINUTE = 10
+"""To read code that is given."""
+
 MINUTES_A_CELL = 0.5
 """To run a cell of code and look at what it shows."""
 
@@ -45,10 +48,13 @@ def minutes_of(prose: Sequence[str], code: Sequence[str], answers: Sequence[str]
     --------
     >>> minutes_of(["word " * 1100], ["x = 1"] * 20, ["def f():\n    return 1"] * 2)
     40
+    >>> minutes_of(["word " * 1100], ["x = 1\ny = 2\nz = 3"] * 20, ["def f():\n    return 1"] * 2)
+    45
     """
     words = sum(len(text.split()) for text in [*prose, *map(docstrings, answers)])
     minutes = (
         words / WORDS_A_MINUTE
+        + sum(map(code_lines, code)) / LINES_OF_CODE_A_MINUTE
         + len(code) * MINUTES_A_CELL
         + len(answers) * MINUTES_AN_EXERCISE
         + sum(code_lines(written(text)) for text in answers) * MINUTES_A_LINE_OF_AN_ANSWER

@@ -16,8 +16,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course_lib.files import write_atomically
 from course_lib.teaching.lab.figures.base import INK, PAPER
-from course_lib.teaching.notebooks.project import BuildError, LabSource, Project, write_atomically
+from course_lib.teaching.notebooks.project import BuildError, LabSource, Project
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
 import textwrap
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import psycopg
 
 from course_lib.store.server import Server
+from tests.waiting import is_alive, until
 
 START = "import sys; from pathlib import Path; from course_lib.store.server import ensure_server\n"
-
-
-def until(holds: Callable[[], object]) -> None:
-    """Wait until something holds."""
-    turn, deadline = threading.Event(), time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come to hold"
-        turn.wait(0.005)
 
 
 def postmaster_pid(server: Server) -> int:
@@ -38,13 +26,6 @@ def kill_postmaster(server: Server) -> int:
     os.kill(pid, signal.SIGKILL)
     until(lambda: not is_alive(pid))
     return pid
-
-
-def is_alive(pid: int) -> bool:
-    """Return whether a process lives, which a zombie does not."""
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    return False
 
 
 def answers(server: Server) -> bool:

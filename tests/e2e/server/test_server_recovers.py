@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import glob
 import os
 import shutil
 import signal
@@ -22,14 +23,13 @@ from tests.e2e.server.acts import (
     START,
     answers,
     has_the_row,
-    is_alive,
     keep_a_row,
     kill_postmaster,
     postmaster_pid,
     run_start,
-    until,
 )
 from tests.faults.small_disks import Disk
+from tests.waiting import is_alive, until
 
 pytestmark = pytest.mark.long
 
@@ -154,10 +154,10 @@ def test_the_server_outlives_the_process_group_that_started_it(state: Path) -> N
 
 def test_a_start_that_is_interrupted_is_completed_by_the_next(state: Path) -> None:
     """Once while the data directory is made, and once when the server comes up in it."""
-    # Not `**`, for which Python 3.11 reads folders that are being removed.
     for reached in ("pgdata-new-*/*", "pgdata/postmaster.pid"):
         starter = start_script(state, stderr=subprocess.DEVNULL, start_new_session=True)
-        until(lambda reached=reached: next(state.glob(reached), None) is not None)  # type: ignore[misc]
+        # Not `Path.glob`, which in Python 3.11 stops at a folder that is removed meanwhile.
+        until(lambda place=state / reached: glob.glob(str(place)), 240)  # type: ignore[misc]
         os.killpg(starter.pid, signal.SIGKILL)
         starter.wait()
     # The server holds nothing that its starter waits for: a pipe would hang `make test | tee log`.

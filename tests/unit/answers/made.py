@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 
 from course_lib.answers import Passage
-from course_lib.answers.passages import Origin
+from course_lib.answers.passages import FoundBy
 from course_lib.embedder import EmbeddingClient
 from course_lib.indexing import IngestOptions, ingest
 from course_lib.records import SearchResult
@@ -44,7 +44,7 @@ def make_passage(
     content: str = "Some text.",
     path: str = "docs/a.md",
     *,
-    origin: Origin = "search",
+    origin: FoundBy = "search",
     score: float = 0.5,
     **fields: Any,
 ) -> Passage:

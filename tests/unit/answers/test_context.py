@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -14,8 +15,10 @@ from course_lib.answers import context as context_module
 from course_lib.embedder import EmbeddingClient
 from course_lib.indexing import IngestOptions
 from course_lib.records import Query
+from course_lib.retriever.rerank import rerank
 from course_lib.store import write_chunks
 from course_lib.store.databases import FreshDatabase
+from tests.tiny_models import cross_encoder
 from tests.unit.answers.made import index_of
 from tests.unit.chunks import make_chunk
 
@@ -116,10 +119,15 @@ def test_a_threshold_is_for_what_is_searched_and_not_for_what_is_named(
     assert paths(context, "hint") == ["cats.md"]
 
 
-def test_maxsim_orders_the_union(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
+@pytest.mark.long
+def test_a_cross_encoder_orders_the_union(
+    index: psycopg.Connection, embedder: EmbeddingClient, tmp_path: Path
+) -> None:
     question = "In cats.md, how do I take a wrong release back?"
-    context = ask(index, embedder, question, rerank="maxsim", structure_max_chunks=0)
-    assert context.reranker == "maxsim"
-    assert "cats.md" in paths(context, "hint")
-    assert paths(context, "search")[0] in {"undo.md", "undo_again.md", "back.md"}
+    model = str(cross_encoder(tmp_path, 1))
+    context = ask(index, embedder, question, rerank=model, structure_max_chunks=0)
+    assert context.reranker == model
+    assert "cats.md" in paths(context, "hint") and paths(context, "search")
+    results = [one.result for one in context.passages]
+    assert rerank(model, question, results, rerank_k=len(results)) == results
     assert [one.index for one in context.passages] == list(range(1, len(context.passages) + 1))

@@ -1,6 +1,8 @@
 """What a model's answer has to look like before it becomes a file."""
 
+import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,12 @@ from course_lib.answers.edit import (
     check_parses,
     edit_prompt,
     extract_file,
+    propose,
     unified_diff,
+    with_markers,
 )
+from course_lib.answers.edit_files import Original
+from course_lib.answers.generators import Request
 from tests.needs import needs
 from tests.unit.answers.made import make_passage
 
@@ -39,9 +45,46 @@ def test_a_file_that_is_a_code_fence_can_be_edited() -> None:
     assert extract_file(wrapped("```\nnew\n```"), "```\nold\n```\n") == "```\nnew\n```\n"
 
 
+OLD = "def add(a, b):\n    return a - b\n\n\ndef twice(a):\n    return 2 * a\n"
+NEW = OLD.replace("a - b", "a + b")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"```python\n{NEW}```",
+        f"Here is the file:\n\n```python\n{NEW}```\n\nI corrected `add`.",
+        f"~~~\n{NEW}~~~ \n".replace("\n", "\r\n"),
+        f"{BEGIN_FILE}\n```python\n{NEW}```\n{END_FILE}",
+        f"{BEGIN_FILE}\n```python\n{NEW}```",
+    ],
+)
+def test_the_only_block_of_code_is_the_file(answer: str) -> None:
+    assert extract_file(answer, OLD) == NEW
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("```python\ndef add(a, b):\n    return a + b\n```", "has 2 lines, and the file 4"),
+        (f"```\n{OLD}```\nbecomes\n```\n{NEW}```", "several blocks of code"),
+        (f"```python\n{NEW}", "one that is not closed"),
+        (f"````\n{NEW}```", "one that is not closed"),
+        (f"```\n{BEGIN_FILE}\n{NEW}{END_FILE}\n```", "has markers in its block of code"),
+        (NEW, f"has no line {BEGIN_FILE}"),
+    ],
+)
+def test_a_part_of_the_file_or_several_blocks_are_not_taken(answer: str, says: str) -> None:
+    with pytest.raises(EditError, match=says) as caught:
+        extract_file(answer, OLD)
+    assert "may be too small" in caught.value.hint
+
+
 def test_very_deep_nesting_is_no_crash() -> None:
     with pytest.raises(EditError):
         check_parses("a.json", "[]", "[" * 200_000)
+    with pytest.raises(EditError, match="nests too deep"):
+        check_parses("a.yaml", "[]", "[" * 200_000)
 
 
 def test_the_file_is_in_the_prompt_to_the_character_and_passages_cannot_speak_for_it() -> None:
@@ -58,6 +101,28 @@ def test_the_file_is_in_the_prompt_to_the_character_and_passages_cannot_speak_fo
     assert mark not in evil + text
     assert prompt.user.endswith("Change this in a.py: rename x to y")
     assert prompt.system.count(BEGIN_FILE) == prompt.system.count(END_FILE) == 1
+
+
+class Echo:
+    """Writes what stands in the prompt from the file's first line on, as a small model does."""
+
+    name, model, margin, window, needs_prompt = "echo", "", 0, 8192, True
+
+    def stream(self, request: Request) -> Iterator[str]:
+        found = re.findall(r"^BEGIN \w+ FILE: (?s:.*)^END \w+$", request.prompt.user, re.MULTILINE)
+        yield found[0].replace("a - b", "a + b")
+
+
+def test_the_lines_around_the_file_may_be_repeated_with_the_mark_of_this_prompt(
+    tmp_path: Path,
+) -> None:
+    original = Original(tmp_path, "a.py", OLD.encode(), OLD, "\n")
+    passages = [make_passage(1, "It adds.", "b.md")]
+    assert propose(original, "Add.", Echo(), passages) == OLD.replace("a - b", "a + b")
+    foreign = "BEGIN f00 FILE: a.py\nimport os\nEND f00"
+    assert with_markers(foreign, "abc") == foreign
+    for other in ("BEGIN abc FILE: a.py\nx", "Sure!\nBEGIN abc FILE: a.py\nx\nEND abc", ""):
+        assert with_markers(other, "abc") == other
 
 
 @needs("git")

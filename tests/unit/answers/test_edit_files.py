@@ -3,7 +3,6 @@
 What a rewrite keeps and refuses is in tests/blackbox/test_edit.py.
 """
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,15 +12,10 @@ from course_lib.answers.edit import EditError
 from course_lib.answers.edit_files import (
     check_committed,
     read_original,
-    write_atomically,
+    write_edited,
 )
 from tests.needs import needs
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "core.autocrlf=false"]
-    command = ["git", "-C", str(folder), *identity, *arguments]
-    subprocess.run(command, check=True, capture_output=True)
+from tests.repositories import git
 
 
 @pytest.fixture
@@ -49,7 +43,7 @@ def test_a_file_that_cannot_be_replaced_is_left_and_so_is_nothing_else(
 
     monkeypatch.setattr(edit_files.os, "fsync", fail)
     with pytest.raises(EditError, match="No space left"):
-        write_atomically(original, b"2\n")
+        write_edited(original, b"2\n")
     assert (tmp_path / "a.txt").read_bytes() == b"two\n"
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -59,7 +53,7 @@ def test_what_somebody_else_wrote_meanwhile_is_not_overwritten(tmp_path: Path) -
     original = read_original(tmp_path / "a.txt", tmp_path)
     (tmp_path / "a.txt").write_bytes(b"theirs\n")
     with pytest.raises(EditError, match="changed by somebody else"):
-        write_atomically(original, b"2\n")
+        write_edited(original, b"2\n")
     assert (tmp_path / "a.txt").read_bytes() == b"theirs\n"
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -70,12 +64,3 @@ def test_flags_that_hide_a_change_from_git_do_not_hide_it_here(repository: Path)
     (repository / "src" / "a.py").write_bytes(b"x = 2\n")
     with pytest.raises(EditError, match="not committed"):
         check_committed(read_original(repository / "src" / "a.py", repository))
-
-
-@needs("git")
-def test_a_file_with_other_line_ends_than_git_stores_is_clean(repository: Path) -> None:
-    (repository / ".gitattributes").write_bytes(b"*.txt text eol=crlf\n")
-    (repository / "a.txt").write_bytes(b"one\r\n")
-    git(repository, "add", "-A")
-    git(repository, "commit", "-q", "-m", "second")
-    check_committed(read_original(repository / "a.txt", repository))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from typing import Any
 
-import numpy as np
 import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.answers import Passage, Prompt, Request, find_citations, retrieve_context
-from course_lib.answers.generators.extractive import ENOUGH, Extractive
+from course_lib.answers.generators.extractive import NOT_IN_INDEX, Extractive
 from course_lib.answers.units import split_sentences, units_of
 from course_lib.embedder import EmbeddingClient
 from course_lib.indexing import ingest
@@ -31,6 +31,14 @@ def test_a_quotation_of_ticks_stays_in_its_ticks(embedder: EmbeddingClient) -> N
     text, _ = quote(embedder, "What does show return?", make_passage(1, code, "a.py", name="show"))
     assert text.startswith("`````\n")
     assert find_citations(text, [make_passage(1, code, "a.py")]).cited == (1,)
+
+
+def test_nothing_is_quoted_that_is_not_like_the_question(embedder: EmbeddingClient) -> None:
+    page = make_passage(1, "Cats purr when they are stroked.", "cats.md")
+    text, notes = quote(embedder, "Who made the first steam engine?", page)
+    assert text == NOT_IN_INDEX and "from 0.39 on" in notes[0]
+    request = Request(Prompt("", ""), "Who made the first steam engine?", (page,), 50, 0)
+    assert "".join(Extractive(embedder, enough=-1).stream(request)).endswith("stroked.\n[1]")
 
 
 # --- units ---
@@ -95,10 +103,11 @@ def test_every_unit_is_in_its_passage(text: str, path: str) -> None:
 # --- whether there is an answer ---
 
 
-def test_the_threshold_answers_and_refuses_as_many_labelled_questions_as_it_says(
+@pytest.mark.long
+def test_the_threshold_refuses_as_many_labelled_questions_as_it_says(
     conn: psycopg.Connection[Any], embedder: EmbeddingClient
 ) -> None:
-    """Balanced accuracy 0.81; the threshold with the best one refuses far more answers."""
+    """It was chosen on questions whose ids have an even digest; the others were looked at once."""
     data = project_root() / "data"
     parts = {"documents": "documentation", "manifests": "code_manifests"}
     parts["code"] = "code_pipelines"
@@ -106,23 +115,23 @@ def test_the_threshold_answers_and_refuses_as_many_labelled_questions_as_it_says
         scope = Scope(repo=name, partition=partition)
         ingest(data / name, scope, conn=conn, embedder=embedder)
 
-    def similarities(name: str) -> np.ndarray[Any, Any]:
-        lines = (data / "questions" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-        asked = [Query(json.loads(line)["question"], top_k=6) for line in lines]
-        found = [retrieve_context(conn, embedder, one).passages for one in asked]
-        return np.array([max(one.result.similarity_score for one in some) for some in found])
+    def refused(name: str) -> list[tuple[int, int]]:
+        """Return for each half how many questions are refused, and of how many."""
+        halves: tuple[list[bool], list[bool]] = ([], [])
+        for line in (data / "questions" / f"{name}.jsonl").read_text("utf-8").splitlines():
+            one = json.loads(line)
+            passages = retrieve_context(conn, embedder, Query(one["question"], top_k=6)).passages
+            text, _ = quote(embedder, one["question"], *passages)
+            half = int(sha256(one["id"].encode()).hexdigest(), 16) % 2
+            halves[half].append(text == NOT_IN_INDEX)
+        return [(sum(half), len(half)) for half in halves]
 
-    answerable = np.concatenate([similarities(name) for name in parts])
-    others = similarities("unanswerable")
-    assert (len(answerable), len(others)) == (175, 44)
-
-    def rates(threshold: float) -> tuple[float, float]:
-        return float((answerable >= threshold).mean()), float((others < threshold).mean())
-
-    assert [round(rate, 2) for rate in rates(ENOUGH)] == [0.87, 0.75]
-    assert round(sum(rates(ENOUGH)) / 2, 2) == 0.81
-    best = max((place / 100 for place in range(100)), key=lambda one: sum(rates(one)))
-    assert (best, round(sum(rates(best)) / 2, 2), round(rates(best)[0], 2)) == (0.41, 0.83, 0.71)
+    assert {name: refused(name) for name in (*parts, "unanswerable")} == {
+        "documents": [(3, 33), (6, 30)],
+        "manifests": [(3, 30), (4, 28)],
+        "code": [(1, 27), (1, 27)],
+        "unanswerable": [(17, 21), (16, 23)],
+    }
 
 
 def test_the_unanswerable_questions_are_like_the_others_and_have_no_answer() -> None:

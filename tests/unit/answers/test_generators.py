@@ -8,24 +8,22 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from course_lib.answers import GenerationError, Prompt, Request, generator
+from course_lib.answers.generators import MAKERS
 from course_lib.answers.generators.ollama import Ollama
 from course_lib.answers.generators.openai_compatible import OpenAICompatible
-from course_lib.settings import Settings
+from course_lib.settings import GeneratorName, Settings
 from tests.blackbox.language_models import (
-    CHAT,
     COMPLETIONS,
     SHOW,
     TAGS,
-    Models,
     Reply,
     models,
     nobody,
-    ollama,
     openai,
 )
 
@@ -95,12 +93,6 @@ def test_other_servers_need_no_key_and_its_line_end_is_no_part_of_one() -> None:
         assert server.asked[-1][1]["authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize("address", ["", "ftp://x", "http://a b", "http://x:port", "::"])
-def test_what_is_no_address_is_refused(address: str) -> None:
-    with pytest.raises(GenerationError, match="OLLAMA_URL is not an address"):
-        Ollama(address)
-
-
 def test_the_login_of_a_server_that_is_not_there_is_not_shown() -> None:
     fails(to_ollama(nobody().replace("//", f"//ada:{KEY}@")))
 
@@ -117,6 +109,10 @@ def test_a_key_is_in_no_log_and_no_repr(caplog: pytest.LogCaptureFixture) -> Non
 
 
 # --- choosing ---
+
+
+def test_each_generator_that_a_setting_can_name_can_be_made() -> None:
+    assert get_args(GeneratorName) == (*MAKERS, "auto")
 
 
 def test_auto_takes_what_is_there() -> None:
@@ -136,13 +132,3 @@ def test_auto_takes_what_is_there() -> None:
             assert chosen(server.url, OPENAI_API_KEY=KEY) == ("openai", "gpt-4o-mini")
     assert chosen(nobody(), "m", OPENAI_BASE_URL="http://127.0.0.1:9/v1") == ("openai", "m")
     assert chosen(nobody())[0] == "extractive"
-
-
-def test_a_server_is_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No proxy leads to one's own machine."""
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, nobody())
-    server: Models
-    with models({CHAT: ollama("x"), COMPLETIONS: openai("y")}) as server:
-        assert list(to_ollama(server.url).stream(request())) == ["x"]
-        assert list(to_openai(server.url).stream(request())) == ["y"]

@@ -57,6 +57,12 @@ MANIFEST = {
 }
 
 
+def test_a_path_from_above_the_index_means_the_file_at_its_root() -> None:
+    manifest = {"a.md": ["a.md", "shop-team/a.md"]}
+    asked = files_named("data/documents/a.md, shop-team/a.md, old/shop-team/a.md", manifest)
+    assert [*asked.values()] == [["a.md"], ["shop-team/a.md"], ["shop-team/a.md"]]
+
+
 def test_names_with_spaces_are_known_from_the_index() -> None:
     named = files_named("What do notes of May.md say about cmd/main.go and x.go?", MANIFEST)
     assert named == {

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,11 +95,9 @@ def test_vectors_have_length_1_and_tell_texts_apart(client: EmbeddingClient) -> 
 
 def test_empty_strings_and_no_strings_are_encoded(client: EmbeddingClient) -> None:
     assert client.encode([]).shape == (0, 384)
-    assert client.encode_tokens([]) == []
     two = client.encode(["", ""])
     assert np.isfinite(two).all()
     np.testing.assert_allclose(two[0], two[1], atol=1e-6)
-    assert client.encode_tokens([""])[0].shape == (0, 384)
 
 
 def test_a_huge_string_is_read_to_the_256th_word_piece(client: EmbeddingClient) -> None:
@@ -133,31 +130,6 @@ def test_many_texts_come_back_in_order_in_batches_of_any_size_from_threads_at_on
             assert cosines(found, vectors[:40]).min() > LEAST_COSINE
 
 
-def test_token_vectors_belong_to_the_word_pieces_of_the_text(
-    client: EmbeddingClient, client_of: Any
-) -> None:
-    texts = ["a feature store", "drift", "word " * 400, "the end [SEP]"]
-    found = client.encode_tokens(texts)
-    assert [len(rows) for rows in found] == [3, 1, 254, 3]
-    expected = client_of("openvino").encode_tokens(texts)
-    for mine, theirs in zip(found, expected, strict=True):
-        assert mine.dtype == np.float32
-        np.testing.assert_allclose(np.linalg.norm(mine, axis=1), 1, atol=1e-5)
-        assert cosines(mine, theirs).min() > 0.999
-
-
-def test_token_vectors_read_last_are_kept_as_far_as_there_is_room() -> None:
-    client = EmbeddingClient(DEFAULT_MODEL, backend="openvino")
-    first, second = client.encode_tokens(["a feature store", "drift"])
-    again = client.encode_tokens(["drift", "a feature store", "drift"])
-    assert again[0] is again[2] is second and again[1] is first
-    client.tokens_kept = first.nbytes
-    client.encode_tokens(["drift"])
-    assert client.encode_tokens(["drift"])[0] is second
-    np.testing.assert_allclose(client.encode_tokens(["a feature store"])[0], first, atol=1e-6)
-    assert client.encode_tokens(["drift"])[0] is not second
-
-
 @pytest.mark.long
 def test_batches_of_every_shape_run_in_two_sessions_of_one_process() -> None:
     # In a process of its own: what this looks for is a crash, not an exception.
@@ -172,22 +144,6 @@ for turn in range(12):
     assert np.isfinite(clients[turn % 7 == 0].encode(texts)).all()
 """
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_a_query_imports_no_torch_and_leaves_the_home_folder_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CONFIG_HOME", "")
-    program = """
-import sys
-from course_lib.embedder import EmbeddingClient
-EmbeddingClient("all-MiniLM-L6-v2", backend="openvino").encode(["q"])
-heavy = {"torch", "transformers", "sentence_transformers"}
-assert not heavy & set(sys.modules), heavy & set(sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", program], check=True)
-    assert not list(tmp_path.iterdir())
 
 
 # --- which one ---

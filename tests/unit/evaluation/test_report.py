@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from course_lib.evaluation import Question, Run
-from course_lib.evaluation.report import print_comparison
-from course_lib.evaluation.runs import Answer
+from course_lib.evaluation.report import comparison_lines
+from course_lib.evaluation.runs import Ranking
 
 
 def run(name: str, **places: list[int]) -> Run:
@@ -18,14 +18,12 @@ def run(name: str, **places: list[int]) -> Run:
             files = [f"{n}.md" for n in range(10)]
             if place:
                 files[place - 1] = "a.md"
-            answers.append(Answer(question, tuple(files), ()))
+            answers.append(Ranking(question, tuple(files), ()))
     return Run(name, tuple(answers))
 
 
 def comparison(before: Run, after: Run) -> str:
-    told: list[str] = []
-    print_comparison(told.append, before, after)
-    return "\n".join(told)
+    return "\n".join(comparison_lines(before, after))
 
 
 def test_a_comparison_of_few_questions_has_no_interval_and_is_undecided() -> None:

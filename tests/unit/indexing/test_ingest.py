@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from course_lib.errors import DatabaseError, SchemaMismatchError
+from course_lib.errors import DatabaseError, InputError, SchemaMismatchError
 from course_lib.indexing import IngestOptions, IngestReport, ingest
 from course_lib.records import Scope
 from course_lib.store import connect
@@ -67,6 +67,22 @@ def test_other_sizes_encode_what_changed_and_another_model_everything(
     assert len(client.texts) == 2
     assert counts(run(folder, conn, other_model, chunk_size=1000)) == (3, 3, 0, 3, 0, 0)
     assert len(other_model.texts) == 3
+
+
+def test_files_that_only_have_other_names_are_written_and_not_encoded(
+    folder: Path, conn: psycopg.Connection, client: Any
+) -> None:
+    run(folder, conn, client)
+    (folder / "sub").rename(folder / "part")
+    (folder / "a.md").rename(folder / "z.md")
+    (folder / "b.txt").unlink()
+    client.texts.clear()
+    assert counts(run(folder, conn, client)) == (2, 4, 4, 0, 0, 6)
+    assert client.texts == [] and names(conn) == {"z.md", "part/c.md"}
+    (folder / "z.md").rename(folder / "a.md")
+    (folder / "a.md").write_text("# A\n\nnew text", encoding="utf-8")
+    assert counts(run(folder, conn, client)) == (2, 2, 1, 0, 1, 3)
+    assert client.texts == ["A\n# A\n\nnew text"], "another name and another text: a new document"
 
 
 def test_a_model_of_another_dimension_is_refused_and_nothing_is_changed(
@@ -131,3 +147,20 @@ def test_what_the_database_refuses_is_an_error_with_its_reason(
     (folder / "b.txt").unlink()
     with pytest.raises(DatabaseError, match="read-only transaction"):
         run(folder, conn, client)
+
+
+def test_what_cannot_be_read_stays_and_no_index_is_emptied_for_a_pattern(
+    conn: psycopg.Connection, client: Any, folder: Path
+) -> None:
+    ingest(folder, conn=conn, embedder=client)
+    (folder / ".gitignore").write_text("b.txt\n/sub/\n", encoding="utf-8")
+    (folder / "a.md").write_bytes(b"\xff")
+    (folder / "d.md").write_text("# D", encoding="utf-8")
+    ingest(folder, conn=conn, embedder=client)
+    assert names(conn) == {"a.md", "d.md"}
+    (folder / ".gitignore").write_text("*", encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"(?s)ignored: 3 files and 1 folder by .gitignore .*--no-ignore"
+    ):
+        ingest(folder, conn=conn, embedder=client)
+    assert names(conn) == {"a.md", "d.md"}

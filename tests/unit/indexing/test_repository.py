@@ -14,7 +14,9 @@ from course_lib.loader.github import DownloadOptions, Selection
 from course_lib.loader.github.errors import GitHubError
 from course_lib.records import Scope
 from course_lib.retriever import Query, search
-from course_lib.teaching.github_server import GitHubServer, Repository, faults, link
+from course_lib.teaching.github_server import Repository, link
+from tests import github_faults as faults
+from tests.github_faults import FaultyGitHub
 
 ALL = (".yaml", ".py", ".go", ".sh", ".md")
 FILES = {
@@ -26,7 +28,7 @@ FILES = {
 
 
 @pytest.fixture
-def repository(github: GitHubServer, clock: object) -> Repository:
+def repository(github: FaultyGitHub, clock: object) -> Repository:
     repository = Repository("heron/platform")
     repository.commit(FILES, tag="v1")
     github.add(repository)
@@ -120,7 +122,7 @@ def test_a_link_that_leads_to_another_file_with_the_same_text_cites_this_one(
 def test_a_list_that_cannot_be_had_leaves_the_whole_index_as_it_was(
     conn: psycopg.Connection,
     client: Any,
-    github: GitHubServer,
+    github: FaultyGitHub,
     repository: Repository,
     dest: Path,
     stored: Any,

@@ -10,7 +10,8 @@ import pytest
 
 if TYPE_CHECKING:
     from course_lib.loader.github import Download
-    from course_lib.teaching.github_server import GitHubServer, Repository
+    from course_lib.teaching.github_server import Repository
+    from tests.github_faults import FaultyGitHub
 
 FILES = {
     "README.md": b"# Read me\n",
@@ -25,7 +26,7 @@ FILES = {
 
 
 @pytest.fixture
-def repository(github: GitHubServer) -> Repository:
+def repository(github: FaultyGitHub) -> Repository:
     """heron/platform with a few files, five of them YAML."""
     from course_lib.teaching.github_server import Repository
 
@@ -39,7 +40,7 @@ def repository(github: GitHubServer) -> Repository:
 class Checkout:
     """A destination of the YAML files of heron/platform."""
 
-    github: GitHubServer
+    github: FaultyGitHub
     dest: Path
 
     files = FILES
@@ -69,5 +70,5 @@ class Checkout:
 
 
 @pytest.fixture
-def checkout(github: GitHubServer, tmp_path: Path, clock: object) -> Checkout:
+def checkout(github: FaultyGitHub, tmp_path: Path, clock: object) -> Checkout:
     return Checkout(github, tmp_path / "dest")

@@ -30,6 +30,22 @@ def test_an_impossible_path_is_an_error_and_no_traceback() -> None:
         read_documents("nul\0byte")
 
 
+def test_a_pointer_to_git_lfs_is_left_out_with_its_reason(tmp_path: Path) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0f\nsize 9\n"
+    about = f"# Large files\n\n```\n{pointer}```\n"
+    for name, text in {
+        "model.yaml": pointer,
+        "data.txt": pointer.replace("\n", "\r\n"),
+        "about.md": about,
+        "long.md": pointer + "x" * 2_000,
+    }.items():
+        (tmp_path / name).write_bytes(text.encode())
+    documents, skipped = read(tmp_path, extensions=(".md", ".txt", ".yaml"))
+    assert [document.name for document in documents] == ["about.md", "long.md"]
+    reason = "is a pointer to Git LFS, where the file itself is"
+    assert skipped == {"model.yaml": reason, "data.txt": reason}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 def test_the_root_itself_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()

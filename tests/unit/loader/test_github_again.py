@@ -15,11 +15,9 @@ from course_lib.errors import InputError
 from course_lib.loader.github import DownloadOptions, Selection, download_github_code
 from course_lib.loader.github.errors import AnswerError, IncompleteDownloadError
 from course_lib.loader.github.tree import blob_sha
-from course_lib.teaching.github_server import (
-    GitHubServer,
-    Repository,
-    faults,
-)
+from course_lib.teaching.github_server import Repository
+from tests import github_faults as faults
+from tests.github_faults import FaultyGitHub
 
 
 def test_a_folder_may_become_a_file_and_a_file_a_folder(
@@ -111,7 +109,7 @@ def test_a_destination_of_its_own_for_each_repository_and_ref(
 
 
 def test_a_server_that_has_stopped_to_answer_ends_it(
-    github: GitHubServer, repository: Repository, checkout: Any
+    github: FaultyGitHub, repository: Repository, checkout: Any
 ) -> None:
     repository.commit({f"{number:03}.yaml": b"%d" % number for number in range(100)})
     github.fail("tarball|blobs", faults.status(503), times=math.inf)
@@ -121,7 +119,7 @@ def test_a_server_that_has_stopped_to_answer_ends_it(
 
 
 def test_few_requests_are_made_at_once(
-    github: GitHubServer, repository: Repository, checkout: Any
+    github: FaultyGitHub, repository: Repository, checkout: Any
 ) -> None:
     repository.commit({f"{number:03}.yaml": b"%d" % number for number in range(30)})
     github.fail("tarball", faults.refused(404, "Not Found"))
@@ -139,23 +137,8 @@ def test_few_requests_are_made_at_once(
     assert 2 <= max(at_once) <= 4
 
 
-def test_a_tree_of_a_million_entries_is_refused_soon(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    entry = '{"path":"a%07d","mode":"100644","type":"blob","sha":"%040d","size":1}'
-    body = f'{{"tree":[{",".join(entry % (n, n) for n in range(1_000_000))}]}}'.encode()
-    github.fail("git/trees", lambda answer: faults.changed(answer, body))
-    tracemalloc.start()
-    with pytest.raises(AnswerError, match="longer than 40,000,000 bytes"):
-        checkout.download()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    # The server's own part is among it.
-    assert peak < 300_000_000
-
-
 def test_a_path_of_many_names_costs_no_more_than_it_is_long(
-    github: GitHubServer, repository: Repository, checkout: Any
+    github: FaultyGitHub, repository: Repository, checkout: Any
 ) -> None:
     """Each of its folders by itself would be 200 MB in all."""
 
@@ -173,47 +156,14 @@ def test_a_path_of_many_names_costs_no_more_than_it_is_long(
     assert set(checkout.there()) == {"apps/a.yaml", "apps/b.YAML", "apps/deep/c.yaml"}
 
 
-def test_trees_that_are_truncated_again_and_again_end(
-    github: GitHubServer, repository: Repository, checkout: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("course_lib.loader.github.files.MOST_LISTED_ENTRIES", 2_000)
-
-    def grow(answer: Any) -> Any:
-        entry = {"mode": "040000", "type": "tree"}
-        tree = [entry | {"path": f"{n}", "sha": f"{n:040x}"} for n in range(300)]
-        truncated = github.count("git/trees") % 2 == 0
-        return JSONResponse({"tree": tree, "truncated": truncated})
-
-    github.fail("git/trees", grow, times=math.inf)
-    with pytest.raises(AnswerError, match="in one answer or 2,000 in all"):
-        checkout.download()
-    assert github.count("git/trees") == 7
-
-
 @pytest.mark.parametrize("given", [None, [7], [{"path": 7}]])
 def test_a_tree_of_another_form_is_an_error_that_says_so(
-    github: GitHubServer, repository: Repository, checkout: Any, given: Any
+    github: FaultyGitHub, repository: Repository, checkout: Any, given: Any
 ) -> None:
     body = json.dumps({"tree": given}).encode()
     github.fail("git/trees", lambda answer: faults.changed(answer, body))
     with pytest.raises(AnswerError, match="a tree"):
         checkout.download()
-
-
-def test_a_tree_that_holds_itself_ends(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    sha = repository.commits[repository.refs["heads/main"]].tree
-
-    def turn(answer: Any) -> Any:
-        entry = {"path": "again", "mode": "040000", "type": "tree", "sha": sha}
-        truncated = github.count("git/trees") % 2 == 0
-        return JSONResponse({"tree": [entry], "truncated": truncated})
-
-    github.fail("git/trees", turn, times=math.inf)
-    with pytest.raises(AnswerError, match="needs more than 500 requests"):
-        checkout.download()
-    assert checkout.there() == {}
 
 
 def test_a_link_in_the_destination_leads_to_nothing_that_we_change(

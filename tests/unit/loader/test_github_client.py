@@ -4,7 +4,6 @@ import gzip
 import json
 import logging
 import math
-import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 from starlette.responses import Response
 
-from course_lib.errors import InputError
 from course_lib.loader.github import client as client_module
 from course_lib.loader.github.answers import RAW
 from course_lib.loader.github.client import GitHubClient
@@ -23,14 +21,16 @@ from course_lib.loader.github.errors import (
     UnreachableError,
 )
 from course_lib.loader.github.waiting import Wait
-from course_lib.teaching.github_server import GitHubServer, Repository, faults
+from course_lib.teaching.github_server import Repository
+from tests import github_faults as faults
+from tests.github_faults import FaultyGitHub
 
 TOKEN = "ghp_0123456789secret"
 COMMIT = "repos/heron/platform/commits/main"
 
 
 @pytest.fixture
-def repository(github: GitHubServer) -> Repository:
+def repository(github: FaultyGitHub) -> Repository:
     repository = Repository("heron/platform")
     repository.commit({"a.md": b"# A\n"})
     github.add(repository)
@@ -44,7 +44,7 @@ def waits() -> list[Wait]:
 
 @pytest.fixture
 def client(
-    github: GitHubServer,
+    github: FaultyGitHub,
     repository: Repository,
     waits: list[Wait],
     clock: Any,
@@ -60,7 +60,7 @@ def client(
 
 
 def test_a_server_that_is_not_there_is_an_error_after_some_attempts(
-    client: GitHubClient, github: GitHubServer
+    client: GitHubClient, github: FaultyGitHub
 ) -> None:
     github.stop()
     with pytest.raises(UnreachableError, match="in 5 attempts: ConnectError"):
@@ -68,7 +68,7 @@ def test_a_server_that_is_not_there_is_an_error_after_some_attempts(
 
 
 def test_a_secondary_limit_that_does_not_end_is_an_error(
-    client: GitHubClient, github: GitHubServer, waits: list[Wait]
+    client: GitHubClient, github: FaultyGitHub, waits: list[Wait]
 ) -> None:
     github.refuse(times=100, retry_after=None)
     with pytest.raises(UnreachableError, match="in 5 attempts: too many requests at once"):
@@ -77,7 +77,7 @@ def test_a_secondary_limit_that_does_not_end_is_an_error(
     assert [wait.seconds for wait in waits] == [60, 120, 240, 480]
 
 
-def test_a_page_in_html_is_no_answer(client: GitHubClient, github: GitHubServer) -> None:
+def test_a_page_in_html_is_no_answer(client: GitHubClient, github: FaultyGitHub) -> None:
     github.fail("commits", faults.html_page())
     with pytest.raises(AnswerError, match="answered with a page in HTML") as caught:
         client.json(COMMIT)
@@ -86,7 +86,7 @@ def test_a_page_in_html_is_no_answer(client: GitHubClient, github: GitHubServer)
 
 
 def test_a_redirect_that_comes_back_takes_the_token_up_again(
-    client: GitHubClient, github: GitHubServer
+    client: GitHubClient, github: FaultyGitHub
 ) -> None:
     github.fail("contents", faults.redirect(f"{github.raw_url}/elsewhere"))
     github.fail("raw/elsewhere", faults.redirect(f"{github.url}/{COMMIT}"))
@@ -106,40 +106,8 @@ def test_an_answer_without_end_is_not_read_to_its_end(
         client.get("repos/heron/platform/contents/a.md", accept=RAW, most_bytes=1000)
 
 
-def packed(times: int, plain: int = 50_000_000) -> faults.Fault:
-    """Answer with a body that was packed so often and is longer each time it is unpacked."""
-
-    def pack(answer: Response) -> Response:
-        body = b"[" + b" " * plain + b"]"
-        for _ in range(times):
-            body = gzip.compress(body)
-        told = ", ".join(["gzip"] * times)
-        return faults.changed(answer, body, headers={"Content-Encoding": told})
-
-    return pack
-
-
-def test_an_answer_may_be_packed_once(client: GitHubClient, github: GitHubServer) -> None:
-    github.fail("commits", packed(1, plain=100))
-    assert client.json(COMMIT) == []
-
-
-@pytest.mark.parametrize("times", [1, 2])
-def test_an_answer_that_unpacks_to_too_much_is_none(
-    client: GitHubClient, github: GitHubServer, times: int
-) -> None:
-    github.fail("commits", packed(times))
-    tracemalloc.start()
-    with pytest.raises(AnswerError, match="longer than 40,000,000 bytes|which was not asked for"):
-        client.json(COMMIT)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 300_000_000
-    assert len(github.seen) == 1
-
-
 def test_a_packed_body_that_is_cut_off_is_tried_again(
-    client: GitHubClient, github: GitHubServer
+    client: GitHubClient, github: FaultyGitHub
 ) -> None:
     def cut(answer: Response) -> Response:
         body = gzip.compress(answer.body)[:-12]
@@ -150,33 +118,8 @@ def test_a_packed_body_that_is_cut_off_is_tried_again(
     assert len(github.seen) == 2
 
 
-def test_lists_inside_lists_without_end_are_an_error_that_says_so(
-    client: GitHubClient, github: GitHubServer
-) -> None:
-    github.fail("commits", lambda answer: faults.changed(answer, b"[" * 200_000))
-    with pytest.raises(AnswerError, match="lists inside lists"):
-        client.json(COMMIT)
-    assert len(github.seen) == 1
-
-
-def test_pages_without_end_end(
-    client: GitHubClient, github: GitHubServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    numbers = iter(range(2, 100))
-
-    def link(answer: Response) -> Response:
-        place = f"{github.url}/repos/heron/platform/issues?page={next(numbers)}"
-        return faults.changed(answer, headers={"Link": f'<{place}>; rel="next"'})
-
-    github.fail("issues", link, times=math.inf)
-    monkeypatch.setattr(client_module, "MOST_PAGES", 20)
-    with pytest.raises(AnswerError, match="has more than 20 pages"):
-        list(client.pages("repos/heron/platform/issues"))
-    assert len(github.seen) == 20
-
-
 def test_a_next_page_on_another_host_does_not_get_the_token(
-    client: GitHubClient, github: GitHubServer
+    client: GitHubClient, github: FaultyGitHub
 ) -> None:
     def elsewhere(answer: Response) -> Response:
         link = f'<{github.raw_url}/issues?page=2>; rel="next"'
@@ -194,7 +137,7 @@ def test_a_page_that_is_no_list_is_an_error(client: GitHubClient) -> None:
 
 
 def test_the_token_is_in_no_log_no_error_and_no_representation(
-    client: GitHubClient, github: GitHubServer, caplog: pytest.LogCaptureFixture
+    client: GitHubClient, github: FaultyGitHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     client.json(COMMIT)
@@ -215,36 +158,8 @@ def test_the_token_is_in_no_log_no_error_and_no_representation(
 
 
 def test_a_304_that_nobody_asked_for_is_no_answer(
-    client: GitHubClient, github: GitHubServer
+    client: GitHubClient, github: FaultyGitHub
 ) -> None:
     github.fail("commits", lambda answer: faults.changed(answer, b"", status=304))
     with pytest.raises(GitHubError, match="304"):
         client.get(COMMIT)
-
-
-def test_an_answer_that_comes_byte_by_byte_ends(
-    client: GitHubClient, github: GitHubServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("course_lib.loader.github.answers.PATIENCE_SECONDS", 0)
-    monkeypatch.setattr("course_lib.loader.github.answers.SLOWEST_BYTES_A_SECOND", math.inf)
-    with pytest.raises(UnreachableError, match="comes too slowly"):
-        client.get(COMMIT)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "says"),
-    [
-        ("HTTPS_PROXY", "http://ada:hunter2/x", "the address of a proxy cannot be used"),
-        ("ALL_PROXY", "ftp://ada:hunter2@proxy", "the address of a proxy cannot be used"),
-        ("SSL_CERT_FILE", "/nowhere/hunter2.pem", "the certificates cannot be read"),
-        ("GITHUB_API_URL", "https://ada:hunter2/api", "GITHUB_API_URL is not an address"),
-    ],
-)
-def test_what_the_environment_says_wrongly_is_told_without_passwords(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
-) -> None:
-    monkeypatch.setenv(name, value)
-    with pytest.raises(InputError, match=says) as caught:
-        client_module.open_client().close()
-    shown = f"{caught.value} {caught.value.hint}"
-    assert name in shown and ("hunter2" not in shown or name == "SSL_CERT_FILE")

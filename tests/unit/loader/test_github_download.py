@@ -1,5 +1,6 @@
 """Downloads: exactly one commit, all of it, nothing twice, and nothing outside the destination."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -9,18 +10,14 @@ import pytest
 from course_lib.loader.github.errors import (
     IncompleteDownloadError,
 )
+from course_lib.loader.github.tree import blob_sha
 from course_lib.records import Skipped
-from course_lib.teaching.github_server import (
-    GitHubServer,
-    Repository,
-    link,
-    pointer,
-    submodule,
-)
+from course_lib.teaching.github_server import Repository, link, pointer, submodule
+from tests.github_faults import FaultyGitHub
 
 
 def test_a_branch_that_moves_during_the_download_changes_nothing(
-    github: GitHubServer, repository: Repository, checkout: Any
+    github: FaultyGitHub, repository: Repository, checkout: Any
 ) -> None:
     def move(answer: Any) -> Any:
         repository.commit({"apps/a.yaml": b"kind: Changed\n"})
@@ -33,7 +30,7 @@ def test_a_branch_that_moves_during_the_download_changes_nothing(
 
 
 def test_files_of_every_size_that_github_gives_come_whole(
-    github: GitHubServer, repository: Repository, checkout: Any
+    github: FaultyGitHub, repository: Repository, checkout: Any
 ) -> None:
     sizes = {"small.yaml": 1_000_000, "large.yaml": 1_000_001, "one-mebibyte.yaml": 2**20 + 1}
     contents = {name: bytes([65 + size % 7]) * size for name, size in sizes.items()}
@@ -48,7 +45,7 @@ def test_files_of_every_size_that_github_gives_come_whole(
 
 
 def test_with_a_token_only_the_api_is_asked(
-    github: GitHubServer, repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
+    github: FaultyGitHub, repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
 ) -> None:
     monkeypatch.setenv("GITHUB_RAW_URL", github.raw_url)
     monkeypatch.setenv("GITHUB_TOKEN", "ghp_secret")
@@ -59,7 +56,7 @@ def test_with_a_token_only_the_api_is_asked(
 
 
 def test_an_empty_token_is_nobody(
-    github: GitHubServer, repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
+    github: FaultyGitHub, repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "ghp_secret")
     checkout.download(token="")
@@ -98,9 +95,28 @@ def test_submodules_and_lfs_pointers_are_left_out_with_a_reason(
     assert list(found.files) == ["a.yaml"]
     again = checkout.download()
     assert (again.fetched, again.skipped, again.files) == (0, found.skipped, found.files)
+    assert checkout.there() == {"a.yaml": b"a"}, "a pointer stays on the disk"
     repository.commit({"a.yaml": b"b", "model.yaml": pointer("model", 10**8)})
     assert checkout.download().skipped == (found.skipped[0],)
-    assert checkout.there() == {"a.yaml": b"b", "model.yaml": pointer("model", 10**8).content}
+    assert checkout.there() == {"a.yaml": b"b"}
+    repository.commit({"a.yaml": b"b", "model.yaml": b"kind: A\n"})
+    assert checkout.download().skipped == ()
+    assert checkout.there() == {"a.yaml": b"b", "model.yaml": b"kind: A\n"}
+
+
+def test_a_pointer_that_an_earlier_version_kept_is_removed(
+    repository: Repository, checkout: Any
+) -> None:
+    repository.commit({"a.yaml": b"a", "model.yaml": pointer("model", 10**8)})
+    found = checkout.download()
+    kept = pointer("model", 10**8).content
+    (checkout.dest / "model.yaml").write_bytes(kept)
+    files = found.files | {"model.yaml": blob_sha(kept)}
+    note = {"repo": "heron/platform", "files": files}
+    (checkout.dest / ".github-download.json").write_text(json.dumps(note), encoding="utf-8")
+    again = checkout.download()
+    assert (again.fetched, again.skipped, again.files) == (0, found.skipped, found.files)
+    assert checkout.there() == {"a.yaml": b"a"}
 
 
 def test_links_are_read_as_the_files_they_lead_to(repository: Repository, checkout: Any) -> None:
@@ -133,7 +149,8 @@ def test_links_are_read_as_the_files_they_lead_to(repository: Repository, checko
 
 @pytest.mark.parametrize(
     "path",
-    ["../evil.yaml", "/etc/evil.yaml", ".git/evil.yaml", "a\nb.yaml"],
+    ["../evil.yaml", "/etc/evil.yaml", ".git/evil.yaml", "a\nb.yaml", "a\\b.yaml", "a\x1bb.yaml"]
+    + ["n" * 300 + ".yaml", "/".join(["n" * 200] * 6) + ".yaml"],
 )
 def test_a_path_that_would_leave_the_destination_does_not(
     repository: Repository, tmp_path: Path, path: str, checkout: Any
@@ -141,8 +158,9 @@ def test_a_path_that_would_leave_the_destination_does_not(
     before = sorted(tmp_path.rglob("*"))
     assert before == []
     repository.commit({path: b"evil", "good.yaml": b"good"})
-    with pytest.raises(IncompleteDownloadError, match="1 of 2 files"):
+    with pytest.raises(IncompleteDownloadError, match="1 of 2 files") as stopped:
         checkout.download(dest=tmp_path / "in" / "dest")
+    assert "--partial" in stopped.value.hint, "the way out is not named"
     assert [one.name for one in tmp_path.rglob("*.yaml")] == ["good.yaml"]
     assert sorted(one.name for one in tmp_path.iterdir()) == ["in"]
     found = checkout.download(dest=tmp_path / "in" / "dest", partial=True)

@@ -19,7 +19,9 @@ from course_lib.loader.github.issues import (
     iso_time,
 )
 from course_lib.records import Scope
-from course_lib.teaching.github_server import GitHubServer, Repository, faults
+from course_lib.teaching.github_server import Repository
+from tests import github_faults as faults
+from tests.github_faults import FaultyGitHub
 
 
 def made(number: int, comments: int = 0, **changes: Any) -> dict[str, Any]:
@@ -47,7 +49,7 @@ def made(number: int, comments: int = 0, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def repository(github: GitHubServer, clock: object) -> Repository:
+def repository(github: FaultyGitHub, clock: object) -> Repository:
     repository = Repository("heron/platform")
     github.add(repository)
     return repository
@@ -59,7 +61,7 @@ def download(since: Any = None, **options: Any) -> IssueDownload:
     )
 
 
-def test_there_is_no_page_that_is_not_read(github: GitHubServer, repository: Repository) -> None:
+def test_there_is_no_page_that_is_not_read(github: FaultyGitHub, repository: Repository) -> None:
     repository.issues = [made(number, comments=2) for number in range(1, 251)]
     found = download().issues
     assert [issue.number for issue in found] == list(range(1, 251))
@@ -68,7 +70,7 @@ def test_there_is_no_page_that_is_not_read(github: GitHubServer, repository: Rep
 
 
 def test_an_issue_with_over_a_hundred_comments_has_them_all(
-    github: GitHubServer, repository: Repository
+    github: FaultyGitHub, repository: Repository
 ) -> None:
     repository.issues = [made(1, comments=230)]
     assert len(download("2026-01-01").issues[0].comments) == 230
@@ -76,7 +78,7 @@ def test_an_issue_with_over_a_hundred_comments_has_them_all(
 
 
 def test_an_issue_that_changes_while_we_read_is_not_lost(
-    github: GitHubServer, repository: Repository
+    github: FaultyGitHub, repository: Repository
 ) -> None:
     issues = [made(number) for number in range(1, 151)]
     repository.issues = issues
@@ -90,7 +92,7 @@ def test_an_issue_that_changes_while_we_read_is_not_lost(
 
 
 def test_comments_that_do_not_add_up_are_asked_for_again(
-    github: GitHubServer, repository: Repository
+    github: FaultyGitHub, repository: Repository
 ) -> None:
     repository.issues = [made(1, comments=2), made(2, comments=1)]
 
@@ -106,7 +108,7 @@ def test_comments_that_do_not_add_up_are_asked_for_again(
 
 @pytest.mark.parametrize("number", [-1, 2**63, 10**4_000, "7", None])
 def test_an_issue_with_a_number_that_is_none_is_an_error(
-    github: GitHubServer, repository: Repository, number: object
+    github: FaultyGitHub, repository: Repository, number: object
 ) -> None:
     repository.issues = [made(1)]
 
@@ -128,7 +130,7 @@ def test_what_has_no_author_and_no_body_comes_too(repository: Repository) -> Non
     assert issue.comments[0].body == "a\nb"
 
 
-def test_an_address_that_is_none_is_not_cited(github: GitHubServer, repository: Repository) -> None:
+def test_an_address_that_is_none_is_not_cited(github: FaultyGitHub, repository: Repository) -> None:
     repository.web = "javascript:alert(1)//"
     repository.issues = [made(1, comments=1)]
     issue = download().issues[0]
@@ -193,7 +195,7 @@ def test_a_record_holds_one_part_and_says_which() -> None:
 
 
 def test_a_server_that_fails_for_good_is_an_error_and_no_short_list(
-    github: GitHubServer, repository: Repository
+    github: FaultyGitHub, repository: Repository
 ) -> None:
     repository.issues = [made(number) for number in range(1, 151)]
     github.fail("issues", faults.status(500), times=math.inf, after=1)

@@ -67,6 +67,11 @@ def test_a_path_that_would_do_harm_is_refused_everywhere(path: str, windows: boo
     assert why_refused(path, windows=windows)
 
 
+def test_a_name_with_a_backslash_is_refused_for_it() -> None:
+    for path in ("a\\b.md", "a\\..\\b.md", "docs/a\\b.md"):
+        assert why_refused(path) == "has a backslash in its name"
+
+
 @pytest.mark.parametrize(
     "path",
     ["aux.md", "x/CON", "nul.tar.gz", "com1.yaml", "LPT9", "a:b.md", 'a".md', "a?.md", "a*.md"]

@@ -12,7 +12,10 @@ from course_lib.loader.github.tree import (
     blob_sha,
     follow_link,
     is_wanted,
+    list_tree,
+    plan_update,
 )
+from course_lib.teaching.checks.lab10 import Trees
 from tests.needs import needs
 
 FILE = "100644"
@@ -95,3 +98,30 @@ def test_a_link_leads_to_its_file(path: str, target: str) -> None:
 def test_a_link_that_leads_to_no_file_says_why(path: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         followed(path)
+
+
+@pytest.mark.parametrize(
+    ("most", "files", "within", "listed", "asked"),
+    [
+        (9, ["a.md", "x/b.md"], (), ["a.md", "x/b.md"], ["root"]),
+        (3, ["a.md", "x/b.md", "x/y/c.md"], (), ["a.md", "x/b.md", "x/y/c.md"],
+         ["root", "root alone", "tree of b.md y/c.md"]),
+        (2, ["x/a.md", "x/b.md", "y/a.md"], ["x"], ["x/a.md", "x/b.md"],
+         ["root", "root alone", "tree of a.md b.md"]),
+        (2, ["app/a.md", "apps/b.md"], ["apps"], ["apps/b.md"],
+         ["root", "root alone", "tree of b.md"]),
+    ],
+)  # fmt: skip
+def test_a_tree_is_listed_with_no_more_requests_than_it_needs(
+    most: int, files: list[str], within: list[str], listed: list[str], asked: list[str]
+) -> None:
+    read = Trees(most, *files)
+    assert [one.path for one in list_tree(read, "root", within=within)] == listed
+    assert read.asked == asked
+
+
+def test_a_plan_downloads_each_new_content_once_and_removes_what_is_gone() -> None:
+    listed = {"a.md": "2", "b.md": "1", "c.md": "2", "README.md": "9"}
+    kept = {"a.md": "1", "b.md": "1", "readme.md": "9"}
+    wanted = {"2": ["a.md", "c.md"], "9": ["README.md"]}, {"readme.md"}
+    assert plan_update(listed, kept) == wanted

@@ -16,6 +16,7 @@ from course_lib.loader.github.waiting import (
     StoppedError,
     Wait,
     wait_after,
+    wait_time,
 )
 
 NOW = 1_772_359_200
@@ -28,33 +29,12 @@ def reset(seconds: int, remaining: str = "0", date: str = DATE) -> dict[str, str
     return found | ({"date": date} if date else {})
 
 
-@pytest.mark.parametrize("status", [403, 429])
-@pytest.mark.parametrize(
-    ("headers", "message", "attempt", "seconds"),
-    [
-        ({"retry-after": "9" * 400}, "", 0, 1e8),
-        (reset(10**30), "", 0, 1e8),
-        ({"retry-after": formatdate(NOW + 30, usegmt=True), "date": DATE}, "", 0, 31),
-        ({"retry-after": formatdate(NOW - 30, usegmt=True), "date": DATE}, "", 0, 1),
-        (reset(900), SECONDARY, 0, 901),
-        ({"x-ratelimit-remaining": "0"}, "", 0, 60),
-        ({}, SECONDARY, 0, 60),
-        ({"retry-after": "-5"}, SECONDARY, 0, 60),
-    ],
-)
-def test_a_limit_is_waited_for_as_long_as_the_answer_says(
-    status: int, headers: Mapping[str, str], message: str, attempt: int, seconds: float
-) -> None:
-    wait = wait_after(status, headers, message, attempt)
-    assert wait is not None and wait.is_limit
-    assert wait.seconds == seconds
-
-
 @pytest.mark.parametrize("status", [408, 500, 520])
 def test_faults_of_the_server_are_waited_for_twice_as_long_each_time(status: int) -> None:
     waits = [wait_after(status, {}, attempt=attempt) for attempt in range(4)]
     assert [wait.seconds for wait in waits if wait] == [1, 2, 4, 8]
     assert not any(wait.is_limit for wait in waits if wait)
+    assert wait_time(status, reset(60) | {"retry-after": "9"}, "rate limit", 0) is None
     told = wait_after(status, {"retry-after": "9"})
     assert told is not None and (told.seconds, told.is_limit) == (9, True)
 
@@ -66,13 +46,6 @@ def test_a_clock_ten_minutes_off_changes_nothing(
     monkeypatch.setattr(time, "time", lambda: float(NOW + offset))
     wait = wait_after(403, reset(30))
     assert wait is not None and wait.seconds == 31
-
-
-def test_without_a_date_our_own_clock_has_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "time", lambda: float(NOW))
-    for date in ("", "yesterday"):
-        wait = wait_after(403, reset(30, date=date))
-        assert wait is not None and wait.seconds == 31
 
 
 def silent(wait: Wait, left: float) -> None:
@@ -165,3 +138,31 @@ def test_a_terminal_shows_a_countdown(
     shown = capsys.readouterr().err
     assert "waiting 2 s" in shown and "waiting 1 s" in shown
     assert shown.count("\n") == 0 and shown.endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "message", "attempt", "seconds"),
+    [
+        (403, {"retry-after": "9" * 400}, "", 0, 1e8),
+        (429, reset(10**30), "", 0, 1e8),
+        (403, {"retry-after": DATE}, "", 1, 120),
+        (429, reset(900), SECONDARY, 0, 901),
+        (403, {"x-ratelimit-remaining": "0"}, "", 0, 60),
+        (429, {}, SECONDARY, 0, 60),
+        (403, {"retry-after": "-5"}, SECONDARY, 0, 0),
+        (403, reset(60) | {"retry-after": "0"}, "", 0, 0),
+        (429, reset(4999), "API rate limit exceeded", 0, 5000),
+        (403, reset(-5), "", 0, 1),
+        (403, reset(60, "40"), "Must have admin rights", 0, None),
+        (403, {"date": DATE, "x-ratelimit-reset": str(NOW)}, "", 0, None),
+        (403, {}, "ask your corporate admin to lift this limit", 0, None),
+        (403, reset(60, "41"), SECONDARY.upper(), 6, 3840),
+        (429, {}, "", 1, 120),
+    ],
+)
+def test_the_first_rule_that_applies_says_how_long(
+    status: int, headers: Mapping[str, str], message: str, attempt: int, seconds: float | None
+) -> None:
+    wait = wait_after(status, headers, message, attempt)
+    assert (wait and wait.seconds) == seconds
+    assert wait is None or wait.is_limit

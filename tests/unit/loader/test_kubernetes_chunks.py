@@ -1,12 +1,16 @@
 """Pieces of resources: whole where they fit, cut along the indentation, each under its header."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.loader.kubernetes import split_resources
+from course_lib.loader.kubernetes_records import parse_kubernetes
 from course_lib.loader.resource_chunks import chunk_resources
 from course_lib.loader.word_pieces import fits_model
+from course_lib.records import Document
 
 CONTAINER = """      - name: {name}
         image: registry.example.org/shop/{name}:1.2.3
@@ -120,3 +124,22 @@ def test_a_header_leaves_room_for_the_piece_however_deep_it_lies() -> None:
     assert min(piece.end - piece.start for piece in pieces[:-1]) > 50
     assert all("…[0]" in piece.header for piece in pieces[1:])
     assert pieces[-1].path.count("[0]") > 50
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "name"),
+    [
+        ("image: fluent\nkind: DaemonSet\nresources: {}\n", "yaml", "values.yaml"),
+        ("kind: DaemonSet\nname: fluent\n", "yaml", "values.yaml"),
+        ("kind: DaemonSet\nmetadata:\n  labels: {name: x}\n", "yaml", "values.yaml"),
+        ("kind: DaemonSet\nimage: {{ .Values.image }}: [\n", "yaml", "values.yaml"),
+        ("kind: DaemonSet\napiVersion: apps/v1\n", "DaemonSet", "values.yaml"),
+        ("kind: DaemonSet\nmetadata: {name: fluent}\n", "DaemonSet", "fluent"),
+        ("apiVersion: v1\nkind: PodList\nitems: [{metadata: {generateName: a-}}]\n", "Pod",
+         "values.yaml"),
+    ],
+)  # fmt: skip
+def test_a_kind_alone_makes_no_resource(text: str, kind: str, name: str) -> None:
+    [chunk] = parse_kubernetes(Document(Path("chart/values.yaml"), "chart/values.yaml", text))
+    assert (chunk.kind, chunk.name) == (kind, name)
+    assert ("DaemonSet" in str(chunk.custom_meta["header"])) is (kind == "DaemonSet")

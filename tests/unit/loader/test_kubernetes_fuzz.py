@@ -51,7 +51,7 @@ resources = st.fixed_dictionaries(
 def streams(draw: st.DrawFn) -> str:
     """Draw a stream of manifests in mixed styles."""
     parts = []
-    for _ in range(draw(st.integers(1, 3))):
+    for _ in range(draw(st.integers(0, 3))):
         tree = draw(resources)
         order = draw(st.permutations(list(tree)))
         part = yaml.dump(
@@ -81,9 +81,9 @@ INJECTED = ["\n", "\nkind: I\n", "\n  name: i\n", '"', "'", "{", "}", " #", ": "
 
 @st.composite
 def damaged(draw: st.DrawFn) -> str:
-    """Draw a stream into which something was written that is often no YAML."""
+    """Draw a stream into which something may have been written that is often no YAML."""
     text = draw(streams())
-    for _ in range(draw(st.integers(1, 3))):
+    for _ in range(draw(st.integers(0, 3))):
         at = draw(st.integers(0, len(text)))
         gone = draw(st.sampled_from([0, 0, 1, 5]))
         text = text[:at] + draw(st.sampled_from(INJECTED)) + text[at + gone :]
@@ -125,22 +125,14 @@ def is_beyond(text: str) -> bool:
 
     To the composer, `---kind` is a key.
     """
-    if re.search("^---[A-Za-z]", text, re.MULTILINE):
+    if re.search("^\ufeff?---[A-Za-z]", text, re.MULTILINE):
         return True
     return "<<" in text or "{{" in text or "List" in text or re.search("[&!]", text) is not None
 
 
-@given(streams())
-@SETTINGS
-def test_identity_agrees_with_the_parser_in_every_style(text: str) -> None:
-    said = parser_says(text)
-    if said is not None:
-        assert we_say(text) == said
-
-
 @given(damaged())
 @SETTINGS
-def test_identity_agrees_with_the_parser_on_what_it_still_accepts(text: str) -> None:
+def test_identity_agrees_with_the_parser_on_what_it_accepts(text: str) -> None:
     said = parser_says(text)
     ours = we_say(text)
     if said is not None and not is_beyond(text):
@@ -170,7 +162,10 @@ def is_nothing(text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("marks", ["- " * 300_000, "? " * 300_000, "[" * 2_000])
+@pytest.mark.parametrize(
+    "marks",
+    ["- " * 300_000, "? " * 300_000, "[" * 100_000, "[ #]\n" * 100_000, '{"}": ' * 100_000],
+)
 def test_what_nests_too_deep_for_the_parser_is_read_by_its_lines(marks: str) -> None:
     """The parser would end the process."""
     text = f"kind: A\nmetadata:\n  name: a\nspec: {{}}\n---\nmetadata:\n  {marks}b\nkind: B\n"

@@ -5,11 +5,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.loader import split_document
-from course_lib.loader.markdown import find_sections, join_small
+from course_lib.loader.markdown import find_sections, join_small, page_title
 from course_lib.records import Document
 
 
@@ -97,6 +98,175 @@ def test_a_headings_name_is_what_a_reader_sees(heading: str, name: str) -> None:
 def test_what_is_no_heading_to_commonmark_is_none_here(code: str) -> None:
     assert heading_of(f"# Before\n\n{code}") == "Before"
     assert heading_of(f"# Before\n\n{code}\n\n# After") == "After"
+
+
+@pytest.mark.parametrize(
+    ("top", "name"),
+    [
+        ('<h1 align="center">Project</h1>', "Project"),
+        ("<H1 ALIGN=center\n    id='top'\n>\n  Project\n</H1 >", "Project"),
+        ('<h1><a href="x"><img src="l.svg" alt="Logo"></a><br>\n Project &amp; Co</h1>',
+         "Project & Co"),
+        ('<h1><img src="l.svg" alt="Project"></h1>', "Project"),
+        ('<div align="center">\n<img src="l.svg">\n<h1>Project</h1>\n</div>', "Project"),
+        ("<h1>\r\n\r\nMy *Project*\r\n\r\n</h1>", "My Project"),
+        ('<a id="top"></a> <h1>The `kfp` Project</h1>', "The kfp Project"),
+        ("<h1>Project<h1>", "Project"),
+        ("<h1>Project</h2>", "Project"),
+        ("<h1>a&NewLine;b</h1>", "a b"),
+    ],
+)  # fmt: skip
+def test_a_heading_in_html_is_one(top: str, name: str) -> None:
+    text = f"{top}\n\nHello.\n\n<h2>Use <i>it</i></h2>\n\nLike this.\n\n## More\n\nEnd.\n"
+    assert page_title(text) == name
+    found = [(text[one.start : one.end][:4], one.headings) for one in find_sections(text)]
+    assert found == [(top[:4], (name,)), ("<h2>", (name, "Use it")), ("## M", (name, "More"))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- <h1>No</h1> -->", "```\n<h1>No</h1>\n```", "`<h1>No</h1>`", "    <h1>No</h1>",
+        "- <h1>No</h1>", "> <h1>No</h1>", "<pre>\n<h1>No</h1>\n</pre>", "\\<h1>No</h1>",
+        "<script>\nlet a = '<h1>No</h1>'\n</script>", "<h1></h1>", "<h1><img src='a.png'></h1>",
+        "<h1>No", "<h1>No\n\nend", "<header>No</header>", "<h7>No</h7>", "<hr>", "</h1>",
+        "&lt;h1>No&lt;/h1>", "a < h1>No</h1>",
+    ],
+)  # fmt: skip
+def test_what_is_no_heading_in_html_is_none(text: str) -> None:
+    assert page_title(text) == ""
+    assert [one.headings for one in find_sections(f"{text}\n\n# Yes\n\nText.")][-1] == ("Yes",)
+
+
+@given(st.lists(st.sampled_from(
+    ["<h1>", "</h1>", "<h2 a='b'>", "</h2>", "<div>", "</div>", "<pre>", "</pre>", "<!--", "-->",
+     "<img alt='i'>", "text", "\n", "\n\n", "\r\n", "# A", "`", "- ", "> ", "&NewLine;", " "]
+), max_size=30).map("".join))  # fmt: skip
+def test_sections_of_pages_with_html_are_the_whole_text(content: str) -> None:
+    sections = find_sections(content)
+    assert "".join(content[one.start : one.end] for one in sections) == content
+    breaks = {0, *(match.end() for match in re.finditer("\r\n?|\n", content))}
+    assert all(one.start in breaks for one in sections)
+
+
+def test_html_that_no_tag_ends_is_no_trap() -> None:
+    # Python's own parser of HTML takes the square of such a text's length: hours.
+    for mark in ("<a ", "<h", "<!--", "<a href='", "<![CDATA[", "</", "&"):
+        assert find_sections("<div>\n<h1>" + mark * 20_000)
+
+
+FRONT = {
+    "title: >-\n  Drift\n  and more": "Drift and more",
+    "title: |\n  Drift\n  and more": "Drift and more",
+    "title: 'It''s a page'": "It's a page",
+    'title: "Tom\\u00e9 \\"x\\""': 'Tomé "x"',
+    "title: Backups # internal": "Backups",
+    "title: C# and F#": "C# and F#",
+    "title: On\n  two lines": "On two lines",
+    'title: "On\n  two lines"': "On two lines",
+    "# comment\ntitle: Drift\ntags: [a, b]": "Drift",
+    "base: &t Drift\ntitle: *t": "Drift",
+    "base: &b {title: Drift}\n<<: *b": "Drift",
+    "title: A\ntitle: Drift": "Drift",
+    "title: !!str 12": "12",
+    "own: !ruby/object:Gem {a: 1}\ntitle: Drift": "Drift",
+    "'title': Drift": "Drift",
+    "{title: Drift, a: 1}": "Drift",
+    "\ntitle: Drift\n": "Drift",
+    "params:\n  title: other\ntitle: Drift": "Drift",
+}
+
+
+@pytest.mark.parametrize("fields", FRONT)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("marks", [("---", "---"), ("---  ", "---\t"), ("---", "...")])
+def test_a_title_is_what_a_yaml_parser_gives(fields: str, end: str, marks: tuple[str, str]) -> None:
+    text = f"{marks[0]}\n{fields}\n{marks[1]}\n## Start\n\nText.\n".replace("\n", end)
+    for whole in (text, f"\ufeff{text}"):
+        assert page_title(whole) == FRONT[fields]
+        assert [one.headings for one in find_sections(whole)] == [(), ("Start",)]
+    chunks = split_document(page(text), chunk_size=30, chunk_overlap=0)
+    assert chunks[-1].custom_meta["header"] == f"{FRONT[fields]} > Start\n"
+    if "!" not in fields:
+        assert " ".join(yaml.safe_load(fields)["title"].split()) == FRONT[fields]
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "---\ntitle: null\n---", "---\ntitle:\n---", "---\ntitle: ~ # none\n---",
+        "---\ntitle: 12\n---", "---\ntitle: true\n---", "---\ntitle: 2026-01-01\n---",
+        "---\ntitle: [a]\n---", "---\ntitle: {a: b}\n---", "---\ntitle: {{ .Title }}\n---",
+        "---\ntitle: !ruby/sym a\n---", '---\ntitle: ""\n---', '---\ntitle: "a\\0"\n---',
+        "---\nTitle: x\n---", "+++\ntitle = 12\n+++", "+++\n[a]\ntitle = 'x'\n+++",
+        '+++\ntitle = "a\\u0000"\n+++', '{"title": null}', '{"title": ["a"]}', "{}",
+        '{"title": "\\ud800"}',
+    ],
+)  # fmt: skip
+def test_a_title_that_is_no_text_is_none(front: str) -> None:
+    text = f"{front}\n# Real\n\nText."
+    assert page_title(f"{front}\n## Start\n") == ""
+    assert page_title(text) == "Real"
+    assert [one.headings for one in find_sections(text)] == [(), ("Real",)]
+
+
+@pytest.mark.parametrize(
+    ("front", "title"),
+    [
+        ('+++\ntitle = "Tom\\u00e9" # c\n+++', "Tomé"),
+        ("+++\r\ntitle = 'C:\\a'\r\n+++", "C:\\a"),
+        ('+++\ntitle = """\nOn\ntwo lines"""\n[own]\ntitle = 1\n+++ ', "On two lines"),
+        ('{\n  "title": "Tom\\u00e9",\n  "own": {"title": 1}\n}', "Tomé"),
+        ('{"a": "}", "title": "x"}', "x"),
+    ],
+)
+def test_front_matter_may_be_toml_or_json(front: str, title: str) -> None:
+    for text in (f"{front}\n## Start\n\nText.", f"\ufeff{front}\n## Start\n\nText."):
+        assert page_title(text) == title
+        assert [one.headings for one in find_sections(text)] == [(), ("Start",)]
+
+
+@pytest.mark.parametrize(
+    "top",
+    [
+        "---\n\n# One\n\nText of it.\n\n---\n",
+        "---\n# One\n---\n",
+        "---\n# One\n\n- a\n- b\n\n---\n",
+        "---\n# One\n\nNote: this is *text*.\n\nAnd: more: of it\n---\n",
+        "---\n# One\n\ntitle: [x\n---\n",
+        "---\n# One\n\ntitle: *nobody\n---\n",
+        "---\n# One\n\ntitle: x\n",
+        "---\n# One\n\ntitle: x\n----\n",
+        "---\n# One\n\ntitle: x\n ---\n",
+        "--- #\n# One\n\ntitle: x\n---\n",
+        "----\n# One\n\ntitle: x\n---\n",
+        "\n---\n# One\n\ntitle: x\n---\n",
+        "---\n# One\n\ntitle: x\n" + "y: z\n" * 20_000 + "---\n",
+        "+++\n# One\n\ntitle = x\n+++\n",
+        "+++\n# One\n\ntitle = 'x'\n---\n",
+        "+++\n# One\n\ntitle = 'x'\ntitle = 'y'\n+++\n",
+        '{"title": "x"} text\n\n# One\n\n',
+        '{"title": \n\n# One\n\n}\n',
+        '["title"]\n\n# One\n\n',
+        '{"a": ' * 50_000 + "\n\n# One\n\n",
+    ],
+)
+def test_what_is_no_table_is_text_with_its_headings(top: str) -> None:
+    text = f"{top}\nText.\n\n# Two\n\nText."
+    headings = [one.headings for one in find_sections(text)]
+    assert page_title(text) == "One"
+    assert headings[-1] == ("Two",) and ("One",) in [one[:1] for one in headings]
+
+
+def test_a_front_matter_that_grows_without_end_is_read_at_once() -> None:
+    laughs = "a0: &a0 [x]\n" + "".join(
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 200)
+    )
+    for fields in (f"{laughs}title: Drift", "title: Drift\na: " + "[" * 900 + "]" * 900):
+        assert page_title(f"---\n{fields}\n---\nText.") == "Drift"
+    for fields in ("[" * 40_000, "- " * 40_000, "? " * 40_000, "a.b." * 20_000 + "c = 1"):
+        assert page_title(f"---\n{fields}\n---\n# One") == "One"
+        assert page_title(f"+++\n{fields}\n+++\n# One") == "One"
 
 
 def test_a_long_line_of_spaces_or_marks_is_no_trap() -> None:

@@ -1,18 +1,14 @@
 """The registry: which parser a file gets, whose code runs, and what happens when it breaks."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from course_lib.errors import InputError
 from course_lib.loader import Registry
 from course_lib.loader.contract import (
     INVALID,
     FileRejectedError,
-    check_record,
 )
 from course_lib.loader.registry import stamp
 from course_lib.records import Chunk, Document, Scope
@@ -50,6 +46,16 @@ class Lines:
         )
 
 
+@pytest.mark.parametrize("name", ["CMakeLists.txt", "api/requirements.txt", "NOTES.TXT"])
+def test_plain_text_has_no_headings_and_no_front_matter(name: str) -> None:
+    text = "---\ntitle: x\n---\n# Copyright of A\n\nproject(mill)\n\n# via -r in\nSetext\n===\n"
+    chunks = Registry().parse(document(name, text), ACME, chunk_size=40, chunk_overlap=0)
+    assert len(chunks) > 1
+    assert {(one.kind, one.name) for one in chunks} == {("raw-text", name.rsplit("/", 1)[-1])}
+    assert not any("header" in one.custom_meta for one in chunks)
+    assert {".txt", ".md"} <= set(Registry().extensions()), "it is not read any more"
+
+
 def test_a_record_keeps_the_branch_it_names() -> None:
     chunk = Lines().chunk("a", "x").model_copy(update={"custom_meta": {"branch": "own"}})
     stamped = stamp(chunk, Scope(tenant="acme", repo="r", branch="main"))
@@ -80,71 +86,18 @@ def test_what_a_parser_gives_is_judged_too(given: Any, reason: str) -> None:
     assert reason in str(caught.value)
 
 
-@dataclass
-class Piece:
-    content: str
-    kind: str
-    line_start: int
-    color: str = "red"
-
-
-def test_what_a_legacy_piece_claims_of_others_is_not_taken_over() -> None:
-    """Its usual forms are in tests/blackbox/test_parsers.py."""
-
-    class Legacy:
-        id, version, extensions = "legacy", "0.3.0", (".old",)
-
-        def parse(self, content: str, *about: Any) -> Sequence[Any]:
-            return [Piece("c", "object", 4), {"content": "d", "tenantId": "x", "parserId": "y"}]
-
+def test_a_parser_replaces_the_one_of_its_id() -> None:
     registry = Registry()
-    registry.register_parser(Legacy())
-    first, second = registry.parse(document("rules/eu/a.old", "text"), ACME)
-    assert (first.kind, first.line_start) == ("object", 4)
-    assert first.custom_meta == {"chunkIndex": 0, "color": "red"}
-    assert second.custom_meta == {"chunkIndex": 1}
-    assert (second.tenant_id, second.parser_id, second.parser_version) == (
-        "acme",
-        "legacy",
-        "0.3.0",
-    )
-    assert isinstance(check_record(second.to_json()), Chunk)
-
-
-def test_a_parser_may_be_registered_under_another_id_and_replace_one() -> None:
-    registry = Registry()
-    registry.register_parser(Lines(), parser_id="markdown", extensions=[".md"])
+    registry.register_parser(type("Own", (Lines,), {"id": "markdown", "extensions": (".MD",)}))
     (chunk,) = registry.parse(document("a.md", "# one line"), ACME)
     assert chunk.kind == "line"
     assert [one.id for one in registry.parsers()].count("markdown") == 1
     assert registry.parser("markdown").state == "markdown 1.0.0"
 
 
-def test_sources_are_registered_and_read(tmp_path: Path) -> None:
-    class Memory:
-        id = "memory"
-
-        def read(self, location: str, **options: Any) -> list[Document]:
-            return [document(f"{location}.md", "# From memory")]
-
-    registry = Registry()
-    registry.register_source(Memory())
-    assert list(registry.sources()) == ["directory", "memory"]
-    (read,) = registry.source("memory").read("here", extensions=(".md",))
-    assert registry.parse(read, ACME)[0].name == "From memory"
-    (tmp_path / "a.md").write_text("x", encoding="utf-8")
-    (tmp_path / "b.bin").write_text("x", encoding="utf-8")
-    found = registry.source("directory").read(str(tmp_path), extensions=(".md",))
-    assert [one.name for one in found] == ["a.md"]
-    with pytest.raises(InputError, match="'nowhere' is not registered"):
-        registry.source("nowhere")
-    with pytest.raises(InputError, match="is not a source"):
-        registry.register_source(object())  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     "text",
-    ['kind: A\nmetadata: {name: "x\\0y"}\n', f"kind: {'K' * 300}\n"],
+    ['kind: A\nmetadata: {name: "x\\0y"}\n', f"apiVersion: v1\nkind: {'K' * 300}\n"],
 )
 def test_what_a_built_in_parser_gives_is_judged_too(text: str) -> None:
     with pytest.raises(FileRejectedError, match=r"chunks\[0\]"):

@@ -9,6 +9,7 @@ import pytest
 
 from course_lib.errors import DatabaseError
 from course_lib.retriever import Query, SearchResult, search
+from course_lib.retriever.query import fuse
 from course_lib.retriever.statements import WITH_WORDS
 from course_lib.store import (
     as_tenant,
@@ -185,3 +186,13 @@ def test_a_word_of_anothers_says_nothing_about_ones_own_rows(many: FreshDatabase
             (r.chunk_id, r.score) for r in ask(owner, "rare frequent", threshold=-1, tenant="ours")
         ]
     assert after == before
+
+
+def test_rankings_are_fused_by_hand() -> None:
+    assert fuse(["d", "c"], ["b", "a"]) == [
+        ("d", 1 / 61), ("b", 1 / 61), ("c", 1 / 62), ("a", 1 / 62)
+    ]  # fmt: skip
+    assert fuse(["z", "x"], iter(["y"]), ["x", "y"]) == [
+        ("x", 1 / 62 + 1 / 61), ("y", 1 / 61 + 1 / 62), ("z", 1 / 61)
+    ]  # fmt: skip
+    assert fuse([], []) == fuse() == []

@@ -128,12 +128,6 @@ def test_the_services_reader_reads_its_collection(collection: Open) -> None:
     assert rows == [("mine 0",)] and words == (1,)
 
 
-@pytest.mark.parametrize("name", ["Upper", "a" * 64, "pg_mine"])
-def test_a_name_that_no_collection_can_have_is_refused(collection: Open, name: str) -> None:
-    with pytest.raises(InputError, match="RAG_COLLECTION"):
-        collection(name)
-
-
 def test_another_dimension_is_refused_and_a_models_long_name_is_its_name(collection: Open) -> None:
     with collection(None) as conn:
         check_model(conn, "any", 7)  # nothing is stored, nothing is compared

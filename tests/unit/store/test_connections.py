@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 
 import psycopg
 import pytest
@@ -12,8 +15,8 @@ from course_lib.errors import DatabaseError
 from course_lib.store import connections
 from course_lib.store.connections import connect, psql_command
 from course_lib.store.databases import default_url
-from course_lib.store.server import ensure_server
-from course_lib.store.urls import hide_password, url_for
+from course_lib.store.server import ensure_server, server_status
+from course_lib.store.urls import hide_password, split_settings, url_for, with_settings
 
 pytestmark = pytest.mark.usefixtures("embedded")
 
@@ -134,3 +137,117 @@ def test_a_connection_that_dies_before_it_is_handed_out_is_explained(
     with pytest.raises(DatabaseError, match="terminating connection|closed") as caught:
         connect(url)
     assert caught.value.hint
+
+
+MISLEADING = {
+    **{"PGSERVICE": "none", "PGHOSTADDR": "192.0.2.1", "PGHOST": "192.0.2.1", "PGPORT": "1"},
+    **{"PGTARGETSESSIONATTRS": "standby", "PGGSSENCMODE": "require", "PGTZ": "nowhere"},
+    **{"PGSSLMODE": "require", "PGSSLROOTCERT": "system", "PGSSLNEGOTIATION": "direct"},
+    **{"PGCLIENTENCODING": "LATIN1", "PGOPTIONS": "-c search_path=none"},
+    **{"PGCHANNELBINDING": "require", "PGREQUIREAUTH": "none", "PGUSER": "nobody"},
+    **{"PGDATABASE": "none", "PGPASSFILE": "none", "PGPASSWORD": "wrong"},
+    **{"PGCONNECT_TIMEOUT": "soon", "PGDATESTYLE": "none"},
+}
+"""What a shell's profile may hold for other servers."""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", MISLEADING)
+def test_no_variable_of_libpq_leads_a_connection_to_the_own_server_astray(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ensure_server()
+    monkeypatch.setenv(name, MISLEADING[name])
+    assert server_status() and os.environ[name]  # who only looks leaves it to other connections
+    with connect() as conn:
+        row = conn.execute("SELECT current_user, %s", ["\u0439"]).fetchone()
+    assert row == ("course", "\u0439") and name not in os.environ
+
+
+@pytest.mark.timeout(60)
+def test_the_own_server_is_reached_whatever_the_environment_says_of_others() -> None:
+    lines = """
+        import psycopg
+        from course_lib.store import connect, fresh_database
+        from course_lib.teaching.doctor import database_finding
+        print(database_finding(None).detail.split(" on ")[0])
+        with connect() as conn:
+            print(*conn.execute("SELECT current_user, %s", ["\u0439"]).fetchone())
+        with fresh_database("env") as fresh, psycopg.connect(fresh.url) as plain:
+            print(plain.execute("SHOW client_encoding").fetchone()[0])
+    """
+    code = "\n".join(line[8:] for line in lines.splitlines())
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", "-c", code],
+        env=os.environ | MISLEADING, capture_output=True, encoding="utf-8", timeout=60,
+    )  # fmt: skip
+    said = done.stdout.splitlines()
+    assert said[1:] == ["course \u0439", "UTF8"] and said[0].endswith(" runs"), done.stderr
+
+
+def test_a_server_of_ones_own_is_asked_with_the_environments_settings_and_in_utf8(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = changed(default_url(), host="localhost", client_encoding="SQL_ASCII")
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    monkeypatch.setenv("PGTZ", "Asia/Tokyo")
+    with connect(url) as conn:
+        row = conn.execute("SELECT current_setting('TimeZone'), %s", ["\u0439"]).fetchone()
+    assert row == ("Asia/Tokyo", "\u0439")
+
+
+@pytest.mark.parametrize(
+    ("options", "chosen", "rest"),
+    [
+        ("-csearch_path=a", {"search_path": "a"}, None),
+        ("-c search_path=a\\ b,c --role=r", {"search_path": "a b,c", "role": "r"}, None),
+        ("-c jit=off -crole=r -c geqo=on", {"role": "r"}, "-c jit=off -c geqo=on"),
+        ("endpoint=x", {}, "endpoint=x"),
+        ("-c my.role=x", {}, "-c my.role=x"),
+    ],
+)
+def test_collection_and_role_are_taken_out_of_the_options_and_the_rest_stays(
+    options: str, chosen: dict[str, str], rest: str | None
+) -> None:
+    plain, found = split_settings(make_conninfo("host=h dbname=d", options=options))
+    assert found == chosen
+    assert conninfo_to_dict(plain).get("options") == rest
+
+
+def test_of_two_collections_in_a_url_the_last_one_counts() -> None:
+    url = with_settings("postgresql://h/d?options=-csearch_path%3Da", {"search_path": "b"})
+    assert split_settings(url)[1] == {"search_path": "b"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("-crole=nobody-of-this-name", "cannot be reached with these settings"),
+        ("-csearch_path=nothing_here", "outside of the search_path"),
+    ],
+)
+def test_a_setting_in_the_url_that_the_server_refuses_is_told(options: str, said: str) -> None:
+    with pytest.raises(DatabaseError, match=said) as caught:
+        connect(changed(default_url(), options=options))
+    assert "`options`" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PGSSLMODE", "require"),
+        ("PGSERVICE", "nothing-here"),
+        ("PGTARGETSESSIONATTRS", "standby"),
+        ("PGTARGETSESSIONATTRS", "bogus"),
+        ("PGSSLROOTCERT", "system"),
+        ("PGGSSENCMODE", "require"),
+    ],
+)
+def test_a_variable_that_keeps_a_server_of_ones_own_away_is_looked_for(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = changed(default_url(), host="localhost")
+    monkeypatch.setenv(name, value)
+    with pytest.raises(DatabaseError, match="cannot be reached with these settings") as caught:
+        connect(url)
+    assert "begins with PG" in str(caught.value.hint)

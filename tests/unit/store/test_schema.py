@@ -1,6 +1,5 @@
 """The tables on a real PostgreSQL: made once, stored as they should be, and seen by name."""
 
-import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,7 +9,7 @@ import pytest
 from course_lib.errors import DatabaseError, SchemaMismatchError
 from course_lib.store import connect, create_schema, drop_schema, schema
 from course_lib.store.databases import FreshDatabase
-from course_lib.store.models import check_model_async
+from course_lib.store.models import check_model
 from course_lib.store.schema import stored_dimension
 from tests.schemas import OwnSchema, own_schema
 from tests.unit.chunks import write, write_many
@@ -109,13 +108,9 @@ def test_tables_of_another_version_are_refused_and_stay(
     write_many(conn, 3, "documentation")
     conn.execute("COMMENT ON TABLE document_chunks IS 'course schema 000000000000'")
 
-    async def check() -> None:
-        async with await psycopg.AsyncConnection.connect(database.url) as other:
-            await check_model_async(other, "model", 3)
-
     for refused in (
         lambda: create_schema(conn, 4),
-        lambda: asyncio.run(check()),
+        lambda: check_model(conn, "model", 3),
     ):
         with pytest.raises(SchemaMismatchError, match="another version of the schema") as caught:
             refused()

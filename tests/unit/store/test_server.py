@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import socket
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import psutil
@@ -15,17 +19,21 @@ import psycopg
 import pytest
 
 from course_lib.errors import ServerError
+from course_lib.files import write_atomically
 from course_lib.settings import make_folder
+from course_lib.store import data_directory
 from course_lib.store import server as module
 from course_lib.store.binaries import find_binaries
 from course_lib.store.server import (
     Server,
+    check_server,
     ensure_server,
     remove_server,
     server_status,
     stop_server,
 )
 from tests.e2e.server.acts import postmaster_pid
+from tests.waiting import until
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="permissions and scripts")
 
@@ -143,7 +151,7 @@ def test_a_server_lives_in_a_long_and_odd_path_keeps_its_data_and_leaves_nothing
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And where shared memory is scarce, files take its place."""
-    monkeypatch.setattr(module, "ROOMY_SHARED_MEMORY", float("inf"))
+    monkeypatch.setattr(data_directory, "ROOMY_SHARED_MEMORY", float("inf"))
     folder = tmp_path / "it's $HOME, my cöurse" / ("x" * 90) / "state"
     above = [tmp_path, *tmp_path.parents]
     before = [(parent.stat().st_mode, parent.stat().st_uid) for parent in above]
@@ -177,6 +185,27 @@ def test_a_server_lives_in_a_long_and_odd_path_keeps_its_data_and_leaves_nothing
     remove_server(tmp_path / "nowhere")
 
 
+def test_what_an_orphaned_initdb_writes_while_its_folder_is_removed_is_removed_too(
+    tmp_path: Path,
+) -> None:
+    half = tmp_path / "pgdata-new-killed" / "data"
+    half.mkdir(parents=True)
+
+    def write_until_a_file_is_missed() -> None:
+        with contextlib.suppress(FileNotFoundError):
+            for number in itertools.count():
+                (half / f"{number}").touch()
+                if number % 200 == 0:
+                    (half / "0").stat()
+
+    with ThreadPoolExecutor() as threads:
+        initdb = threads.submit(write_until_a_file_is_missed)
+        until(lambda: (half / "1500").exists())
+        data_directory.clear_half_made(tmp_path / "pgdata")
+        initdb.result()
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.long
 def test_six_processes_that_ask_at_once_share_one_server(tmp_path: Path) -> None:
     folder = tmp_path / "state"
@@ -196,6 +225,29 @@ def test_six_processes_that_ask_at_once_share_one_server(tmp_path: Path) -> None
         assert (folder / "server.log").read_text(encoding="utf-8").count("starting Postgre") == 1
     finally:
         remove_server(folder)
+
+
+@pytest.mark.timeout(60)
+def test_a_refusal_that_stays_is_said_at_once_and_one_that_ends_is_waited_for(
+    server_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = ensure_server(server_folder)
+    other = replace(server, superuser="stranger")
+    write_atomically(server_folder / "server.json", json.dumps(asdict(other), default=str))
+    try:
+        for ask in (ensure_server, check_server):
+            with pytest.raises(ServerError, match="does not let us in.*authentication") as caught:
+                ask(server_folder)
+            assert "server.json" in caught.value.hint
+    finally:
+        write_atomically(server_folder / "server.json", json.dumps(asdict(server), default=str))
+    assert check_server(server_folder) == server
+
+    answers = ["FATAL:  the database system is starting up", "Connection refused", "no way in", ""]
+    monkeypatch.setattr(module, "_refusal", lambda *_: answers.pop(0))
+    with pytest.raises(ServerError, match="no way in"):
+        module._wait_for(server)
+    assert answers == [""]
 
 
 def test_urls_quote_what_they_cannot_hold() -> None:

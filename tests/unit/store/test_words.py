@@ -11,6 +11,8 @@ from course_lib.store import (
     connect,
     service_url,
 )
+from course_lib.store.schema import RANK_BY_WORDS
+from course_lib.teaching.checks.word_tables import fill
 from tests.schemas import OwnSchema
 from tests.unit.chunks import write
 
@@ -78,30 +80,12 @@ def test_words_stand_in_the_name_the_kind_the_path_and_the_header(conn: psycopg.
     assert find(conn, "metadata chunkIndex charStart") == []
 
 
-def test_more_and_rarer_words_come_first(conn: psycopg.Connection) -> None:
-    write(
-        conn,
-        *("common one", "common two", "common three"),
-        *("rare", "common rare", "rarest"),
-    )
-    assert find(conn, "common rare rarest")[:3] == ["common rare", "rarest", "rare"]
-
-
 def test_equals_are_ordered_by_document_and_place(conn: psycopg.Connection) -> None:
     for document in ("c.md", "a.md", "b.md"):
         write(conn, f"{document} 0 alike", f"{document} 1 alike", source_path=document)
     everything = [f"{name}.md {place} alike" for name in "abc" for place in (0, 1)]
     assert find(conn, "alike") == everything
     assert find(conn, "alike", most=4) == everything[:4]
-
-
-def test_a_word_that_is_everywhere_finds_nothing_and_still_counts(
-    conn: psycopg.Connection,
-) -> None:
-    write(conn, *["everywhere"] * 2_000)
-    assert find(conn, "everywhere") == []
-    write(conn, "special", "special everywhere", source_path="z.md")
-    assert find(conn, "special everywhere") == ["special everywhere", "special"]
 
 
 def test_of_a_long_question_the_longest_words_are_looked_up(conn: psycopg.Connection) -> None:
@@ -169,3 +153,30 @@ def test_a_search_path_of_the_callers_changes_nothing(conn: psycopg.Connection) 
     with conn.transaction():
         conn.execute("CREATE TEMP TABLE document_chunks (search_text tsvector) ON COMMIT DROP")
         assert conn.execute(COUNT).fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("asked", "chunks", "many", "most", "found"),
+    [
+        ("pod limit", {"a": "pod", "b": "pod limit", "c": "limit"}, {}, 5, ["b", "a", "c"]),
+        ("pod limit", {"a": "pod", "b": "pod", "c": "limit"}, {}, 5, ["c", "a", "b"]),
+        ("pod job", {"a": "pod", "za": "job", "zb": "pod job"}, {}, 5, ["zb", "a", "za"]),
+        ("pod", {}, {"pod": 1_999}, 1, ["m0.md"]),
+        ("pod", {}, {"pod": 2_000}, 1, []),
+        ("limit pod", {"a": "limit", "b": "limit pod"}, {"pod": 2_000}, 5, ["b", "a"]),
+        ("gpu job pod", {"a": "gpu", "b": "job pod", "c": "job"}, {"pod": 2_000}, 1, ["b"]),
+        ("limit pod job", {"a": "limit"}, {"pod job": 900}, 1, ["a"]),
+    ],
+)
+def test_a_ranking_by_words_by_hand(
+    database: OwnSchema,
+    asked: str,
+    chunks: dict[str, str],
+    many: dict[str, int],
+    most: int,
+    found: list[str],
+) -> None:
+    with connect(database.url, autocommit=True) as conn:
+        fill(conn, asked, chunks, many=many)
+        rows = conn.execute(RANK_BY_WORDS.encode(), {"most": most}).fetchall()
+    assert [row[4] for row in rows] == found

@@ -22,6 +22,8 @@ from course_lib.store import (
     write_documents,
 )
 from course_lib.store.databases import FreshDatabase
+from course_lib.store.rows import DOCUMENT_KEY, make_rows
+from course_lib.store.writer import replace_document
 from tests.schemas import OwnSchema, own_schema
 from tests.unit.chunks import make_chunk
 
@@ -64,6 +66,23 @@ def test_rows_are_counted_as_inserted_updated_unchanged_and_deleted(
     assert write(conn, "a", "B", "c", "d") == WriteReport(inserted=1, updated=1, unchanged=2)
     assert write(conn, "A") == WriteReport(updated=1, deleted=3)
     assert contents(conn) == ["A"]
+
+
+def test_a_document_is_replaced_whole_or_not_at_all(conn: psycopg.Connection) -> None:
+    chunks = [chunk(text) for text in ("a", "b", "c")]
+    ((key, rows),) = make_rows(chunks, vectors(3), "documentation", "private").items()
+    document = dict(zip(DOCUMENT_KEY, key, strict=True))
+    assert replace_document(conn, document, rows) == (3, 0)
+    assert replace_document(conn, document, rows[::-1]) == (0, 0)
+    with pytest.raises(psycopg.DataError):
+        replace_document(
+            conn, document, [rows[0] | {"content": "A"}, rows[1] | {"embedding": "[1]"}]
+        )
+    assert contents(conn) == ["a", "b", "c"]
+    assert replace_document(conn, document, [rows[0], rows[2] | {"content": "C"}]) == (1, 1)
+    assert replace_document(conn, {**document, "branch": "v2"}, []) == (0, 0)
+    assert contents(conn) == ["a", "C"]
+    assert replace_document(conn, document, []) == (0, 2)
 
 
 def test_a_changed_vector_alone_is_an_update(conn: psycopg.Connection) -> None:

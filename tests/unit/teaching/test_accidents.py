@@ -1,17 +1,55 @@
-"""The listener of lab 11 kills the first shard of its step once, after something is stored."""
+"""The accidents of lab 11: a job and the first shard of a step are killed; a file is damaged."""
 
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psycopg
 
+from course_lib.embedder import EmbeddingClient
 from course_lib.pipeline.corpus import Shard
-from course_lib.teaching.lab.accidents import KillFirst
+from course_lib.teaching.lab.accidents import KillFirst, SplitPages, run_job
 from tests.schemas import OwnSchema
 
 FIRST = next(name for name in map(str, range(99)) if Shard.parse("0/2").holds(name))
 SECOND = next(name for name in map(str, range(99)) if Shard.parse("1/2").holds(name))
+
+
+JOB = """
+import sys, time
+names, out, shard = sys.argv[1:]
+for name in open(names, encoding="utf-8").read().splitlines():
+    print(name, shard, file=open(out, "a", encoding="utf-8"))
+    print(name, flush=True)
+    if name == "5":
+        time.sleep(60)
+"""
+
+
+def test_a_job_is_killed_after_its_fifth_line_or_works_to_its_end(tmp_path: Path) -> None:
+    names = list(map(str, range(1, 10)))
+    killed = run_job(JOB, names, tmp_path / "out", "0/1", killed=True)
+    assert killed == [f"{name} 0/1" for name in names[:5]]
+    whole = [name for name in names if name != "5"]
+    assert run_job(JOB, whole, tmp_path / "whole", "1/2") == [f"{name} 1/2" for name in whole]
+    assert run_job("", names, tmp_path / "none", "0/1") == []
+
+
+def test_the_lines_of_a_splitter_are_stored_as_they_are_or_refused_with_a_reason(
+    conn: psycopg.Connection, embedder: EmbeddingClient, tmp_path: Path
+) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "mill.md").write_text("# Mill\n\n" + "The sail turns. " * 80, encoding="utf-8")
+    pages = SplitPages(folder, tmp_path)
+    assert len(pages.texts) == len(pages.lines) > 2
+    assert pages.texts[0].startswith("# Mill")
+    assert "two chunks" in pages.store(pages.lines * 2, conn, embedder)["error"]
+    cut = [*pages.lines[:-1], pages.lines[-1][:-100]]
+    assert pages.store(cut, conn, embedder)["error"].startswith("is not JSON")
+    stored = pages.store(pages.lines[:-1], conn, embedder)
+    assert stored["chunks"] == len(pages.lines) - 1
 
 
 def _step(function: str, shard: int) -> "subprocess.Popen[bytes]":
@@ -51,3 +89,20 @@ def test_the_first_shard_is_killed_once_when_it_has_stored_something(
         for process in (victim, *others):
             process.kill()
             process.wait()
+
+
+def test_a_kill_that_comes_too_late_kills_nothing_and_says_so(
+    database: OwnSchema, conn: psycopg.Connection
+) -> None:
+    conn.execute("CREATE TABLE document_chunks (repo_slug text, document_name text)")
+    accident = KillFirst("embed-and-store", database.url)
+    process = _step("embed_and_store", 0)
+    try:
+        for what in ("started", "started", "succeeded", "succeeded"):
+            accident(what, "embed-and-store", 0)
+        conn.execute("INSERT INTO document_chunks VALUES ('documents', %s)", [FIRST])
+        assert _stays(process)
+        assert accident.stored == 0
+    finally:
+        process.kill()
+        process.wait()

@@ -1,17 +1,22 @@
 """The log of a learner's work: who writes it, what is read from it, and which lab opens next."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from course_lib.errors import InputError
+from course_lib.cli.course import progress
+from course_lib.cli.grade import report_times
+from course_lib.errors import CourseError, InputError
 from course_lib.teaching import attempts
 from course_lib.teaching.attempts import by_exercise, latest_lab, note, read_log
+from course_lib.teaching.checks import load
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
-from course_lib.teaching.classroom.times import class_times, draw_times
+from course_lib.teaching.classroom.times import class_times
 from course_lib.teaching.lab import session
 from course_lib.teaching.lab.session import start
+from course_lib.teaching.notebooks.project import CORE
 
 
 def cosine_similarity(a: object, b: object) -> float:
@@ -62,7 +67,7 @@ def test_what_is_no_line_of_a_log_is_named(tmp_path: Path) -> None:
     assert latest_lab(log) == ""
 
 
-def test_a_class_is_summed_up_and_drawn(tmp_path: Path) -> None:
+def test_a_class_is_summed_up(tmp_path: Path) -> None:
     events = {
         "ada": [(0, "failed"), (60, "hint"), (240, "passed"), (250, "failed")],
         "bo": [(0, "failed"), (30, "failed")],
@@ -80,5 +85,31 @@ def test_a_class_is_summed_up_and_drawn(tmp_path: Path) -> None:
     row = table.loc["10.1"]
     assert (row["learners"], row["passed"], row["failed"]) == (3, 2, 1)
     assert (row["median"], row["slowest"]) == (2, 4)
-    draw_times(table, tmp_path / "times.png")
-    assert (tmp_path / "times.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_classs_table_of_times_is_in_the_classs_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "nbgrader_config.py").write_text("c = get_config()\n", encoding="utf-8")
+    log = tmp_path / "attempts.jsonl"
+    note("passed", "01", "1.1", log)
+    report_times([log], tmp_path / "class")
+    table = tmp_path / "class" / "reports" / "times.csv"
+    assert table.read_text(encoding="utf-8").startswith("exercise,learners,passed,failed")
+    assert f"table: {table}" in capsys.readouterr().out.replace("\n", "")
+    with pytest.raises(CourseError, match="holds no class"):
+        report_times([log], tmp_path)
+
+
+def test_progress_counts_the_core_and_the_electives_separately(log: Path, capsys) -> None:
+    for lab, exercise in (("01", "1.1"), ("01", "1.1"), ("02", "2.3"), ("03", "3.1")):
+        note("passed", lab, exercise, log)
+    note("failed", "05", "5.1", log)
+    progress()
+    said = capsys.readouterr().out
+    counted = re.findall(r"^(core|electives): (\d+) of (\d+) exercises passed$", said, re.MULTILINE)
+    assert [row[:2] for row in counted] == [("core", "2"), ("electives", "1")]
+    exercises = {lab: len(load(lab)) for lab in range(17)}
+    core = sum(exercises[int(lab)] for lab in CORE)
+    assert [int(row[2]) for row in counted] == [core, sum(exercises.values()) - core]

@@ -6,10 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from course_lib.errors import InputError
 from course_lib.loader.recursive import split_text
-from course_lib.loader.resource_chunks import chunk_resources
-from course_lib.loader.yaml_lines import lines_of
 from course_lib.records import Span
 from course_lib.teaching.lab import figures
 from course_lib.teaching.lab.figures.vectors import plane
@@ -31,46 +28,37 @@ FOUND = pd.DataFrame(
 )
 
 GAINS = pd.DataFrame({"gain": [0.0, 0.1], "low": [-0.1, 0.0], "high": [0.1, 0.2]}, index=[0.0, 1.0])
-WAYS = pd.DataFrame({"pages": [22.0, 900.0], "recall": [1.0, 0.8]}, [("<f>", "on"), ("<f>", "off")])
-BUILT = pd.DataFrame(
-    [("HNSW", when, "hnsw.ef_search = 40", 0.8, 300) for when in ("before", "after")],
-    columns=["index", "built", "setting", "recall", "pages"],
-)
-
-
-def rows_of(explained: str) -> list[tuple[str]]:
-    """Return what a cursor gives after EXPLAIN."""
-    return [(line,) for line in explained.splitlines()]
-
-
-EXPLAINED = rows_of("""Limit  (cost=1.10..2.20 rows=5 width=44) (actual time=0.2..1.50 rows=5 loops=1)
-  ->  Nested Loop  (cost=1.10..9.50 rows=50 width=44) (actual time=0.2..1.40 rows=5 loops=1)
-        ->  Index Scan using by_vector on chunks  (cost=0.50..9.50 rows=50 width=36) (actual time=0.1..0.70 rows=600 loops=2)
-              Order By: (embedding <=> '[1,2]'::vector)
-        ->  Seq Scan on documents  (cost=0.00..1.00 rows=1 width=8) (never executed)
-              Filter: (name = 'x'::text)
-Planning Time: 0.1 ms""")  # noqa: E501
+WAITED = pd.DataFrame({"begin": [0.0, 0.2], "end": [0.2, 0.4]})
+RANKS = np.array([[1, 0.5, 0, 1], [1, 1, 0.5, 0]])
+SCAN = {
+    "Node Type": "Index Scan",
+    "Index Name": "by_vector",
+    "Order By": f"(embedding <=> '{list(range(40))}'::vector)",
+    "Plan Rows": 12_121,
+    "Actual Rows": 3.0,
+    "Actual Total Time": 0.5,
+    "Actual Loops": 2,
+}
+PLAN = {**SCAN, "Node Type": "Limit <f>", "Actual Loops": 1, "Plans": [SCAN]}
 
 ALL = {
-    "cuts of strings": lambda: figures.cuts(EVIL, [EVIL[:5], EVIL[5:]]),
-    "cuts of spans": lambda: figures.cuts(EVIL, split_text(EVIL, 20, 0)),
+    "cuts": lambda: figures.cuts(EVIL, [EVIL[:5], EVIL[5:]]),
     "spans": lambda: figures.spans(EVIL, split_text(EVIL, 20, 5)),
     "pipeline": lambda: figures.pipeline(here="chunks"),
     "map": lambda: figures.map_2d(
         VECTORS, ["x", "<f>"] * 3, VECTORS[0], "Documents", ["", "1"] * 3
     ),
-    "plan": lambda: figures.plan(EXPLAINED),
-    "pieces": lambda: figures.pieces(EVIL, split_text(EVIL, 20, 0), ["<a>"] * 2, mark="quotes"),
-    "tree": lambda: figures.tree("<f>", chunk_resources(f"kind: {EVIL}")),
-    "outline": lambda: figures.outline(f"a: {EVIL}\n", lines_of(f"a: {EVIL}\n", 0, 5), [2]),
+    "plan": lambda: figures.plan(PLAN),
+    "pieces": lambda: figures.pieces([("<a>", EVIL), ("<f>", "two")], mark="quotes"),
     "timeline": lambda: figures.timeline([Seen(0.0, 0.1, EVIL, 200)], [(0.1, EVIL)], EVIL),
-    "turns": lambda: figures.turns({EVIL: [("<a>", EVIL), ("b", "commits $1$")]}),
     "ranking": lambda: figures.ranking([RESULT], "What <is> it?", mark="quotes"),
-    "shares": lambda: figures.shares(pd.DataFrame({"<a>": {"<f>": 8.0}}), "pieces, %", "Costs"),
     "passages": lambda: figures.passages(FOUND, "What <is> it?"),
+    "intervals": lambda: figures.intervals(
+        GAINS.rename(columns={"gain": "mean"}, index=str), "MRR of <f>"
+    ),
+    "pairs": lambda: figures.pairs(RANKS[0], RANKS[1], ("<f>", "b"), "rank"),
     "gains": lambda: figures.gains({"<f>": GAINS, "b": GAINS}, "weight", "gain"),
-    "pages and recall": lambda: figures.pages_and_recall(WAYS, "Few rows"),
-    "recall by pages": lambda: figures.recall_by_pages(BUILT, 900, "HNSW"),
+    "waits": lambda: figures.waits({"<f>": WAITED, "/b": WAITED}),
 }
 
 
@@ -100,26 +88,22 @@ def test_cuts_are_told_apart_by_sign_and_counted():
     assert "1 of 2 cuts go through a word" in html.alt
 
 
-def test_chunks_that_are_not_in_the_text_are_refused():
-    with pytest.raises(InputError, match="is not in the text"):
-        figures.cuts("one two", ["one", "too"])
-
-
 def test_what_lies_in_two_chunks_or_in_none_is_marked():
     text = "abcdefghij"
     shared = figures.spans(text, [Span(0, 6, text[:6]), Span(4, 10, text[4:])])
     assert 'border-bottom: 2px dotted #3b1d57">ef</span>' in shared.html
-    assert "neighbours share 2 characters" in shared.alt
+    assert "neighbours share 2 to 2 characters" in shared.alt
     lost = figures.spans(text, [Span(0, 4, text[:4]), Span(6, 10, text[6:])])
     assert "<s>ef</s>" in lost.html
 
 
 def test_a_long_text_is_shortened_and_counted_whole():
     text = "word " * 2_000
-    figure = figures.cuts(text, split_text(text, 100, 0))
+    chunks = [span.text for span in split_text(text, 100, 0)]
+    figure = figures.cuts(text, chunks)
     assert "7,000 characters more" in figure.html
     assert "99 cuts" in figure.alt
-    middle = figures.cuts(text, split_text(text, 100, 0), first=5_000, most=1_000)
+    middle = figures.cuts(text, chunks, first=5_000, most=1_000)
     assert "5,000 characters before" in middle.html and "4,000 characters more" in middle.html
     assert middle.html.count("┃</span>") == 9 + 1 and middle.alt == figure.alt
 
@@ -133,29 +117,29 @@ def test_the_map_keeps_distances_of_what_lies_in_a_plane():
     assert star == pytest.approx(points[1])
 
 
-def test_an_estimate_that_is_far_off_is_marked():
-    assert "⚠ 1,200" in figures.plan(EXPLAINED).html
-    assert "⚠" not in figures.plan(EXPLAINED[:2]).html
+def test_a_plan_has_its_innermost_node_last_with_what_all_loops_found():
+    figure = figures.plan(PLAN)
+    assert figure.alt.endswith("Index Scan using by_vector, 12121 rows expected and 6 found.")
+    assert "Order By: (embedding &lt;=&gt; […])" in figure.html
+    assert figure.html.index("Limit") < figure.html.index("Index Scan")
+    assert "1.00 ms" in figure.html
 
 
-def test_what_a_limit_stopped_early_is_no_wrong_estimate():
-    def node(depth: int, name: str, expected: int, found: int) -> tuple[str]:
-        arrow = "->  " if depth else ""
-        costs = f"(cost=0.00..9.50 rows={expected} width=4) (actual rows={found}.00 loops=1)"
-        return (f"{'  ' * depth}{arrow}{name}  {costs}",)
-
-    below_a_sort = [
-        node(0, "Limit", 5, 5),
-        node(1, "Sort", 5000, 5),
-        node(2, "Seq Scan on chunks", 5000, 7),
-    ]
-    html = figures.plan(below_a_sort).html
-    assert "⚠ 7" in html and "⚠ 5" not in html
-    assert "⚠" not in figures.plan([below_a_sort[0], node(1, "Index Scan", 50, 5)]).html
-    assert "⚠ 5" in figures.plan([node(0, "Index Scan", 50, 5)]).html
+def test_intervals_and_pairs_say_their_numbers():
+    measured = pd.DataFrame({"mean": [0.5], "low": [0.4], "high": [0.61]}, index=["dense"])
+    assert "dense: 0.50 [0.40, 0.61]" in figures.intervals(measured, "MRR").alt
+    shown = figures.pairs(*RANKS, names=("dense", "hybrid"), across="rank")
+    assert shown.alt == "Of 4 questions, by rank: 2 hybrid better, 1 equal, 1 dense better."
 
 
-def test_what_is_no_plan_is_refused():
-    for rows in ([("hello",)], [([{"Plan": {}}],)]):
-        with pytest.raises(InputError, match="not a plan"):
-            figures.plan(rows)
+def test_waiting_requests_say_when_each_begins():
+    assert figures.waits({"/a": WAITED}).alt.endswith("so many seconds: {'/a': [0.0, 0.2]}.")
+
+
+def test_the_pieces_that_hold_the_phrase_are_open_and_named():
+    figure = figures.pieces([("A", "one"), ("B", "two"), ("A", "three")], mark="two")
+    assert figure.html.count("<details open") == 1
+    assert figure.alt == "3 pieces: A, B, A. 'two' is in B."
+    assert "is in none of them" in figures.pieces([("A", "one")], mark="four").alt
+    x, y, z = re.findall(r"border-left: 5px solid (#\w+)", figure.html)
+    assert x == z != y

@@ -1,21 +1,18 @@
 """The local GitHub: git's own hashes and archives, and what it refuses.
 
-Its limits, pages and faults are those that `tests/unit/loader/` and `tests/blackbox/` need to come.
+Its limits and pages, and the faults of `tests/github_faults.py`, are those that
+`tests/unit/loader/` and `tests/blackbox/` need to come.
 """
 
 import io
 import os
-import subprocess
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from course_lib.teaching.github_server import (
     Entry,
-    GitHubServer,
     Repository,
     link,
     sample_repository,
@@ -23,6 +20,7 @@ from course_lib.teaching.github_server import (
 )
 from course_lib.teaching.github_server.archives import archive_of
 from tests.needs import needs
+from tests.repositories import git
 
 MODULE = "3f0a1c5d7e9b2468ace013579bdf02468ace1357"
 
@@ -45,32 +43,6 @@ def repository() -> Repository:
         tag="v2",
     )
     return repository
-
-
-@pytest.fixture
-def server(repository: Repository) -> Iterator[GitHubServer]:
-    with GitHubServer([repository]) as server:
-        yield server
-
-
-@pytest.fixture
-def web(server: GitHubServer) -> Iterator[httpx.Client]:
-    mounts = {"all://127.0.0.1": None}
-    base = f"{server.url}/repos/heron/platform"
-    with httpx.Client(base_url=base, mounts=mounts, headers={"User-Agent": "test"}) as client:
-        yield client
-
-
-def git(folder: Path, *arguments: str, **environment: str) -> str:
-    done = subprocess.run(
-        ["git", "-c", "core.autocrlf=false", *arguments],
-        cwd=folder,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
 
 
 @needs("git")
@@ -135,43 +107,3 @@ def held(archive: bytes) -> tuple[dict[str, str], dict[str, tuple[bytes, str, by
             for one in members
         }
         return members.pax_headers, found
-
-
-def test_an_archive_is_on_another_host_which_takes_no_token(
-    web: httpx.Client, server: GitHubServer, repository: Repository
-) -> None:
-    repository.private = True
-    token = {"Authorization": "Bearer ghp_secret"}
-    assert web.get("/tarball/v2").status_code == 404
-    assert web.get("/tarball/v9", headers=token).status_code == 404
-    there = web.get("/tarball/v2", headers=token)
-    place = httpx.URL(there.headers["location"])
-    assert there.status_code == 302 and f"127.0.0.1:{place.port}" not in server.url
-    assert web.get(place.copy_with(query=None)).status_code == 404
-    assert "README.md" in str(held(web.get(place).content))
-    assert web.get(place.copy_with(path="/heron/platform/zip/v2")).status_code == 404
-
-
-def test_what_is_not_there_is_refused_as_github_does(
-    web: httpx.Client, server: GitHubServer, repository: Repository
-) -> None:
-    assert web.get("/commits/nothing").status_code == 422
-    assert "No commit found" in web.get("/commits/nothing").json()["message"]
-    assert web.get("/contents/nothing.md").status_code == 404
-    assert web.get("/git/trees/nothing").status_code == 404
-    assert web.get(f"/git/blobs/{'0' * 40}").status_code == 404
-    assert web.get("/nothing").status_code == 404
-    assert web.get(f"{server.url}/repos/heron/nothing").status_code == 404
-    assert web.get(f"{server.url}/zen").status_code == 404
-    server.add(Repository("heron/empty"))
-    assert web.get(f"{server.url}/repos/heron/empty/commits/main").status_code == 409
-    assert web.get(f"{server.url}/repos/heron/empty/git/trees/main").status_code == 409
-    repository.blocked = True
-    assert web.get("/commits/main").status_code == 451
-    repository.blocked, repository.private = False, True
-    assert web.get("/commits/main").status_code == 404
-    token = {"Authorization": "Bearer x"}
-    assert web.get("/commits/main", headers=token).status_code == 200
-    server.tokens = frozenset({"y"})
-    assert web.get("/commits/main", headers=token).status_code == 401
-    assert web.get("/commits/main", headers={"Authorization": "token y"}).status_code == 200

@@ -14,14 +14,14 @@ from course_lib.teaching.lab.idiom import STYLE, alt, interact
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+def displayed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     objects: list[Any] = []
     monkeypatch.setattr(idiom, "display", objects.append)
     with plt.style.context(STYLE):
         yield objects
 
 
-def test_without_a_front_end_the_first_values_are_shown_once(shown, capsys):
+def test_without_a_front_end_the_first_values_are_shown_once(displayed, capsys):
     calls = []
 
     def draw(size, overlap=3, kind="a", *, exact=False):
@@ -29,11 +29,11 @@ def test_without_a_front_end_the_first_values_are_shown_once(shown, capsys):
         return f"{size}-{overlap}"
 
     interact(draw, size=(10, 90, 5), overlap=(0, 9), kind=["b", "c"], exact=True)
-    assert calls == [(10, 3, "a", False)] and shown == ["10-3"]
+    assert calls == [(10, 3, "a", False)] and displayed == ["10-3"]
     assert capsys.readouterr().out == "size = 10, overlap = 3, kind = a, exact = False\n"
 
 
-def test_with_a_front_end_the_controls_start_at_the_same_values(shown, monkeypatch):
+def test_with_a_front_end_the_controls_start_at_the_same_values(displayed, monkeypatch):
     ipywidgets = pytest.importorskip("ipywidgets")
     given: dict[str, Any] = {}
     monkeypatch.setattr(idiom, "has_widgets", lambda: True)
@@ -42,11 +42,11 @@ def test_with_a_front_end_the_controls_start_at_the_same_values(shown, monkeypat
     assert {name: control.value for name, control in given.items()} == {"size": 10, "kind": "c"}
     slider = given["size"]
     assert (slider.min, slider.max, slider.step) == (10, 90, 5)
-    assert shown == []
+    assert displayed == []
 
 
 def test_a_text_or_a_bool_starts_at_the_functions_default_with_a_front_end_and_without(
-    shown, monkeypatch
+    displayed, monkeypatch
 ):
     ipywidgets = pytest.importorskip("ipywidgets")
     calls, given = [], {}
@@ -66,18 +66,18 @@ def test_a_text_or_a_bool_starts_at_the_functions_default_with_a_front_end_and_w
     assert not given["question"].continuous_update  # typed to the end, and then searched
 
 
-def test_a_chart_is_shown_with_its_text_and_closed(shown):
+def test_a_chart_is_shown_with_its_text_and_closed(displayed):
     table = pd.DataFrame({"size": [1, 2], "torn": [3, 4]})
     alt(table.plot.line("size", "torn"), 'More is "torn" at 2.')
     alt(plt.figure(), "Nothing.")
     _, several = plt.subplots(1, 2)
     alt(several, "Two of nothing.")
-    assert [one.alt for one in shown] == ['More is "torn" at 2.', "Nothing.", "Two of nothing."]
-    assert 'alt="More is &quot;torn&quot; at 2."' in shown[0].html
+    assert [one.alt for one in displayed] == ['More is "torn" at 2.', "Nothing.", "Two of nothing."]
+    assert 'alt="More is &quot;torn&quot; at 2."' in displayed[0].html
     assert plt.get_fignums() == []
 
 
-def test_lines_and_bars_are_not_told_apart_by_colour_alone(shown):
+def test_lines_and_bars_are_not_told_apart_by_colour_alone(displayed):
     table = pd.DataFrame({"a": [1, 2], "b": [3, 4], "c": [5, 6]})
     lines, bars = table.plot.line(), table.plot.bar()
     alt(bars, "Bars."), alt(lines, "Lines.")

@@ -115,9 +115,9 @@ def test_a_passed_function_is_kept_with_all_that_it_needs_and_runs_by_itself(
 ) -> None:
     lab = notebook["lab"]
     lab.check("1.2", notebook["find_cut"])
-    assert "kept in my/system/loader.py: 1 of 51 functions are yours" in capsys.readouterr().out
+    assert "kept in my/system/loader.py: 1 of 52 functions are yours" in capsys.readouterr().out
     lab.check("1.3", notebook["split_text"])
-    assert "kept in my/system/loader.py: 2 of 51" in capsys.readouterr().out
+    assert "kept in my/system/loader.py: 2 of 52" in capsys.readouterr().out
     first, second = read_sections(mine / "system")
     assert (first.name, first.exercise, second.name) == ("find_cut", "1.2", "split_text")
     assert first.load()("ab cd. ef gh", 0, 8) == 7
@@ -146,12 +146,20 @@ def test_what_fails_or_cannot_be_written_down_leaves_what_is_kept(
     assert (mine / "system" / "loader.py").read_bytes() == kept
 
 
-def test_nothing_is_kept_outside_of_the_learners_folder(
+def test_nothing_is_kept_of_a_lab_outside_of_the_learners_folder(
+    mine: Path, notebook: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(mine.parent)
+    Lab("01").check("1.2", notebook["find_cut"])
+    assert not (mine / "system").exists()
+
+
+def test_an_answer_is_kept_though_a_cell_has_changed_the_folder(
     mine: Path, notebook: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(mine.parent)
     notebook["lab"].check("1.2", notebook["find_cut"])
-    assert not (mine / "system").exists()
+    assert (mine / "system" / "loader.py").exists()
 
 
 OWN = """

@@ -1,17 +1,8 @@
-"""What lab 02 stands on: lines with depths, keys, the parser as a referee, and its figures."""
+"""What lab 02 stands on: lines with depths, keys, and the parser as a referee."""
 
-import re
-from itertools import pairwise
-
-import pytest
-
-from course_lib.errors import InputError
 from course_lib.loader.kubernetes import split_resources, split_stream
-from course_lib.loader.resource_chunks import ResourcePiece
 from course_lib.loader.yaml_lines import Line, lines_of, shared_path
-from course_lib.records import Span
 from course_lib.settings import project_root
-from course_lib.teaching.lab import figures
 from course_lib.teaching.lab.manifests import parsed_identity
 
 MANIFESTS = {
@@ -57,51 +48,3 @@ def test_the_referee_agrees_with_the_course_and_refuses_what_is_no_yaml():
             assert span.identity == who, name
     assert refused >= 5
     assert parsed_identity("- just\n- a list\n") == (None, None, None, None)
-
-
-def test_the_pieces_that_hold_the_phrase_are_open_and_named():
-    text = "one two\nthree\n"
-    spans = [Span(0, 8, text[:8]), Span(8, 14, text[8:])]
-    figure = figures.pieces(text, spans, ["first", "second"], mark="three")
-    assert figure.html.count("<details open") == 1
-    assert figure.html.index("<details open") > figure.html.index("first")
-    assert figure.alt == "2 pieces: first, second. 'three' is in second."
-    assert "'four' is in none of them" in figures.pieces(text, spans, ["a", "b"], mark="four").alt
-
-
-def test_pieces_of_one_label_have_one_colour():
-    spans = [Span(i, i + 1, "abc"[i]) for i in range(3)]
-    html = figures.pieces("abc", spans, ["A", "B", "A"]).html
-    x, y, z = re.findall(r"border-left: 5px solid (#\w+)", html)
-    assert x == z != y
-
-
-def test_a_tree_has_the_resources_of_a_file_and_below_each_its_pieces():
-    text = "kind: Role\nmetadata:\n  name: <a>\n---\n" + ITEMS
-    role, other = split_resources(text)
-    found = [ResourcePiece(text[: role.end], "", role.start, role.end, "", role)]
-    for line, after in pairwise(lines_of(text, other.start, other.end)[2:]):
-        start, end = line.start, after.start
-        found.append(ResourcePiece(text[start:end], "", start, end, line.path, other))
-    figure = figures.tree("a.yaml", found, mark="name: d")
-    labels = re.findall(r"<b[^>]*>([^<]*)</b>", figure.html)
-    assert labels[:4] == ["a.yaml", "Role &lt;a&gt;", "top level", ""]
-    assert labels[4:] == ["spec.list[0].name", "spec.list[0].b", "spec.list[1].name"]
-    assert figure.html.count("<details open") == 1
-    assert figure.alt.startswith("a.yaml with 4 pieces: Role <a> (1)")
-    assert "'name: d' at spec.list[1].name" in figure.alt
-
-
-def test_pieces_without_a_label_each_are_refused():
-    with pytest.raises(InputError, match="as many labels"):
-        figures.pieces("ab", [Span(0, 2, "ab")], [])
-
-
-def test_cuts_are_drawn_above_the_lines_before_which_they_lie():
-    lines = lines_of(ITEMS, 0, len(ITEMS))
-    figure = figures.outline(ITEMS, lines, [46, len(ITEMS)])
-    rows = re.sub(r"<[^>]+>", "", figure.html).splitlines()
-    [cut] = [number for number, row in enumerate(rows) if "✂" in row and "─" in row]
-    assert rows[cut + 1].split() == ["4", "46", "5", "#", "above"]
-    assert rows[cut - 1].strip() == "c: 1"
-    assert "5 lines with depths from 0 to 8, cut into 2 pieces" in figure.alt

@@ -1,20 +1,11 @@
-"""Reading a compiled pipeline, and drawing it and its runs."""
+"""What the figure of a run says."""
 
 from pathlib import Path
 
-import pytest
-
-from course_lib.errors import InputError
 from course_lib.pipeline.local import Attempt, LocalRun
-from course_lib.teaching.lab.dag import read_dag
 from course_lib.teaching.lab.figures import attempts
 
 NOWHERE = Path("nowhere")
-
-
-def test_what_is_no_pipeline_is_refused():
-    with pytest.raises(InputError, match="not a compiled pipeline"):
-        read_dag({"components": {}})
 
 
 def test_a_run_is_told_by_task_and_attempt():
@@ -39,8 +30,3 @@ def test_a_run_is_told_by_task_and_attempt():
         "finished",
     ]
     assert "split[1] failed; split[1] succeeded" in attempts(run, "A run").alt
-
-
-def test_a_run_of_nothing_is_not_drawn():
-    with pytest.raises(InputError, match="Nothing ran"):
-        attempts(LocalRun(NOWHERE, NOWHERE))

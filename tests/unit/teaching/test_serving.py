@@ -3,7 +3,6 @@
 import asyncio
 import os
 import threading
-import time
 from pathlib import Path
 
 import httpx
@@ -14,7 +13,8 @@ from course_lib.errors import CourseError
 from course_lib.teaching.checks.awaiting import run_awaitable
 from course_lib.teaching.lab import serving, stoppable
 from course_lib.teaching.lab.figures import timeline
-from course_lib.teaching.lab.serving import Seen, crowd, serve, until_ready
+from course_lib.teaching.lab.serving import Seen, crowd, four_at_once, serve, until_ready
+from tests.waiting import until
 
 
 def small_app() -> FastAPI:
@@ -54,6 +54,19 @@ def test_an_app_that_does_not_start_is_told(capfd: pytest.CaptureFixture[str]):
     with pytest.raises(CourseError, match="does not start"):
         serve(FastAPI(lifespan=fails))
     assert capfd.readouterr().err == ""
+
+
+def test_four_requests_at_once_say_when_each_began_and_ended_the_first_first():
+    app = FastAPI()
+    began = iter(["10:00:03", "10:00:01", "10:00:04", "10:00:02"])
+
+    @app.get("/nap")
+    async def nap() -> list[str]:
+        return [f"2026-01-01T{next(began)}Z", "2026-01-01T10:00:05Z"]
+
+    with serve(app) as api:
+        seen = four_at_once(api, "/nap")
+    assert seen.to_dict("list") == {"begin": [0, 1, 2, 3], "end": [4, 4, 4, 4]}
 
 
 def test_every_request_of_a_crowd_is_sent_once_and_again_where_the_service_is_busy():
@@ -103,7 +116,7 @@ async def _divides() -> float:
 
 
 def test_what_is_broken_off_leaves_no_thread():
-    from course_lib.teaching.lab.time_limit import OutOfTime, within
+    from course_lib.teaching.time_limit import OutOfTime, within
 
     async def spins() -> None:
         while True:
@@ -113,22 +126,13 @@ def test_what_is_broken_off_leaves_no_thread():
     for endless in (asyncio.sleep(60), spins()):
         with pytest.raises(OutOfTime):
             within(0.2, lambda work=endless: run_awaitable(work))
-    _until(lambda: threading.active_count() <= before)
+    until(lambda: threading.active_count() <= before)
 
 
 def test_a_timeline_says_when_the_answers_changed():
     answers = [(0.0, 200), (0.5, 200), (1.0, 503), (2.0, 0), (3.0, 200)]
-    seen = [Seen(at, 0.1, "GET /<ready>", status) for at, status in answers]
-    figure = timeline(seen, [(0.9, "stop")], "Away & back")
-    told = "200 from 0.0 s, 503 from 1.0 s, nothing from 2.0 s, 200 from 3.0 s; stop at 0.9 s"
-    assert told in figure.alt
-    assert "<ready>" not in figure.html and "Away &amp; back" in figure.html
-    with pytest.raises(CourseError, match="no answers"):
-        timeline([])
-
-
-def _until(holds) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    seen = [Seen(at, 0.1, "/ready", status) for at, status in answers]
+    assert timeline(seen, [(0.9, "stop")], "Away").alt == (
+        "Time line, Away: /ready 200 from 0.0 s; /ready 503 from 1.0 s; "
+        "/ready nothing from 2.0 s; /ready 200 from 3.0 s; stop at 0.9 s."
+    )

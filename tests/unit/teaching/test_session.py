@@ -185,3 +185,14 @@ def test_a_later_lab_shows_its_own_numbers_and_only_the_lines_that_the_learners_
     assert (head[0], row[:3]) == ("questions about", ("code", "0.50 [0.40, 0.60]", "1.00"))
     assert str(changed).endswith("\nYour functions changed these lines of lab 00's table.")
     assert changed._repr_mimebundle_()["text/html"].count("<td>0.50 [0.40, 0.60]</td>") == 1
+
+
+def test_each_session_has_a_database_of_its_own():
+    lab, other = Lab("01"), Lab("01")
+    assert other.database_url != lab.database_url
+    assert other.database_url == other.database_url
+    with lab.connect() as connection:
+        connection.execute("CREATE TABLE mine (x int)")
+    with other.connect() as connection:
+        row = connection.execute("SELECT to_regclass('mine')").fetchone()
+    assert row == (None,)

@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from course_lib.teaching.lab.time_limit import OutOfTime, stop_behind, within
+from course_lib.teaching.time_limit import OutOfTime, stop_behind, within
 
 on_posix = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no setitimer")
 
 IN_A_HURRY = """
 import threading
-from course_lib.teaching.lab import time_limit
-from course_lib.teaching.lab.time_limit import OutOfTime, within
+from course_lib.teaching import time_limit
+from course_lib.teaching.time_limit import OutOfTime, within
 
 time_limit.TICK, time_limit.HURRY = 0.0005, 0.00001
 

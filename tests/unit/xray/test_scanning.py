@@ -59,7 +59,9 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (inside / "go.mod").write_text("module a\n", encoding="utf-8")
     (inside / "requirements.txt").symlink_to(outside / "requirements.txt")
     (inside / "folder").symlink_to(outside, target_is_directory=True)
-    assert sorted(find_lock_files(inside).texts) == ["go.mod"]
+    files = find_lock_files(inside)
+    assert sorted(files.texts) == ["go.mod"]
+    assert files.not_read() == ["requirements.txt is not read: it is a link"]
 
 
 def test_a_file_that_requirements_include_is_named_where_it_is_not_read() -> None:
@@ -76,6 +78,12 @@ def test_a_file_that_requirements_include_is_named_where_it_is_not_read() -> Non
         "requirements/more.txt includes https://example.com/all.txt",
     ]
     assert files.packages("python") == {"x": "1", "y": "2"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_what_a_shell_of_windows_wrote_is_read(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "requirements.txt").write_text("rich==14.1.0\r\n", encoding=encoding)
+    assert find_lock_files(tmp_path).packages("python") == {"rich": "14.1.0"}
 
 
 NPM = '{"lockfileVersion": 3, "packages": {"node_modules/%s": {"version": "%s"}}}'

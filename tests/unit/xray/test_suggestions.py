@@ -53,6 +53,19 @@ def test_vectors_of_other_dimensions_stand_side_by_side(filled: Conn, client: An
     assert names(found) == ["spotipy", "rich"]
 
 
+def test_what_is_not_near_enough_is_not_suggested_and_nothing_is_no_fallback(
+    filled: Conn, client: Any
+) -> None:
+    where = {"project": "two", "language": "python"}
+    both = suggest(filled, client, "music", **where).packages
+    best, other = (one.similarity for one in both)
+    assert names(suggest(filled, client, "music", **where, least=best)) == [both[0].name]
+    assert best > other
+    none = suggest(filled, client, "music", **where, least=0.999)
+    assert (none.packages, none.fallback) == ((), "")
+    assert suggest(filled, None, "music", **where, least=0.999).is_fallback
+
+
 def test_arguments_that_make_no_sense_are_refused(conn: Conn, client: Any) -> None:
     with pytest.raises(InputError, match="instruction is empty"):
         suggest(conn, client, " \n", project="p", language="python")

@@ -1,4 +1,4 @@
-"""Where nbgrader finds templates of its pages: ours first, then its own.
+"""The configuration of a new class, and where nbgrader finds templates of its pages: ours first.
 
 `base/mathjax.html.j2` takes the place of nbconvert's, which loads MathJax from the network before
 anything else of the page. Without it formgrader does nothing: no points, no comment, no flag.
@@ -17,3 +17,6 @@ FOLDERS = [
     ),
 ]
 """For `c.HTMLExporter.extra_template_basedirs` in a class's `nbgrader_config.py`."""
+
+CONFIGURATION = Path(__file__).with_name("nbgrader_config.py.j2").read_text(encoding="utf-8")
+"""What a new class gets as its `nbgrader_config.py`."""

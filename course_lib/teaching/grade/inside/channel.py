@@ -65,15 +65,19 @@ class Channel:
         Raises
         ------
         TimeoutError
-            Nothing complete came in time.
+            Nothing complete came in time; what came is kept for the next time.
         Closed, Garbled
             The other side is gone, or talks nonsense.
         """
-        (length,) = HEAD.unpack(self._take(HEAD.size, deadline))
+        self._fill(HEAD.size, deadline)
+        (length,) = HEAD.unpack_from(self._buffer)
         if length > LONGEST:
             raise Garbled(f"a message of {length:,} bytes")
+        self._fill(HEAD.size + length, deadline)
+        body = bytes(self._buffer[HEAD.size : HEAD.size + length])
+        del self._buffer[: HEAD.size + length]
         try:
-            message = json.loads(self._take(length, deadline))
+            message = json.loads(body)
         except (ValueError, RecursionError) as error:
             raise Garbled("no JSON") from error
         if not isinstance(message, dict):
@@ -86,7 +90,7 @@ class Channel:
             self.sock.shutdown(socket.SHUT_RDWR)
         self.sock.close()
 
-    def _take(self, size: int, deadline: float | None) -> bytes:
+    def _fill(self, size: int, deadline: float | None) -> None:
         while len(self._buffer) < size:
             left = None if deadline is None else max(1e-3, deadline - time.monotonic())
             try:
@@ -103,6 +107,3 @@ class Channel:
                 if self.left < 0:
                     raise Garbled("far more output than is read")
             self._buffer += data
-        taken = bytes(self._buffer[:size])
-        del self._buffer[:size]
-        return taken

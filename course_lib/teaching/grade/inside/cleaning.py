@@ -10,6 +10,8 @@ import signal
 import time
 from pathlib import Path
 
+import psutil
+
 PRIVATE = (Path("/tmp"), Path("/dev/shm"), Path("/var/tmp"))
 
 
@@ -19,24 +21,17 @@ def end_all_others() -> bool:
     while time.monotonic() < patience:
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
-        others = [
-            entry
-            for entry in Path("/proc").iterdir()
-            if entry.name.isdigit() and int(entry.name) not in (1, os.getpid()) and _lives(entry)
-        ]
-        if not others:
+        if not any(map(_lives, psutil.process_iter())):
             return True
         time.sleep(0.005)
     return False
 
 
-def _lives(entry: Path) -> bool:
-    try:
-        return (
-            entry.joinpath("stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
-        )
-    except (OSError, IndexError):
-        return False
+def _lives(other: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        ours = other.pid in (1, os.getpid())
+        return not ours and other.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def present(folders: tuple[Path, ...]) -> frozenset[Path]:

@@ -6,7 +6,8 @@ import contextlib
 import ctypes
 import os
 import sys
-from pathlib import Path
+
+import psutil
 
 
 def limit_process(*, memory: int, seconds: float, processes: int, file_size: int) -> None:
@@ -25,7 +26,7 @@ def limit_process(*, memory: int, seconds: float, processes: int, file_size: int
     """
     import resource
 
-    now = _virtual_size()
+    now = psutil.Process().memory_info().vms if sys.platform == "linux" else 0
     used = resource.getrusage(resource.RUSAGE_SELF)
     spent = used.ru_utime + used.ru_stime
     wanted = {
@@ -69,11 +70,3 @@ def process_namespace() -> str:
         return os.readlink("/proc/self/ns/pid")
     except OSError:
         return ""
-
-
-def _virtual_size() -> int:
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    except (OSError, ValueError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -21,7 +21,6 @@ from typing import Any
 import nbval.plugin
 import pytest
 
-from course_lib.teaching.checks.outcomes import CheckFailed
 from course_lib.teaching.grade.inside.channel import Channel
 
 PRINTED = 1_000_000
@@ -29,6 +28,11 @@ PRINTED = 1_000_000
 
 TOLD = 20_000
 """Characters of an error's message, and of a cell's output, that are sent."""
+
+WIDEST = 300
+"""Characters of a syntax error, with the line in which it is."""
+
+SYNTAX = (SyntaxError, IndentationError, TabError)
 
 _TIMES = re.compile(r"(?<!\S)-[nr]\s*\d+")
 """Options of `%timeit` that say how often."""
@@ -174,10 +178,8 @@ class _Kernel:
         texts = [_text(one) for one in outputs]
         self.told = {"text": "".join(texts)[:TOLD], "value": value[:80]}
         if error is not None:
-            name, said = type(error).__name__[:200], told(error)
+            name, said = type(error).__name__[:200], told_of(error)
             self.told |= {"ename": name, "evalue": said}
-            if isinstance(error, CheckFailed):
-                self.told["value"] = str(error.earned)[:80]
             content = {"ename": name, "evalue": said, "traceback": said.splitlines()}
             outputs.append({"msg_type": "error", "content": content})
         idle = {"msg_type": "status", "content": {"execution_state": "idle"}}
@@ -201,8 +203,10 @@ class _Kernel:
         return True
 
 
-def told(error: BaseException) -> str:
-    """Return an error's message, whatever its `__str__` does."""
+def told_of(error: BaseException) -> str:
+    """Return an error's message, whatever its `__str__` does; of a cell's syntax, with its line."""
+    if type(error) in SYNTAX and str(error.filename).startswith("<ipython-"):  # type: ignore[attr-defined]
+        return f"{error.msg} in this line:\n\n  {error.text}"[:WIDEST].rstrip()  # type: ignore[attr-defined]
     try:
         text = str(error)
     except BaseException as other:  # the learner's own class

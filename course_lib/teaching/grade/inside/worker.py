@@ -11,7 +11,6 @@ import contextlib
 import gc
 import importlib
 import json
-import linecache
 import os
 import random
 import signal
@@ -19,11 +18,14 @@ import socket
 import sys
 import warnings
 from functools import reduce
+from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from course_lib.teaching.grade.inside.channel import Channel, Closed
+from course_lib.teaching import time_limit
+from course_lib.teaching.grade.inside.answers import TAKEN, fill_in, take_answers
+from course_lib.teaching.grade.inside.channel import LONGEST, Channel, Closed
 from course_lib.teaching.grade.inside.cleaning import (
     PRIVATE,
     empty,
@@ -37,10 +39,10 @@ from course_lib.teaching.grade.inside.limits import (
     process_namespace,
     set_dumpable,
 )
-from course_lib.teaching.grade.inside.notebook import make_shell, run_notebook, told, warm_up
+from course_lib.teaching.grade.inside.notebook import make_shell, run_notebook, told_of, warm_up
 
-SOLUTION = "<solution>"
-"""What the text of the lab's solution is called while its answers are made."""
+PATIENCE = 10.0
+"""So many times its limit of processor time a check may take on the clock: others grade, too."""
 
 
 def main() -> int:
@@ -81,8 +83,9 @@ class Parent:
             with contextlib.suppress(Exception), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 importlib.import_module(name)
-        self.lab = order["lab"]
-        share_references(order["lab"], order.pop("solution"))
+        vars(time_limit)["PATIENCE"] = PATIENCE
+        if order["exercises"]:
+            take_answers()
         self.shell = make_shell()
         warm_up(self.shell)
         gc.collect()
@@ -138,25 +141,52 @@ class Parent:
                 else:
                     channel.send({"modules": imported()})
 
-    def audited(self, audit: str, calls: list[Any], after: int) -> dict[str, Any]:
-        """Return what the function that a cell left gives for the calls of an audit."""
+    def audited(
+        self,
+        audit: str,
+        sheets: list[Any],
+        after: int,
+        patience: int,
+        answers: dict[str, str],
+        instead: list[str],
+    ) -> dict[str, Any]:
+        """Return what an exercise's answer gives for the calls of its sheets, as a cell left it.
+
+        The course's answers to earlier exercises come along, and some of them are to be found
+        instead of the learner's. After a sheet that does not come to an end, no other is begun.
+        """
         from course_lib.teaching.checks import load
+        from course_lib.teaching.checks.running import Calls, outcomes_of
+        from course_lib.teaching.lab.checking import bound
 
-        exercise = load(self.lab)[audit]
-        draws = exercise.draws
+        exercise = load(audit.split(".")[0])[audit]
         name, *attributes = exercise.name.split(".")
-        assert draws is not None
+        self.shell.user_ns.update(self.names[after])  # what it calls is what it called there
         try:
-            function = reduce(getattr, attributes, self.names[after][name])
-            with contextlib.ExitStack() as stack:
-                connection = None
-                if draws.needs_database:
-                    import psycopg
-
-                    connection = stack.enter_context(psycopg.connect(self.database))
-                return {"values": json.loads(json.dumps(draws.run(function, calls, connection)))}
+            answer = reduce(getattr, attributes, self.names[after][name])
+            course = {one: fill_in(one, text) for one, text in answers.items()}
+            others = {
+                key: course[one]
+                for one in instead
+                for key, value in self.shell.user_ns.items()
+                if value is TAKEN.get(one.partition(":")[2], self)
+            }
+            with bound(self.shell.user_ns, others):
+                told = list[dict[str, Any]]()
+                for first, calls in sheets:
+                    run = Calls(exercise.draws, answer, self.connect)
+                    told.append(outcomes_of(run, calls, first, patience * exercise.time_limit))
+                    if "later" not in told[-1]:
+                        break
+            return {"told": [_short(one) for one in json.loads(json.dumps(told))]}
         except BaseException as error:
-            return {"error": f"{type(error).__name__}: {told(error)[:300]}"}
+            return {"error": f"{type(error).__name__}: {told_of(error)[:300]}"}
+
+    def connect(self) -> Any:
+        """Return a connection to the submission's database."""
+        from course_lib.store import connect
+
+        return connect(self.database)
 
     def clean(self) -> bool:
         """End the child and all that it has left, and tell whether nothing is there any more."""
@@ -175,6 +205,14 @@ class Parent:
         return clean
 
 
+def _short(told: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the values of later calls where all are too long for a message."""
+    sizes = accumulate(len(json.dumps(one)) for one in told["outcomes"])
+    kept = [one for one, size in zip(told["outcomes"], sizes, strict=True) if size < LONGEST / 3]
+    is_all = len(kept) == len(told["outcomes"])
+    return told if is_all else {"outcomes": kept, "stopped": "memory"}
+
+
 def imported() -> list[str]:
     """Return what is imported by now and can be imported ahead the next time."""
     return [
@@ -183,33 +221,6 @@ def imported() -> list[str]:
         if getattr(module, "__spec__", None) is not None
         and not name.startswith(("course_lib.teaching.grade", "__"))
     ]
-
-
-def share_references(lab: str, solution: str) -> None:
-    """Have `lab.use` know the course's versions, whose source is not within the fence.
-
-    Parameters
-    ----------
-    lab
-        Two digits; empty where the master is none of the course's.
-    solution
-        The text of `solutions/NN_name.py`.
-    """
-    if not lab:
-        return
-    from course_lib.teaching.checks import load
-    from course_lib.teaching.lab import reference, session
-
-    known = {}
-    for exercise in load(lab).values():
-        with contextlib.suppress(Exception):
-            known[exercise.name] = (
-                reference.reference(lab, exercise)
-                if exercise.library is not None
-                else reference.from_solution(solution, exercise, SOLUTION)
-            )
-    linecache.cache.pop(SOLUTION, None)  # but not what kfp makes components of
-    vars(session)["reference"] = lambda _, exercise: known[exercise.name]
 
 
 def share_database(url: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import io
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -80,7 +79,7 @@ def boxed(content: str, alt: str, *, caption: str = "") -> Figure:
 
 
 def chart(
-    title: str, across: str = "", up: str = "", *, width: float = 7.0, height: float = 3.4
+    title: str = "", across: str = "", up: str = "", *, width: float = 7.0, height: float = 3.4
 ) -> tuple[Chart, Axes]:
     """Return an empty matplotlib figure and its axes, without pyplot's global state.
 
@@ -91,8 +90,6 @@ def chart(
     width, height
         In inches.
     """
-    # matplotlib says on standard error that it builds its font cache, the first time.
-    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     from matplotlib.figure import Figure as Chart
 
     figure = Chart(figsize=(width, height), layout="constrained", facecolor=PAPER)
@@ -116,24 +113,16 @@ def picture(figure: Chart, alt: str) -> Figure:
     )
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> str:
-    """Return a table as HTML; its cells are HTML, escaped already, and the title is plain text."""
-    top = title and (
-        f'<caption style="caption-side: top; text-align: left">{escape(title)}</caption>'
-    )
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as HTML; its cells are HTML, escaped already."""
     head = "".join(f'<th style="{CELL}">{name}</th>' for name in heads)
     body = "".join(
         "<tr>" + "".join(f'<td style="{CELL}">{cell}</td>' for cell in row) + "</tr>"
         for row in rows
     )
-    return f"<table>{top}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def colour(index: int) -> str:
     """Return a colour of the palette, which begins again at its end."""
     return PALETTE[index % len(PALETTE)]
-
-
-def about(title: str) -> str:
-    """Return how a description goes on that names the title."""
-    return f" of {title}" if title else ""

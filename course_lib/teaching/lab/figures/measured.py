@@ -1,84 +1,15 @@
-"""Charts of what was measured: recall against its price, and gains with their intervals."""
+"""Charts of what was measured: gains, intervals, and pairs of results."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from course_lib.teaching.lab.figures.base import (
-    DPI,
-    INK,
-    MARKERS,
-    PAPER,
-    Figure,
-    about,
-    chart,
-    colour,
-    picture,
-)
+from course_lib.teaching.lab.figures.base import INK, PAPER, Figure, chart, picture
 
 Frame = Any  # a pandas DataFrame
-
-
-def recall_by_pages(measured: Frame, exact: float, title: str = "") -> Figure:
-    """Draw recall against visited pages: a line an index, hollow where it was built first.
-
-    Parameters
-    ----------
-    measured
-        Columns index, built (before or after the rows), setting, recall and pages.
-    exact
-        The pages that an exact scan visits.
-    title
-        Above the chart.
-    """
-    figure, axes = chart(title, "pages a search visits", "recall", height=3.6)
-    names = list(dict.fromkeys(measured["index"]))
-    for (name, built), group in measured.groupby(["index", "built"]):
-        at, later = names.index(name), built == "after"
-        axes.plot(
-            group.pages, group.recall, color=colour(at), marker=MARKERS[at], markersize=9,
-            linestyle="-" if later else "--", mfc=colour(at) if later else "none",
-            label=f"{name}, built {built} the rows",
-        )  # fmt: skip
-        for one in group.itertuples() if later else ():
-            text, at_point = one.setting.partition(".")[2], (one.pages, one.recall)
-            beside = (9, -12) if one.recall < 0.9 else (-12, 10)  # not on the line below
-            axes.annotate(text, at_point, beside, textcoords="offset points")
-    axes.plot(exact, 1, color=INK, marker="*", markersize=14, linestyle="", label="exact scan")
-    axes.set_ylim(0.2, 1.1)
-    axes.legend(loc="lower right", frameon=False)
-    told = "; ".join(
-        f"{one.index} built {one.built}, {one.setting}: "
-        f"recall {one.recall:.2f}, {one.pages:.0f} pages"
-        for one in measured.itertuples(index=False)
-    )
-    told += f"; exact scan: {exact:.0f} pages"
-    return picture(figure, f"Recall and pages{about(title)}: {told}.")
-
-
-def pages_and_recall(ways: Frame, title: str = "") -> Figure:
-    """Draw the pages that each way to search visits as bars, and write its recall beside each.
-
-    Parameters
-    ----------
-    ways
-        Columns pages and recall, by (filter, way).
-    title
-        Above the chart.
-    """
-    figure, axes = chart(title, "pages a search visits", height=0.5 * len(ways) + 1)
-    filters = list(dict.fromkeys(filter for filter, _ in ways.index))
-    told = []
-    for place, ((filter, way), one) in enumerate(ways.iterrows()):
-        bar = axes.barh(place, one.pages, color=colour(filters.index(filter)))
-        axes.bar_label(bar, [f" {one.pages:,.0f} pages, recall {one.recall:.2f}"], fontsize=9)
-        told.append(f"{filter}, {way}: {one.pages:.0f} pages, recall {one.recall:.2f}")
-    axes.set_yticks(range(len(ways)), [f"{filter}, {way}" for filter, way in ways.index])
-    axes.invert_yaxis()  # the first bar at the top
-    axes.set_xscale("log")
-    axes.set_xlim(1, 100 * ways.pages.max())
-    return picture(figure, f"Pages and recall{about(title)}: {'; '.join(told)}.")
+Array = Any  # of NumPy
 
 
 def gains(measured: Mapping[str, Frame], across: str, up: str) -> Figure:
@@ -93,19 +24,89 @@ def gains(measured: Mapping[str, Frame], across: str, up: str) -> Figure:
     """
     from matplotlib.figure import Figure as Chart
 
-    figure = Chart(figsize=(8, 3.4), layout="constrained", facecolor=PAPER, dpi=DPI)
+    figure = Chart(figsize=(8, 3.4), layout="constrained", facecolor=PAPER)
     panels = figure.subplots(1, len(measured), sharey=True, squeeze=False)[0]
     told = []
     for axes, (name, each) in zip(panels, measured.items(), strict=True):
         best = each.gain.idxmax()
         axes.axhline(0, color=INK, linewidth=1)
         axes.fill_between(each.index, each.low, each.high, alpha=0.25, label="95 % interval")
-        axes.plot(each.index, each.gain, label="gain")
+        each.gain.plot.line(ax=axes, xlabel=across, ylabel=up)
         axes.scatter(best, each.gain[best], color=INK, marker="D", zorder=3, label="highest")
-        gain, low, high = each.loc[best, ["gain", "low", "high"]]
-        interval = f"{gain:+.2f} [{low:+.2f}, {high:+.2f}]"
-        axes.set(title=f"{name}: highest at {best}\n{interval}", xlabel=across)
-        told.append(f"{name}, highest at {best}: {each.loc[best].round(3).to_dict()}")
-    panels[0].set_ylabel(up)
+        interval = "{:+.2f} [{:+.2f}, {:+.2f}]".format(*each.loc[best, ["gain", "low", "high"]])
+        axes.set_title(f"{name}: highest at {best}\n{interval}")
+        told.append(f"{name}: highest at {best}, {interval}")
     panels[-1].legend(loc="lower right", frameon=False)
     return picture(figure, f"{up}, by {across}, with a band for its interval. {'; '.join(told)}.")
+
+
+def intervals(measured: Frame, across: str) -> Figure:
+    """Draw a mean with its interval for each row, the last row at the top.
+
+    Parameters
+    ----------
+    measured
+        Columns mean, low and high.
+    across
+        What was measured.
+    """
+    figure, axes = chart(
+        "", f"{across}, with its interval of 95 %", height=1 + 0.35 * len(measured)
+    )
+    axes.axvline(0, color=INK, linestyle=":", linewidth=1)
+    told = []
+    for name, each in measured.iterrows():
+        ends = [[each["mean"] - each.low], [each.high - each["mean"]]]
+        axes.errorbar(each["mean"], name, xerr=ends, fmt="o", capsize=4, color="C0")
+        told.append("{}: {:.2f} [{:.2f}, {:.2f}]".format(name, each["mean"], each.low, each.high))
+    axes.margins(y=0.5 / len(measured))
+    return picture(figure, f"{across}, each with its interval. {'; '.join(told)}.")
+
+
+def pairs(before: Array, after: Array, names: tuple[str, str], across: str) -> Figure:
+    """Draw the two results of each question, from 0 to 1; equal ones are on a line.
+
+    Parameters
+    ----------
+    before, after
+        The results, of the same questions.
+    names
+        What each of the two is called.
+    across
+        What a result is.
+    """
+    figure, axes = chart("", f"{across}, {names[0]}", f"{across}, {names[1]}", width=4, height=4)
+    points = Counter(zip(before, after, strict=True))  # several questions can be one point
+    axes.axline((0, 0), (1, 1), linestyle=":", marker="", color="gray", zorder=0)
+    across_at, up_at = zip(*points, strict=True)
+    axes.scatter(across_at, up_at, s=[40 * count for count in points.values()])
+    axes.set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.1), aspect="equal")
+    told = (
+        f"{sum(after > before)} {names[1]} better",
+        f"{sum(after == before)} equal",
+        f"{sum(after < before)} {names[0]} better",
+    )
+    for text, place in zip(told, ((0.35, 0.75), (1.08, 0.8), (1.08, 0)), strict=True):
+        axes.text(*place, text, ha="right", size=9)
+    return picture(figure, f"Of {len(before)} questions, by {across}: {', '.join(told)}.")
+
+
+def waits(measured: Mapping[str, Frame]) -> Figure:
+    """Draw for each route when its requests waited: a bar from the beginning to the end.
+
+    Parameters
+    ----------
+    measured
+        Route → columns begin and end, in seconds, a row for each request.
+    """
+    from matplotlib.figure import Figure as Chart
+
+    figure = Chart(figsize=(8, 2.2), layout="constrained", facecolor=PAPER)
+    panels = figure.subplots(1, len(measured), sharex=True, squeeze=False)[0]
+    for axes, (path, each) in zip(panels, measured.items(), strict=True):
+        axes.barh(each.index + 1, each.end - each.begin, left=each.begin)
+        axes.set(title=path, xlabel="seconds", yticks=each.index + 1)
+        axes.invert_yaxis()
+    panels[0].set_ylabel("request")
+    begins = {path: each.begin.round(1).to_list() for path, each in measured.items()}
+    return picture(figure, f"A bar for each request. They begin after so many seconds: {begins}.")

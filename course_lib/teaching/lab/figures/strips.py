@@ -1,84 +1,164 @@
-"""Strips: pieces of something long, a row for each kind, as time lines and budgets have them."""
+"""Strips: pieces of something long, such as a file or a run over time, a row for each kind."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from course_lib.teaching.lab.figures.base import Figure, about, chart, picture
+from course_lib.records import Span
+from course_lib.teaching.lab.figures.base import INK, Figure, chart, picture
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Chart
 
+    from course_lib.pipeline.local import LocalRun
+    from course_lib.teaching.lab.serving import Seen
 
-class Look(NamedTuple):
-    """What tells pieces of a kind from others, and what the legend calls them."""
+GOOD, BAD, GREY = ("#009e73", ""), ("#d55e00", "////"), ("#bbbbbb", "....")
+LOOKS = {
+    "whole": GOOD,
+    "torn": BAD,
+    "larger than a piece": GREY,
+    "succeeded": GOOD,
+    "failed": BAD,
+    "cached": GREY,
+    "2xx: answered": GOOD,
+    "4xx: refused": ("#e69f00", "...."),
+    "5xx: failed": BAD,
+    "no answer": ("#444444", "xxxx"),
+}
+"""What is said of a piece → its colour and its hatch."""
 
-    colour: str
-    hatch: str
-    name: str
+STATUSES = {2: "2xx: answered", 4: "4xx: refused", 5: "5xx: failed"}
+NARROW = 1 / 75
+"""The part of the whole length that a piece is wide at least, so that it can be seen."""
 
 
 class Strip(NamedTuple):
-    """A piece of a row: where it begins, how long it is, and its look."""
+    """A piece of a row: where it begins, how long it is, and what is said of it."""
 
-    row: int
+    row: str
     start: float
     length: float
-    look: Look
+    verdict: str
 
 
-def strips(rows: Sequence[str], pieces: Iterable[Strip], title: str = "") -> tuple[Chart, Axes]:
+def strips(pieces: Sequence[Strip], title: str, across: str, pad: float = 6) -> tuple[Chart, Axes]:
     """Return a chart with a row for each name, its pieces, and a legend of their looks below."""
-    from matplotlib.patches import Patch
-
-    figure, axes = chart(title, width=7.6, height=1.5 + 0.36 * len(rows))
-    looks: dict[Look, None] = {}
-    for row, start, length, look in pieces:
-        looks[look] = None
+    rows = list(dict.fromkeys(piece.row for piece in pieces))
+    figure, axes = chart("", across, width=7.6, height=1.5 + 0.36 * len(rows))
+    end = max(piece.start + piece.length for piece in pieces)
+    for verdict in dict.fromkeys(piece.verdict for piece in pieces):
+        own = [piece for piece in pieces if piece.verdict == verdict]
+        colour, hatch = LOOKS[verdict]
         axes.barh(
-            row, length, left=start, height=0.6, color=look.colour, hatch=look.hatch,
-            edgecolor="white", linewidth=0.4,
+            [rows.index(piece.row) for piece in own],
+            [max(piece.length, end * NARROW) for piece in own],
+            left=[piece.start for piece in own],
+            height=0.6, color=colour, hatch=hatch, edgecolor="white", linewidth=0.4, label=verdict,
         )  # fmt: skip
+    axes.set(xlim=(0, 1.01 * end), ylim=(len(rows) - 0.4, -0.6))
     axes.set_yticks(range(len(rows)), rows)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    handles = [
-        Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", label=look.name)
-        for look in looks
-    ]
-    figure.legend(handles=handles, ncols=3, frameon=False, loc="outside lower center")
+    axes.set_title(title, loc="left", pad=pad)
+    figure.legend(ncols=3, frameon=False, loc="outside lower center")
     return figure, axes
 
 
-SHARES = (("#0072b2", ""), ("#e69f00", "//"), ("#d55e00", ".."))
-
-
-def shares(table: pd.DataFrame, across: str, title: str = "") -> Figure:
-    """Draw a table of per cents: a strip for each row, and in it a part for each column.
+def torn(
+    definitions: Sequence[tuple[str, Span]],
+    splits: Mapping[str, Sequence[Span]],
+    title: str = "",
+    *,
+    size: int = 512,
+) -> Figure:
+    """Draw a file's definitions as bars, a strip for each splitter, with its cuts through them.
 
     Parameters
     ----------
-    table
-        At most three columns.
-    across, title
-        Below the chart and above it.
+    definitions
+        Name and place of each, side by side. One is whole if a single piece holds all of it.
+    splits
+        Splitter → its pieces: anything with `start` and `end`, in characters.
+    title
+        Above the chart.
+    size
+        Characters of the largest piece; a definition longer than that cannot be whole.
     """
-    looks = [Look(*look, name) for look, name in zip(SHARES, table.columns, strict=False)]
-    parts: list[Strip] = []
-    for row, values in enumerate(table.to_numpy().tolist()):
-        for at, look in enumerate(looks):
-            parts.append(Strip(row, sum(values[:at]), values[at], look))
-    figure, axes = strips([str(name) for name in table.index], parts, title)
-    for row, start, length, _ in parts:
-        if length:
-            middle = axes.text(start + length / 2, row, f"{length:.0f}", ha="center", va="center")
-            middle.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1})
-    axes.set_xlim(0, 100)
-    axes.set_xlabel(across)
-    told = [
-        f"{name}: " + ", ".join(f"{value:.0f} {part}" for part, value in row.items())
-        for name, row in table.iterrows()
+    found = [
+        Strip(splitter, one.start, one.end - one.start, _verdict(one, pieces, size))
+        for splitter, pieces in splits.items()
+        for _, one in definitions
     ]
-    return picture(figure, f"Strips{about(title)}, {across}. {'; '.join(told)}.")
+    across = "characters from the start of the file; a black line is a cut through a definition"
+    figure, axes = strips(found, title, across, pad=46)
+    for row, (splitter, pieces) in enumerate(splits.items()):
+        # Pieces may overlap: one that ends inside a definition which another holds cuts nothing.
+        cut = [one for one in found if one.row == splitter and one.verdict != "whole"]
+        ends = [piece.end for piece in pieces]
+        through = [at for at in ends if any(0 < at - one.start < one.length for one in cut)]
+        axes.vlines(through, row - 0.4, row + 0.4, color=INK, linewidth=1.6)
+    for name, span in definitions:
+        axes.text((span.start + span.end) / 2, -0.62, name, rotation=28, fontsize=9, color=INK)
+    names = [name for name, _ in definitions] * len(splits)
+    told = [f"{one.row}: {name} {one.verdict}" for name, one in zip(names, found, strict=True)]
+    return picture(figure, f"Strips, {title}. {'; '.join(told)}.")
+
+
+def attempts(run: LocalRun, title: str = "") -> Figure:
+    """Draw the attempts of a run as bars over time, a line for each task.
+
+    Parameters
+    ----------
+    run
+        What `run_locally` returned.
+    title
+        Above the chart.
+    """
+    begun = [one.task.partition("[")[0] for one in run.attempts]
+    in_order = sorted(
+        run.attempts, key=lambda one: (begun.index(one.task.partition("[")[0]), one.task, one.at)
+    )
+    pieces = [Strip(one.task, one.at, one.seconds, one.outcome) for one in in_order]
+    figure, _ = strips(pieces, title, "seconds")
+    told = [f"{one.row} {one.verdict}" for one in pieces]
+    return picture(figure, f"Time line of a run, {title}. {'; '.join(told)}.")
+
+
+def timeline(
+    seen: Iterable[Seen], marks: Sequence[tuple[float, str]] = (), title: str = ""
+) -> Figure:
+    """Draw the answers to repeated requests as bars over time, a strip for each request.
+
+    Parameters
+    ----------
+    seen
+        The answers.
+    marks
+        Seconds and what happened then, as dashed lines.
+    title
+        Above the chart.
+    """
+    answers = sorted(seen, key=lambda one: (one.request, one.at))
+    pieces = [
+        Strip(one.request, one.at, one.seconds, STATUSES.get(one.status // 100, "no answer"))
+        for one in answers
+    ]
+    figure, axes = strips(pieces, title, "seconds", pad=20)
+    for at, what in marks:
+        axes.axvline(at, color=INK, linestyle="--", linewidth=1.4)
+        axes.text(at, -0.68, what, ha="center", fontsize=9, color=INK)
+    runs = groupby(answers, key=lambda one: (one.request, one.status))
+    told = [
+        f"{request} {status or 'nothing'} from {next(run).at:.1f} s"
+        for (request, status), run in runs
+    ]
+    told += [f"{what} at {at:.1f} s" for at, what in marks]
+    return picture(figure, f"Time line, {title}: {'; '.join(told)}.")
+
+
+def _verdict(definition: Span, pieces: Sequence[Span], size: int) -> str:
+    if any(one.start <= definition.start and definition.end <= one.end for one in pieces):
+        return "whole"
+    return "larger than a piece" if definition.end - definition.start > size else "torn"

@@ -1,24 +1,25 @@
-"""Figures of a text and its chunks: where it was cut, and what neighbours share."""
+"""Figures of a text and its chunks: where it was cut, what neighbours share, what a piece holds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
-from course_lib.errors import InputError
 from course_lib.records import Span
-from course_lib.teaching.lab.figures.base import INK, Figure, boxed
+from course_lib.teaching.lab.figures.base import INK, PAPER, Figure, boxed, colour
 
 MOST = 3_000
 """Characters of a text that a figure shows without being asked for more."""
 
-PRE = (
+PRE = f"color: {INK}; background-color: {PAPER}; margin: 0px; "
+TEXT = (
     # nbconvert breaks lines within words, which would look like cuts.
-    "white-space: pre-wrap; word-break: normal; overflow-wrap: break-word; "
-    f"color: {INK}; background-color: #ffffff; font-size: 13px; "
-    "line-height: 1.7; max-height: 420px; overflow-y: auto; margin: 0px"
+    f"{PRE}white-space: pre-wrap; word-break: normal; overflow-wrap: break-word; "
+    "font-size: 13px; line-height: 1.7; max-height: 420px; overflow-y: auto"
 )
+CODE = f"{PRE}white-space: pre; overflow-x: auto; font-size: 12px; line-height: 1.4"
+MARK = f"color: {INK}; background-color: #f0e442; font-weight: bold"
 BAD = "background-color: #d55e00; color: #ffffff; font-weight: bold"
 GOOD = "background-color: #cfe8de; color: #00543d"
 TINTS = ("#dcecf8", "#fdeccb")
@@ -26,9 +27,7 @@ SHARED = "background-color: #c9b6dc; border-bottom: 2px dotted #3b1d57"
 BADGE = f"background-color: {INK}; color: #ffffff; font-size: 10px; padding: 0px 4px"
 
 
-def cuts(
-    text: str, chunks: Sequence[str] | Sequence[Span], *, first: int = 0, most: int = MOST
-) -> Figure:
+def cuts(text: str, chunks: Sequence[str], *, first: int = 0, most: int = MOST) -> Figure:
     """Draw each cut over the text: scissors on red where it goes through a word, a bar elsewhere.
 
     Parameters
@@ -36,7 +35,7 @@ def cuts(
     text
         The whole text.
     chunks
-        Its pieces in their order, as strings or as spans.
+        Its pieces in their order, side by side.
     first
         The first character to show.
     most
@@ -46,22 +45,18 @@ def cuts(
     -------
     Figure
     """
-    places = sorted({span.end for span in located(text, chunks)} - {len(text)})
-    through = [at for at in places if through_word(text, at)]
+    places = list(accumulate(map(len, chunks[:-1])))
     last = min(len(text), first + most)
     parts = [f"<b>{first:,} characters before …</b>\n"] if first else []
     for begin, end in pairwise([first, *(at for at in places if first < at < last), last]):
-        parts.append(escape(text[begin:end]))
-        if end in places and end < last:
-            bad = through_word(text, end)
-            parts.append(f'<span style="{BAD if bad else GOOD}">{"✂" if bad else "┃"}</span>')
-    verdict = f"{len(through)} of {len(places)} cuts go through a word"
+        parts += [escape(text[begin:end]), _sign(text, end) if end < last else ""]
+    through = sum(_is_through_word(text, at) for at in places)
+    verdict = f"{through} of {len(places)} cuts go through a word"
     legend = (
         f'<span style="{BAD}">✂</span> through a word &nbsp; '
         f'<span style="{GOOD}">┃</span> between words &nbsp; <b>{verdict}</b>'
     )
-    alt = f"The text with {len(places)} cuts drawn in: {verdict}."
-    return _under_legend(legend, [*parts, _rest(text, last)], alt)
+    return _under_legend(legend, [*parts, _rest(text, last)], f"The text with its cuts: {verdict}.")
 
 
 def spans(text: str, spans: Sequence[Span], *, most: int = MOST) -> Figure:
@@ -83,77 +78,64 @@ def spans(text: str, spans: Sequence[Span], *, most: int = MOST) -> Figure:
         if begin in starts:
             parts.append(f'<span style="{BADGE}">{starts[begin] + 1}</span>')
         covering = [i for i, span in enumerate(spans) if span.start <= begin < span.end]
-        parts.append(_tinted(text[begin:end], covering))
+        tint = SHARED if len(covering) > 1 else f"background-color: {TINTS[sum(covering) % 2]}"
+        piece = escape(text[begin:end])  # what is in no chunk is lost
+        parts.append(f'<span style="{tint}">{piece}</span>' if covering else f"<s>{piece}</s>")
     sizes = [len(span.text) for span in spans]
-    overlaps = [left.end - right.start for left, right in pairwise(spans)]
-    caption = f"{len(spans)} chunks"
-    if sizes:
-        caption += f" of {min(sizes)} to {max(sizes)} characters"
-    if overlaps:
-        least, largest = min(overlaps), max(overlaps)
-        shared = str(least) if least == largest else f"{least} to {largest}"
-        caption += f"; neighbours share {shared} characters"
+    shared = [left.end - right.start for left, right in pairwise(spans)] or [0]
+    caption = (
+        f"{len(spans)} chunks of {min(sizes)} to {max(sizes)} characters; "
+        f"neighbours share {min(shared)} to {max(shared)} characters"
+    )
     legend = (
         f'<span style="{BADGE}">1</span> a chunk begins &nbsp; '
-        f'<span style="{SHARED}">in more than one chunk</span> &nbsp; <b>{escape(caption)}</b>'
+        f'<span style="{SHARED}">in more than one chunk</span> &nbsp; <b>{caption}</b>'
     )
     alt = f"The text with its chunks coloured in: {caption}."
     return _under_legend(legend, [*parts, _rest(text, most)], alt)
 
 
-def located(text: str, chunks: Sequence[str] | Sequence[Span]) -> list[Span]:
-    """Return chunks as spans; strings are looked up in the text, each after the start of the last.
+def pieces(labelled: Sequence[tuple[str, str]], *, mark: str = "") -> Figure:
+    """Show pieces of a text under their labels, folded, those with a marked phrase open.
 
-    Raises
-    ------
-    InputError
-        If a chunk is not part of the text.
-
-    Examples
-    --------
-    >>> [span.start for span in located("ab ab cd", ["ab ", "ab ", "cd"])]
-    [0, 3, 6]
+    Parameters
+    ----------
+    labelled
+        Label and text of each piece; pieces with the same label have the same colour.
+    mark
+        A phrase. The pieces that hold it are open, and it is marked in them.
     """
-    found: list[Span] = []
-    for chunk in chunks:
-        if isinstance(chunk, Span):
-            found.append(chunk)
-            continue
-        start, end = (found[-1].start + 1, found[-1].end) if found else (0, 0)
-        at = end if text.startswith(chunk, end) else text.find(chunk, start)
-        if at < 0:
-            raise InputError(
-                f"The chunk {chunk[:40]!r} is not in the text",
-                hint="Something in it was changed, perhaps white space at its ends.",
-            )
-        found.append(Span(at, at + len(chunk), chunk))
-    return found
+    colours = {label: colour(at) for at, label in enumerate(dict(labelled))}
+    parts = []
+    for label, text in labelled:
+        shown = escape(text.strip("\n"))
+        if is_open := bool(mark) and mark in text:
+            shown = shown.replace(escape(mark), f'<span style="{MARK}">{escape(mark)}</span>')
+        parts.append(
+            f'<details{" open" if is_open else ""} style="border-left: 5px solid {colours[label]}; '
+            f'padding-left: 8px; margin: 3px 0px"><summary style="color: {INK}; font-size: 12px">'
+            f"<b>{escape(label)}</b> {len(text):,} characters</summary>"
+            f'<pre style="{CODE}">{shown}</pre></details>'
+        )
+    opened = [label for label, text in labelled if mark and mark in text]
+    told = f"{len(labelled)} pieces: {', '.join(label for label, _ in labelled)}"
+    told += f". {mark!r} is in {', '.join(opened) or 'none of them'}" if mark else ""
+    return boxed("".join(parts), f"{told}.", caption="Click a label to unfold its piece.")
 
 
-def through_word(text: str, at: int) -> bool:
-    """Tell whether a cut at this offset has letters or digits on both sides.
+def _is_through_word(text: str, at: int) -> bool:
+    """Tell whether a cut at this offset has letters or digits on both sides."""
+    return text[at - 1].isalnum() and text[at].isalnum()
 
-    Examples
-    --------
-    >>> through_word("ab cd", 1), through_word("ab cd", 2)
-    (True, False)
-    """
-    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
+
+def _sign(text: str, at: int) -> str:
+    style, sign = (BAD, "✂") if _is_through_word(text, at) else (GOOD, "┃")
+    return f'<span style="{style}">{sign}</span>'
 
 
 def _under_legend(legend: str, parts: Sequence[str], alt: str) -> Figure:
     head = f'<p style="font-size: 12px; margin: 0px 0px 6px 0px; color: {INK}">{legend}</p>'
-    return boxed(f'{head}<pre style="{PRE}">{"".join(parts)}</pre>', alt)
-
-
-def _tinted(piece: str, covering: list[int]) -> str:
-    if len(covering) > 1:
-        style = SHARED
-    elif covering:
-        style = f"background-color: {TINTS[covering[0] % 2]}"
-    else:
-        return f"<s>{escape(piece)}</s>"  # in no chunk: lost
-    return f'<span style="{style}">{escape(piece)}</span>'
+    return boxed(f'{head}<pre style="{TEXT}">{"".join(parts)}</pre>', alt)
 
 
 def _rest(text: str, most: int) -> str:

@@ -1,0 +1,419 @@
+"""What the lab about packages shows: code that a model wrote, and what lists of packages cost."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+from course_lib.settings import project_root
+from course_lib.xray.catalogue import embedded_text
+from course_lib.xray.descriptions import TABLE
+from course_lib.xray.measure import Instruction
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    import psycopg
+    from matplotlib.axes import Axes
+
+Encode = Callable[..., "npt.NDArray[np.float32]"]
+
+RECORDS = "data/answers/packages.jsonl"
+BYTES_PER_TOKEN = 3
+"""An estimate. The recorded model read 111 names in 353 tokens, which are 384 by this."""
+
+MODULES = {
+    "argon2-cffi": "argon2", "attrs": "attr", "dnspython": "dns", "fonttools": "fontTools",
+    "google-auth": "google", "ipython": "IPython", "markdown-it-py": "markdown_it",
+    "paho-mqtt": "paho", "pillow": "PIL", "protobuf": "google", "pyjwt": "jwt",
+    "python-dateutil": "dateutil", "python-dotenv": "dotenv", "python-multipart": "multipart",
+    "pyyaml": "yaml", "pyzmq": "zmq", "rpds-py": "rpds", "scikit-learn": "sklearn",
+}  # fmt: skip
+"""Package → what is imported, where the names differ by more than a dash."""
+
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(\S+)[ \t]+import\b.*|import[ \t]+(.+))$", re.M)
+
+
+def imported(code: str) -> set[str]:
+    r"""Return the modules that Python code imports.
+
+    It is read line by line, because an answer may end in the middle.
+
+    Examples
+    --------
+    >>> sorted(imported("import os.path, charset-normalizer\nfrom PIL import Image as I\nI.open("))
+    ['PIL', 'charset-normalizer', 'os']
+    """
+    found = set()
+    for line in _IMPORT.finditer(_parts(code)[0]):
+        names = [line[1]] if line[1] else line[2].split(",")
+        found |= {name.split(" as ")[0].split(".")[0].strip() for name in names}
+    return found - {""}
+
+
+def _parts(code: str) -> tuple[str, str]:
+    """Return code without comments and fences, and then also without its imports."""
+    code = re.sub(r"#.*|^```.*", "", code, flags=re.MULTILINE)
+    return code, _IMPORT.sub("", code)
+
+
+def judged(record: Mapping[str, Any], locked: Iterable[str]) -> dict[str, bool]:
+    r"""Return what became of a recorded answer.
+
+    Parameters
+    ----------
+    record
+        With `answer` and `gold_packages`.
+    locked
+        The project's Python packages. Any other import but the standard library's fails.
+
+    Examples
+    --------
+    >>> answer = {"answer": "import pandas as pd\nimport jwt", "gold_packages": ["pyjwt"]}
+    >>> judged(answer, ["pyjwt"])
+    {'imports a package': True, 'a needed one': True, 'an import fails': True, 'only imports': True}
+    """
+    packages = imported(record["answer"]) - sys.stdlib_module_names
+    return {
+        "imports a package": bool(packages),
+        "a needed one": not packages.isdisjoint(map(_module, record["gold_packages"])),
+        "an import fails": bool(failing(record, locked)),
+        "only imports": not _parts(record["answer"])[1].strip(),
+    }
+
+
+def failing(record: Mapping[str, Any], locked: Iterable[str]) -> set[str]:
+    """Return the modules that a recorded answer imports, and that the project does not have."""
+    modules = {_module(name) for name in locked}
+    return imported(record["answer"]) - sys.stdlib_module_names - modules
+
+
+def _module(package: str) -> str:
+    return MODULES.get(package, package.replace("-", "_"))
+
+
+def recorded() -> list[dict[str, Any]]:
+    """Return the recorded answers to the instructions."""
+    lines = (project_root() / RECORDS).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def judged_records(lists: Mapping[str, Iterable[str]]) -> pd.DataFrame:
+    """Return to how many recorded answers each thing happened, by need and list.
+
+    Parameters
+    ----------
+    lists
+        Project → its Python packages.
+    """
+    import pandas as pd
+
+    records = recorded()
+    table = pd.DataFrame([judged(one, lists[one["project"]]) for one in records])
+    table.insert(0, "list", [one["condition"] for one in records])
+    table.insert(0, "the task", ["needs a package" if one["gold_packages"] else "needs none"
+                                 for one in records])  # fmt: skip
+    order = ["no list", "all names", "nearest five"]
+    groups = table.groupby(["the task", "list"])
+    counts = groups.sum().reindex(order, level="list")
+    counts.insert(0, "answers", groups.size())
+    return counts
+
+
+def is_tuning(question_id: str) -> bool:
+    """Return whether a question is in the half on which thresholds are chosen.
+
+    Examples
+    --------
+    >>> is_tuning("q01"), is_tuning("q03")
+    (False, True)
+    """
+    return int(sha256(question_id.encode()).hexdigest(), 16) % 2 == 0
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The packages that a project may use, in the order of the alphabet.
+
+    Attributes
+    ----------
+    names
+        Of the packages.
+    lines
+        Name and description of each.
+    vectors
+        What the lines mean.
+    """
+
+    names: Sequence[str]
+    lines: Sequence[str]
+    vectors: npt.NDArray[np.float32]
+
+    def nearest(self, vector: npt.NDArray[np.float32], count: int) -> list[int]:
+        """Return the places of the packages that are nearest to a vector."""
+        import numpy as np
+
+        order = np.argsort(-(self.vectors @ vector), kind="stable")
+        return [int(at) for at in order[:count]]
+
+
+def shelf_of(names: Iterable[str], about: Mapping[str, str], encode: Encode) -> Shelf:
+    """Return packages with their descriptions.
+
+    Parameters
+    ----------
+    names
+        Of the packages.
+    about
+        Name → description.
+    encode
+        Texts → unit vectors, such as ``lab.encode``.
+    """
+    ordered = sorted(names)
+    lines = [embedded_text(name, about.get(name)) for name in ordered]
+    return Shelf(ordered, lines, encode(lines))
+
+
+def with_made_up(shelf: Shelf, count: int) -> Shelf:
+    """Return a shelf with made-up packages on it, the same ones on every run.
+
+    The vector of each is one of the shelf's, changed a little in the directions in which these
+    differ; its description is that package's.
+
+    Parameters
+    ----------
+    shelf
+        Real packages.
+    count
+        How many are made up.
+    """
+    import numpy as np
+
+    random = np.random.default_rng(13)
+    like = random.integers(0, len(shelf.names), count)
+    directions = (shelf.vectors - shelf.vectors.mean(axis=0)) / np.sqrt(len(shelf.names))
+    made = shelf.vectors[like] + random.normal(size=(count, len(shelf.names))) @ directions
+    made = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+    names = [*shelf.names, *(f"{shelf.names[at]}-{number}" for number, at in enumerate(like))]
+    about = [shelf.lines[at].partition(": ")[2] for at in like]
+    lines = [*shelf.lines, *map(": ".join, zip(names[len(shelf.names) :], about, strict=True))]
+    vectors = np.concatenate([shelf.vectors, made])
+    order = sorted(range(len(names)), key=names.__getitem__)
+    return Shelf([names[at] for at in order], [lines[at] for at in order], vectors[order])
+
+
+def ladder(
+    shelves: Mapping[str, Shelf], instructions: Sequence[Instruction], encode: Encode
+) -> pd.DataFrame:
+    """Return what each list of packages costs in a prompt, and how much it contains.
+
+    Parameters
+    ----------
+    shelves
+        Project → what it may use.
+    instructions
+        What has to be programmed.
+    encode
+        Texts → unit vectors.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each list, with its tokens, and the share of the needed packages that are in it.
+    """
+    import pandas as pd
+
+    def nearest(count: int) -> Callable[[Shelf, Any], list[int]]:
+        return lambda shelf, vector: shelf.nearest(vector, count)
+
+    def first(count: int | None) -> Callable[[Shelf, Any], list[int]]:
+        return lambda shelf, _: list(range(len(shelf.names)))[:count]
+
+    rungs = {
+        "nothing": (first(0), False),
+        "first fifty, described": (first(50), True),
+        "all names": (first(None), False),
+        "all, described": (first(None), True),
+        "nearest fifty names": (nearest(50), False),
+        "nearest five, described": (nearest(5), True),
+    }
+    vectors = encode([one.instruction for one in instructions])
+    rows = {}
+    for rung, (choose, described) in rungs.items():
+        sizes, shares = [], []
+        for asked, vector in zip(instructions, vectors, strict=True):
+            shelf = shelves[asked.project]
+            places = choose(shelf, vector)
+            names = {shelf.names[at] for at in places}
+            text = "\n".join(shelf.lines[at] for at in places) if described else ", ".join(names)
+            sizes.append(len(text.encode()) / BYTES_PER_TOKEN)
+            shares.append(len(names & {*asked.gold_packages}) / len(asked.gold_packages))
+        mean = sum(sizes) / len(sizes)
+        rows[rung] = {"tokens": round(mean), "contains": sum(shares) / len(shares)}
+    return pd.DataFrame(rows).T.astype({"tokens": int})
+
+
+def plot_ladder(ladders: Mapping[str, pd.DataFrame], window: int) -> tuple[Axes, str]:
+    """Draw what lists contain by their tokens, and return the chart with its text.
+
+    Parameters
+    ----------
+    ladders
+        Whose packages → what `ladder` returns.
+    window
+        Tokens that a model reads at most.
+    """
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(figsize=(7.5, 3.8))
+    told = []
+    for (whose, table), colour, marker in zip(ladders.items(), ("C0", "C1"), "oD", strict=True):
+        lists = table[table["tokens"] > 0]
+        axes.scatter(lists["tokens"], lists["contains"], color=colour, marker=marker, label=whose)
+        for name, tokens, share in lists.itertuples():
+            beside = (4, -13) if marker == "D" or name == "all names" else (4, 7)
+            axes.annotate(
+                str(name), (tokens, share), beside, textcoords="offset points", size=8, color=colour
+            )
+            told.append(f"{whose}, {name}: {share:.2f} for {tokens} tokens")
+    axes.axvline(window, linestyle=":", color="gray", marker="")
+    axes.annotate(f"{window:,}", (window, 0.4), (4, 0), textcoords="offset points", size=8)
+    axes.set(
+        xscale="log", xlabel="tokens", ylabel="share of the needed packages", ylim=(-0.12, 1.15)
+    )
+    axes.set_xlim(50, 2_000_000)
+    axes.legend(loc="lower right", frameon=False)
+    return axes, "; ".join(told)
+
+
+def descriptions(language: str) -> dict[str, str]:
+    """Return what the course's table says of the packages of a language."""
+    lines = (project_root() / TABLE).read_text(encoding="utf-8").splitlines()
+    rows = map(json.loads, lines)
+    return {row["name"]: row["description"] for row in rows if row["language"] == language}
+
+
+def compare_ways(
+    ways: Mapping[str, Callable[[Any], Iterable[Sequence[Any]]]],
+    instructions: Sequence[Instruction],
+    locked: Iterable[str],
+    encode: Encode,
+) -> pd.DataFrame:
+    """Return how well ways of searching suggest the packages of a project.
+
+    Parameters
+    ----------
+    ways
+        Name → vector → rows, each of which begins with the name of a package.
+    instructions
+        Of the project.
+    locked
+        The project's packages.
+    encode
+        Texts → unit vectors.
+
+    Returns
+    -------
+    pandas.DataFrame
+        For each way the share of needed packages that it found, how many packages it suggested,
+        and how many of these are the project's.
+    """
+    import pandas as pd
+
+    own, count = set(locked), len(instructions)
+    vectors = encode([one.instruction for one in instructions])
+    rows = {}
+    for way, find in ways.items():
+        found = [{name for name, *_ in find(vector)} for vector in vectors]
+        shares = [
+            name in names
+            for one, names in zip(instructions, found, strict=True)
+            for name in one.gold_packages
+        ]
+        suggested = sum(map(len, found)) / count
+        rows[way] = (
+            sum(shares) / len(shares),
+            suggested,
+            sum(len(one & own) for one in found) / count,
+        )
+    return pd.DataFrame(rows, index=["needed found", "suggested", "of the project"]).T.round(2)
+
+
+def thresholds(
+    near: Mapping[str, Iterable[Sequence[Any]]],
+    instructions: Iterable[Instruction],
+    *,
+    tuning: bool,
+) -> pd.DataFrame:
+    """Return what each least similarity keeps of what is needed, and how often it is noise.
+
+    Parameters
+    ----------
+    near
+        Id of an instruction → rows, with a package's name first and its similarity last.
+    instructions
+        Some that need packages, and some that need none.
+    tuning
+        Of which half.
+    """
+    import pandas as pd
+
+    kept: list[float] = []
+    noise: list[float] = []
+    for one in instructions:
+        if is_tuning(one.id) == tuning:
+            found = {row[0]: row[-1] for row in near[one.id]}
+            kept += [found.get(name, -1) for name in one.gold_packages]
+            noise += [] if one.gold_packages else [max(found.values())]
+    steps = [step / 100 for step in range(71)]
+    shares = {
+        "needed packages kept": [sum(s >= at for s in kept) / len(kept) for at in steps],
+        "suggests where nothing is needed": [
+            sum(s >= at for s in noise) / len(noise) for at in steps
+        ],
+    }
+    return pd.DataFrame(shares, index=steps)
+
+
+def store_made_up(
+    conn: psycopg.Connection[Any], shelf: Shelf, model: str, projects: Sequence[str]
+) -> None:
+    """Write the packages of a shelf that the catalogue lacks, and let projects use them in turn.
+
+    Parameters
+    ----------
+    conn
+        With the X-Ray's tables.
+    shelf
+        Python packages.
+    model
+        What made the vectors.
+    projects
+        Who uses them.
+    """
+    there = conn.execute("SELECT name FROM xray_packages WHERE language = 'python'").fetchall()
+    known = {name for (name,) in there}
+    rows = [
+        (name, line.partition(": ")[2], str(vector.tolist()))
+        for name, line, vector in zip(shelf.names, shelf.lines, shelf.vectors, strict=True)
+        if name not in known
+    ]
+    with conn.transaction(), conn.cursor() as cursor:
+        columns = "language, name, description, model, embedding"
+        with cursor.copy(f"COPY xray_packages ({columns}) FROM STDIN") as copy:
+            for name, about, vector in rows:
+                copy.write_row(("python", name, about, model, vector))
+        cursor.execute(
+            "INSERT INTO xray_report_packages (tenant_id, project, language, name, version) "
+            "SELECT 'local', project, 'python', name, '1.0' "
+            "FROM unnest(%s::text[], %s::text[]) AS _(project, name)",
+            [[user for user, _ in zip(cycle(projects), rows)], [name for name, _, _ in rows]],
+        )
+    conn.execute("ANALYZE xray_packages, xray_report_packages")

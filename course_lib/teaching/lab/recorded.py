@@ -1,0 +1,163 @@
+"""Recorded answers of a language model: a condition goes in, its records come out.
+
+A model was asked once, and `data/answers/` keeps what it was told and what it said. So a lab shows
+everybody the same answers, also where no model is. `answer_of` asks the model of this machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from course_lib.answers.citations import without_citations
+from course_lib.answers.generators.base import Request
+from course_lib.answers.prompts import Prompt
+from course_lib.answers.units import split_sentences
+from course_lib.loader.markdown import find_sections
+from course_lib.settings import project_root, settings
+from course_lib.teaching.lab.idiom import has_widgets
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOLDER = project_root() / "data" / "answers"
+MOST_TOKENS = 300
+"""Of an answer, as in the records."""
+
+Encoder = Callable[[list[str]], Any]
+CheckCitations = Callable[[list[str], dict[int, str]], tuple[list[list[int]], list[str]]]
+
+
+def recorded(condition: str, half: str = "held out") -> list[dict[str, Any]]:
+    """Return the records of a half of the questions; data/README.md says what is in one.
+
+    Parameters
+    ----------
+    condition
+        How the model was asked: a file of `data/answers/`, as in ``"before"``.
+    half
+        ``"tuning"`` or ``"held out"``.
+
+    Examples
+    --------
+    >>> recorded("numbered 3", "tuning")[1]["answer"]
+    'CACE stands for changing anything changes everything. [2]'
+    """
+    file = FOLDER / f"{condition.replace(' ', '_')}.jsonl"
+    records = map(json.loads, file.read_text("utf-8").splitlines())
+    return [one for one in records if one["half"] == half]
+
+
+def answer_of(record: Mapping[str, Any], *, live: bool = False) -> str:
+    """Return the answer of a record, or ask the model of this machine the same again.
+
+    Parameters
+    ----------
+    record
+        What `recorded` returned.
+    live
+        Ask. Only JupyterLab and Notebook do; whatever runs a whole notebook takes the record.
+
+    Raises
+    ------
+    GenerationError
+        If there is no model, or it cannot answer.
+    """
+    if live and not has_widgets():
+        print("This is the record: a model is asked only in JupyterLab or Notebook.")
+    if not live or not has_widgets():
+        return str(record["answer"])
+    from course_lib.answers.generators.local import Local
+
+    request = Request(Prompt(**record["prompt"]), record["question"], (), MOST_TOKENS, 0)
+    return "".join(Local(settings().model_file).stream(request))
+
+
+def lines_of(text: str) -> list[str]:
+    """Return what a sentence is compared with: the sentences of each line of a passage."""
+    return [sentence for line in text.split("\n") for sentence in split_sentences(line)]
+
+
+def parts_of(record: Mapping[str, Any]) -> tuple[dict[int, str], dict[int, list[str]]]:
+    """Return number → path and number → lines of the passages, as `find_unsupported` takes them."""
+    passages = {one["number"]: one for one in record["passages"]}
+    paths = {number: one["path"] for number, one in passages.items()}
+    return paths, {number: lines_of(one["text"]) for number, one in passages.items()}
+
+
+def remembered(encode: Encoder) -> Encoder:
+    """Return a function that encodes each text once, and then knows its vector."""
+    import numpy as np
+
+    known: dict[str, Any] = {}
+
+    def remember(texts: list[str]) -> Any:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, encode(new) if new else [], strict=True))
+        return np.array([known[text] for text in texts])
+
+    return remember
+
+
+def written_sentences(pages: Mapping[str, str]) -> pd.DataFrame:
+    """Return the sentences of `data/questions/faithfulness.jsonl`, each with its section's lines.
+
+    Parameters
+    ----------
+    pages
+        Name → text of each document.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``sentence``, ``path``, ``heading``, ``evidence`` (lines), and ``supported``.
+    """
+    import pandas as pd
+
+    file = project_root() / "data" / "questions" / "faithfulness.jsonl"
+    rows = []
+    for one in map(json.loads, file.read_text("utf-8").splitlines()):
+        page, heading = pages[one["path"]], one["heading"]
+        sections = [each for each in find_sections(page) if heading in each.headings]
+        evidence = [line for each in sections for line in lines_of(page[each.start : each.end])]
+        for sentence, is_so in zip(split_sentences(one["answer"]), one["supported"], strict=True):
+            rows.append((sentence, one["path"], heading, evidence, is_so))
+    return pd.DataFrame(rows, columns=["sentence", "path", "heading", "evidence", "supported"])
+
+
+def judged_sentences(records: Iterable[Mapping[str, Any]], check: CheckCitations) -> pd.DataFrame:
+    """Return the sentences of recorded answers that two readers have judged.
+
+    A sentence that has no citation, and none after it, has no label and is left out.
+
+    Parameters
+    ----------
+    records
+        What `recorded` returned, of the held-out half.
+    check
+        `check_citations`, or a learner's: it tells which passages a sentence is held against.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``id`` (of the question), ``about`` (documents or code), ``sentence`` (without
+        citations), ``evidence`` (lines), and whether these support it for the first reader,
+        ``supported``, and for the ``second``.
+    """
+    import pandas as pd
+
+    rows = []
+    for record in records:
+        paths, lines = parts_of(record)
+        both = [judgement["sentences"] for judgement in record["judgements"]]
+        texts = [sentence["text"] for sentence in both[0]]
+        asked = record["id"], "code" if record["set"] == "code" else "documents"
+        stands_on, _ = check(texts, paths)
+        for text, numbers, first, second in zip(texts, stands_on, *both, strict=True):
+            labels = first["supported"], second["supported"]
+            if None not in labels:
+                evidence = [line for number in numbers for line in lines[number]]
+                rows.append((*asked, without_citations(text), evidence, *labels))
+    columns = ["id", "about", "sentence", "evidence", "supported", "second"]
+    return pd.DataFrame(rows, columns=columns)
