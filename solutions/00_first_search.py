@@ -169,7 +169,7 @@ assert len(results) == 3 and similarities == sorted(similarities, reverse=True),
 # %% [markdown]
 # The first chunk has the answer, which is marked. The search has found it by its meaning. The other two are from the same page, and less similar.
 #
-# The number below each bar is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) of the two vectors. It gives the order: the most similar chunk is the first. Lab 05 shows what this number tells you and what it does not.
+# The number below each bar is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) of the two vectors. It gives the order, by more digits than you see. Lab 05 shows what this number tells you and what it does not.
 #
 # Each chunk is stored with its document, the heading above it and its lines. Without these, you could not check an answer.
 #
@@ -186,13 +186,13 @@ lab.show.ranking(off_topic, nonsense)
 
 # %% tags=["claim"]
 assert len(off_topic) == 3 and off_topic[0].similarity_score < similarities[-1], (
-    "It returns three chunks again, with lower similarities, although no chunk is about eggs"
+    "The search returns three chunks again, with lower similarities, although no chunk is about eggs"
 )
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# It returns three chunks again, with lower similarities, although no chunk is about eggs. It looks for the *nearest* vectors, and some vectors are always the nearest, even if they are far away.
+# The search returns three chunks again, with lower similarities, although no chunk is about eggs. It looks for the *nearest* vectors, and some vectors are always the nearest, even if they are far away.
 #
 # </details>
 #
@@ -369,17 +369,17 @@ for many in (13, 63, 253):
     random = np.random.default_rng(0)
     drawn = [random.choice(found, many).mean() for _ in range(2_000)]
     wide[many] = np.quantile(drawn, [0.025, 0.975])
-assert wide[63].round(2).tolist() == [0.73, 0.92], "With 63 questions, it is from 0.73 to 0.92"
+assert wide[63].round(2).tolist() == [0.73, 0.92], "With 63 questions, the range is from 0.73 to 0.92"
 assert np.allclose(wide[63], bootstrap_interval(found)[1:])
 assert 0.45 < np.ptp(wide[253]) / np.ptp(wide[63]) < 0.55, (
-    "With four times as many questions, the range is half as wide"
+    "With four times as many, it is half as wide"
 )
 assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little more than twice as wide"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# With 63 questions, it is from 0.73 to 0.92. With four times as many questions, the range is half as wide, and with 13, it is a little more than twice as wide.
+# With 63 questions, the range is from 0.73 to 0.92. With four times as many, it is half as wide, and with 13, it is a little more than twice as wide.
 #
 # </details>
 #

@@ -63,8 +63,8 @@ def read_identity(document: str) -> Identity:
     r"""Return the identity of a resource, read from its lines.
 
     - The path of a key is the names of its owners, then its own name.
-    - An owner is above the key and further left. It stops owning when another key begins in
-      its column or further left.
+    - An owner is above the key and further left. It owns nothing after the next key in its
+      column or further left.
     - Only the four paths in `IDENTITY_PATHS` count.
     - If a path comes twice (in the branches of a template), the first one counts.
 

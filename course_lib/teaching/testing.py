@@ -1,11 +1,13 @@
 """`course test`: every check and test in one command, the same for a person and for CI.
 
 What only reads the code runs first, two at a time; then pytest, which ends with what took longest
-and what was skipped. All of it runs, whatever fails; a table says where the time went.
+and what was skipped. nbval executes the solutions as the smallest processor would, with no vector
+known: what they print has to be the same on all. All of it runs, whatever fails; a table says where the time went.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -29,9 +31,6 @@ SMALLEST = {
     "RAG_EMBED_BACKEND": "torch",
 }
 """What makes any processor encode as the smallest would."""
-
-WITHOUT_A_MODEL = ("09", "11", "12")
-"""Labs that claim nothing which depends on the numbers of the model."""
 
 TESTS = {
     "OMP_NUM_THREADS": "1",
@@ -141,9 +140,7 @@ def run_tests(
     labs
         Numbers of labs: only what is about them is run, and not what `long` and the others add.
     long
-        The tests that take many minutes: faults, load, a set-up from nothing. Before them the
-        solutions whose claims depend on the numbers of the model are executed as the smallest
-        processor would, with no vector known.
+        The tests that take many minutes: faults, load, a set-up from nothing.
     browser
         Every lab in a JupyterLab that Chromium opens; the long tests have three of them.
     containers
@@ -168,20 +165,17 @@ def run_tests(
     elif skipped:
         outcomes = [run(step) for step in skipped_steps(root)]
     elif long:
-        solutions = [str(path.relative_to(root)) for path in _solutions_with_a_model(root)]
-        with no_vectors_known(root) as fresh:
-            variables = {**SMALLEST, **fresh}
-            step = pytest_step("smallest processor", *NBVAL, *solutions, environment=variables)
-            outcomes = [run(step)]
-        outcomes.append(run(pytest_step("long tests", "-m", "long", "tests", timeout=1800)))
+        outcomes = [run(pytest_step("long tests", "-m", "long", "tests", timeout=1800))]
     else:
         with ThreadPoolExecutor(2) as at_once:
             outcomes = list(at_once.map(partial(run, quiet=True), static_steps(root)))
         quick = ("-m", QUICK)
         places = ("tests", "solutions")
-        kept = {"COURSE_SKIPPED": str(root / SKIPPED)}
-        step = pytest_step("tests and solutions", *NBVAL, *quick, *places, environment=kept)
-        outcomes.append(run(step))
+        with no_vectors_known(root) as fresh:
+            kernels = json.dumps({**SMALLEST, **fresh})
+            given = {"COURSE_SKIPPED": str(root / SKIPPED), "COURSE_KERNELS": kernels}
+            step = pytest_step("tests and solutions", *NBVAL, *quick, *places, environment=given)
+            outcomes.append(run(step))
         if not shutil.which("shellcheck"):
             print(f"\nSKIPPED: {NO_SHELLCHECK}")
     failed = sum(outcome.code != 0 for outcome in outcomes)
@@ -269,11 +263,6 @@ def worker_count(cores: int) -> int:
 def _program(name: str) -> str:
     """Return a program of this environment, which need not be activated."""
     return shutil.which(name, path=str(Path(sys.executable).parent)) or name
-
-
-def _solutions_with_a_model(root: Path) -> list[Path]:
-    found = sorted((root / "solutions").glob("*.ipynb"))
-    return [path for path in found if path.name[:2] not in WITHOUT_A_MODEL]
 
 
 def _shell_scripts(root: Path) -> list[str]:

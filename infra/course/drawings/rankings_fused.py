@@ -24,11 +24,11 @@ def draw() -> Figure:
     def y(place: int) -> float:
         return 2.75 - 0.45 * place
 
-    def box(x: float, place: int, text: str) -> None:
-        in_both = text in BY_MEANING and text in BY_WORDS
+    def box(x: float, place: int, name: str, parts: str = "") -> None:
+        in_both = name in BY_MEANING and name in BY_WORDS
         face = "#fdebd3" if in_both else "#f2f2f2"
         shape = {"boxstyle": "round,pad=0.3", "facecolor": face, "edgecolor": FAINT}
-        label(axes, x, y(place), text, ha="center", bbox=shape, family="monospace")
+        label(axes, x, y(place), name + parts, ha="center", bbox=shape, family="monospace")
 
     for x, title, ranking, colour in (
         (0.9, "by meaning", BY_MEANING, PALETTE[0]),
@@ -36,12 +36,11 @@ def draw() -> Figure:
     ):
         axes.text(x, 3.25, title, ha="center", weight="bold", color=colour)
         for place, one in enumerate(ranking):
-            middle = 2.95 if x < 3 else 4.85
+            middle = 3.23 if x < 3 else 4.57
             axes.plot([x, middle], [y(place), y(fused.index(one))], color=colour, lw=1.5, alpha=0.7)
             box(x, place, one)
     axes.text(3.9, 3.25, "fused", ha="center", weight="bold")
     for place, one in enumerate(fused):
         parts = [f"1/{K + r.index(one) + 1}" for r in (BY_MEANING, BY_WORDS) if one in r]
-        box(3.15, place, one)
-        label(axes, 3.45, y(place), " + ".join(parts))
+        box(3.9, place, one, f"  {' + '.join(parts):11}")
     return figure
