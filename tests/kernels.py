@@ -1,6 +1,6 @@
 """A plugin for pytest with nbval, which starts sooner and starts kernels again.
 
-Kernels get the variables that `course test` gives in COURSE_KERNELS: those of the smallest processor.
+Kernels get the variables that `course test` gives in COURSE_KERNELS: the smallest processor's.
 
 A kernel that dies before it answers is started once more.
 

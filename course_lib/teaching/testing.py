@@ -2,7 +2,8 @@
 
 What only reads the code runs first, two at a time; then pytest, which ends with what took longest
 and what was skipped. nbval executes the solutions as the smallest processor would, with no vector
-known: what they print has to be the same on all. All of it runs, whatever fails; a table says where the time went.
+known: what they print has to be the same on all. All of it runs, whatever fails; a table says
+where the time went.
 """
 
 from __future__ import annotations
