@@ -95,9 +95,9 @@ assert github_api or not any("OOMKilled" in one.content for one in passages), "n
 # Each address names the repository, a commit, the file and the lines. But none of these passages says why. The answer is in the
 # newer version. You will build the update that brings it, and then ask again.
 #
-# ## A download that reports success
+# ## A simple download
 #
-# This tool uses whatever comes:
+# This tool lists the files, then downloads each:
 
 # %%
 import base64
