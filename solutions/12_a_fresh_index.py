@@ -469,8 +469,7 @@ assert [*meet(lab, row_sync, apart, 2)] == ["other packages: all is well"], "a s
 
 # %% [markdown]
 # Then, too, all is well in both cases, and a sync does not wait for one that changes other packages. But every program has to lock the right
-# rows, in one order: if two wait for each other, PostgreSQL ends one. The course takes one lock, because it is simple. With many writers,
-# lock rows.
+# rows, in one order: if two wait for each other, PostgreSQL ends one. The course takes one lock, because it is simple.
 #
 # ## In the field
 #
@@ -478,8 +477,7 @@ assert [*meet(lab, row_sync, apart, 2)] == ["other packages: all is well"], "a s
 # **On Monday**, look for one such place in your code. On a test system, stop it in a debugger between the two
 # steps. From another session, begin to use what it will delete. Then let it continue.
 #
-# LangChain's `index` plans in the same way, by a hash of text *and*
-# metadata: so a new version means a new vector, and a new model means none.
+# LangChain's `index` plans by a hash of text *and* metadata: so a new version means a new vector, and a new model means none.
 
 # %% [markdown]
 # ## Recap
@@ -500,12 +498,12 @@ assert [*meet(lab, row_sync, apart, 2)] == ["other packages: all is well"], "a s
 # 1. If the program were killed between two transactions, an orphan would stay until a check of the whole catalogue. With the encoding inside,
 #    all others would wait.
 # 2. One of the two syncs would fail, and the program would have to run it again.
-# 3. The next sync adds all packages under the new name and encodes nothing. `course xray forget` removes the list of the old name.
+# 3. The next sync adds all packages under the new name and encodes nothing.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# Run `course xray scan DIR --project P` twice for a project of your own. What does the second run encode, and why?
+# Run `course xray scan DIR --project P` twice for a project of your own. What does the second run encode?
 #
 # Next is [lab 13](../labs/13_packages_for_a_prompt.ipynb). It searches this catalogue for the packages that a prompt needs.
