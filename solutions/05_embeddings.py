@@ -139,7 +139,7 @@ lab.hint("5.1")  # run again for the next hint
 # %% [markdown]
 # ## What the number does not tell
 #
-# Now a model gives the numbers. [MiniLM](../labs/GLOSSARY.md#minilm) makes 384 of a text, its
+# [MiniLM](../labs/GLOSSARY.md#minilm), a model, makes 384 numbers of a text, its
 # [embedding](../labs/GLOSSARY.md#embedding). One of them alone has no meaning.
 #
 # Does a high cosine mean that two texts *say* the same?
@@ -170,14 +170,14 @@ lab.interact(compare, one="The model was deployed.", other="The model was not de
 rated = compare("The model was deployed.", "The model was not deployed.")["similarity"]
 opposite, paraphrase, *rest = rated
 assert opposite > paraphrase, "The opposite is nearer than the paraphrase"
-assert paraphrase < 0.4 and min(opposite, *rest) >= 0.8, "All four such pairs have 0.8 or more"
+assert paraphrase < 0.4 and min(opposite, *rest) > 0.78, "All four such pairs have about 0.8 or more"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
 # The opposite is nearer than the paraphrase, so a high cosine does not mean that two texts say the same. A vector holds what a text is
 # *about*. Small changes of a text hardly change it: a *not*, *rose* or *fell*, a number, or who does what to whom. All four such pairs have
-# 0.8 or more. So where such words matter, read the text that was found.
+# about 0.8 or more. So where such words matter, read the text that was found.
 #
 # Why? The model learned from pairs of texts that belong together, such as a question and its answer. Training moved the two vectors of a
 # pair nearer to each other, and away from those of other pairs ([contrastive loss](../labs/GLOSSARY.md#contrastive-loss)). Most other pairs
@@ -366,7 +366,7 @@ assert 1.8 < pieces["16 in a batch, by length"] / pieces["4 in a batch, by lengt
 # <details><summary>The answer</summary>
 #
 # Sorting saves padding. But each call of the model costs time, too. So sorted batches of 4 can beat single
-# texts, although they compute more pieces. Batches of 16 compute nearly twice as many, and usually lose on one core, but not on a GPU.
+# texts, although they compute more pieces. Batches of 16 compute nearly twice as many.
 #
 # </details>
 
@@ -393,7 +393,7 @@ print("every number is the same:", np.array_equal(model.encode(page), model.enco
 # %% [markdown]
 # ## Exercise 5.4 · what was never read
 #
-# Find out what is lost. The tokenizer returns the [offsets](../labs/GLOSSARY.md#offset) of each piece.
+# The tokenizer returns the [offsets](../labs/GLOSSARY.md#offset) of each piece.
 
 # %% exercise="5.4"
 from course_lib.embedder.vectors import unread
@@ -464,25 +464,25 @@ scores["by words"] = score_words([one.question for one in questions], texts)
 right = find_right(questions, chunks)
 hits = {way: hit_in_five(score, right) for way, score in scores.items()}  # 1 or 0 each
 gain = paired_interval(hits["by words"], hits["by vectors"])
-words_alone = np.count_nonzero(hits["by words"] > hits["by vectors"])
 print("recall@5", {way: f"{hit.mean():.2f}" for way, hit in hits.items()})
-print(f"gain of the vectors: {gain}\nfound by words alone: {words_alone}")
+known = [{*stems(text)} for text in texts]
+shared = [[len({*stems(one.question)} & each) for each in known] for one in questions]
+many = (shared * right).max(axis=1) >= 3  # about half of the questions
+parts = pd.DataFrame(hits).groupby(np.where(many, "3 shared words", "fewer"))
+print(f"gain of the vectors: {gain}", parts.mean().round(2), sep="\n")
 ranges = pd.cut(scores["by vectors"].ravel(), [-1, 0.2, 0.3, 0.4, 0.5, 1])
 share = pd.Series(right.ravel()).groupby(ranges, observed=True).agg(["sum", "size", "mean"])
 share.set_axis(["pairs with the answer", "of", "share"], axis=1)
 
 # %% tags=["claim"]
 assert gain.low > 0, "The whole interval is above 0"
-assert gain.high - gain.low > 0.2 and gain.low < 0.05, "but it begins near 0"
-assert words_alone == 5, "five answers are found by words alone"
-import re
-
-plain = [set(re.findall(r"\w+", text.lower())) for text in texts]
-naive = [[len({*re.findall(r"\w+", q.question.lower())} & one) for one in plain] for q in questions]
-easy = paired_interval(hit_in_five(np.array(naive), right), hits["by vectors"]).mean
-assert 1.8 < easy / gain.mean < 2.2, (
-    "Against a search that only counts shared words, it would be about twice as large"
-)
+assert gain.low < 0.05, "but it begins near 0"
+few = parts.get_group("fewer"), parts.get_group("3 shared words")
+assert 0.4 < many.mean() < 0.6, "about half of the questions"
+apart = [paired_interval(one["by words"], one["by vectors"]) for one in few]
+assert apart[0].low > 0, "The gain comes from questions that share fewer than three words with their answer"
+assert few[1].sum().nunique() == 1, "For the others, words find as many"
+assert (few[1]["by words"] > few[1]["by vectors"]).any(), "and some that vectors miss"
 assert 0.09 < share["mean"].iloc[2] < 0.11, (
     "Between 0.3 and 0.4, about one pair in ten has the answer"
 )
@@ -491,17 +491,14 @@ assert share["mean"].is_monotonic_increasing, "a higher cosine is right more oft
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Vectors find more. The whole interval is above 0, but it begins near 0. And five answers are found by words alone: [lab
+# Vectors find more. The whole interval is above 0, but it begins near 0. The gain comes from questions that
+# share fewer than three words with their answer. For the others, words find as many, and some that vectors miss: [lab
 # 08](../labs/08_words_and_meaning.ipynb) combines both.
 #
 # Between 0.3 and 0.4, about one pair in ten has the answer. So a cosine of 0.35 does not mean 35 per cent. But a higher cosine is right
 # more often, so you can sort by it.
 #
 # </details>
-#
-# A gain also depends on the opponent. Against a search that only counts shared words, it would be about twice as large.
-#
-# Measure like this before you choose a [threshold](../labs/GLOSSARY.md#threshold).
 
 # %% [markdown]
 # ## In the field

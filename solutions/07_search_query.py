@@ -28,7 +28,7 @@ lab.show.pipeline("search")
 #
 # For each question we want the five nearest sections.
 #
-# > **Predict.** More than a thousand rows are sections. How many of the questions get five rows?
+# > **Predict.** More than a thousand rows are sections. What share of the questions gets fewer than five rows?
 
 # %%
 import numpy as np
@@ -43,11 +43,10 @@ drop_schema(conn)  # so that you can run the cell again
 create_schema(conn, vectors.shape[1])
 write_chunks(conn, chunks, vectors)
 write_chunks(conn, *lab.crowd(chunks, vectors))
-index = """
+conn.execute("""
     CREATE INDEX chunks_hnsw ON document_chunks_documentation
-    USING hnsw (embedding vector_cosine_ops)"""
-for statement in (index, "ANALYZE document_chunks"):  # the statistics from which PostgreSQL plans
-    conn.execute(statement)
+    USING hnsw (embedding vector_cosine_ops);
+    ANALYZE document_chunks""")  # the statistics from which PostgreSQL plans
 
 # %%
 questions = lab.questions()
@@ -65,20 +64,19 @@ axes = counts.value_counts().reindex(range(6), fill_value=0).plot.bar(
     rot=0, xlabel="rows found", ylabel="questions",
     title=f"Five rows were asked for: {few} of {len(counts)} questions got fewer",
 )
-five = f"{len(counts) - few} got five, {few} got fewer, and the fewest rows are {counts.min()}."
-lab.alt(axes, f"How many rows the questions got: {five}")
+lab.alt(axes, f"Rows found, and by how many questions:\n{counts.value_counts().to_string()}")
 
 # %% tags=["claim"]
 sized = "SELECT kind, count(*), count(*) FILTER (WHERE namespace = 'archive') FROM document_chunks GROUP BY 1"
 sizes = {kind: (count, old) for kind, count, old in conn.execute(sized)}
 assert sizes["doc-section"][0] > 1000, "More than a thousand rows are sections"
 assert sizes["doc-section"][1] == 12 and sizes["comment"][1] > sizes["comment"][0] / 2, "More than half of the comments are old, but only twelve of the sections"
-assert 5 < few < len(counts) / 2, "some lists are just shorter"
+assert 0.32 < few / len(counts) < 0.48, "About two of five questions get fewer than five rows"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Not all questions get five rows. There is no error and no warning: some lists are just shorter.
+# About two of five questions get fewer than five rows. There is no error and no warning: some lists are just shorter.
 #
 # </details>
 #
@@ -135,14 +133,12 @@ assert scan["Index Name"] == "chunks_hnsw", scan
 assert (planned, found) == (12121, 6), "LIMIT stops it after 6 rows"
 
 # %% [markdown]
-# Most results are comments that we made up: *Something about Rollback.*
-#
 # In the plan, read the innermost line first. The index scan returns rows by distance, and LIMIT stops it after 6 rows: PostgreSQL reads a
 # sixth to be sure that the fifth has no equal. (It expected 12,121, because its estimate does not know `ef_search`.) This works because the
 # statement sorts by the distance itself. No index is sorted for `ORDER BY similarity_score DESC`, so PostgreSQL would read the whole table.
 
 # %% [markdown]
-# ## A filter that leaks
+# ## A filter from outside
 #
 # The value of a filter often comes from outside, such as from a URL. The search below pastes it into its SQL. It is meant to show the
 # [partition](../labs/GLOSSARY.md#partition) *documentation*, and never the note in *issues*.
@@ -175,7 +171,7 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 # </details>
 #
 # The repair is a [parameterised query](../labs/GLOSSARY.md#parameterised-query). Its placeholders get values that are sent beside the
-# statement and are never read as SQL. One statement then serves all searches. If a filter is not used, its value is `None`, in SQL NULL,
+# statement and are never read as SQL. If a filter is not used, its value is `None`, in SQL NULL,
 # and the condition lets every row pass:
 #
 # ```sql
@@ -262,28 +258,30 @@ assert leaked == 0, "never read as SQL"
 # PostgreSQL can keep a statement [prepared](../labs/GLOSSARY.md#prepared-statement), with a plan. psycopg prepares a statement after
 # five uses, and with `prepare=True` at once.
 #
-# > **Predict.** We ask for five chunks of our documents, ten times for five of the handbook, and for our documents again. How
-# > many rows does each search return?
+# > **Predict.** For each question, we ask for five chunks of our documents, ten times for five of the handbook, and for our documents
+# > again. Which of these searches return fewer than five rows?
 
 # %%
 short = """
     SELECT document_name FROM document_chunks
     WHERE repo_slug = %(repo_slug)s ORDER BY embedding <=> %(query)s LIMIT 5"""
-with lab.connect(autocommit=True) as fresh:  # on a new connection, the iterative scan is off
-    repos = ["documents", *["handbook"] * 10, "documents"]
-    values = [asked(queries[26], repo=repo) for repo in repos]
-    rows = [fresh.execute(short, one, prepare=True).rowcount for one in values]
-    [plans] = fresh.execute("SELECT custom_plans, generic_plans FROM pg_prepared_statements")
-print("rows: {} · planned for its values: {}, for any value: {}".format(rows, *plans))
+rows = []
+for query in queries:
+    values = [asked(query, repo=repo) for repo in ("documents", *["handbook"] * 10, "documents")]
+    with lab.connect(autocommit=True) as fresh:  # on a new connection, the iterative scan is off
+        rows.append([fresh.execute(short, one, prepare=True).rowcount for one in values])
+        [plans] = fresh.execute("SELECT custom_plans, generic_plans FROM pg_prepared_statements")
+print("planned for its values: {} searches, for any value: {}".format(*plans))
+pd.DataFrame(rows).lt(5).sum().rename("questions with fewer than five rows").to_frame().T
 
 # %% tags=["claim"]
-assert rows[0] == 5 and rows[-1] < 5, "The last search did not get its five"
+assert all(each[0] == 5 > each[-1] for each in rows), "The last search does, for every question, although the first got five"
 assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their values"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The last search did not get its five rows, although the first did. From the sixth run on, PostgreSQL compares the mean cost of the plans so far
+# The last search does, for every question, although the first got five. From the sixth run on, PostgreSQL compares the mean cost of the plans so far
 # with that of a *generic* plan, one plan for all values. It takes the generic one if this seems to cost no more. Here PostgreSQL planned the
 # first six runs for their values. The generic plan assumes a repository of average size, and walks the graph. But only one row in a hundred is
 # from our documents.
@@ -295,7 +293,6 @@ assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their va
 # ## Exercise 7.2: a walk that continues
 #
 # From version 0.8 on, pgvector continues a walk if `hnsw.iterative_scan` is not `off`. `strict_order` returns the rows by distance.
-# `relaxed_order` may return some in another order.
 #
 # `SET …` changes a setting of the connection, also for its next user. `SET LOCAL …` changes it until the transaction ends. `with
 # conn.transaction():` opens a transaction, or joins the one that is open. Which `SET` do you need?
@@ -327,10 +324,10 @@ lab.hint("7.2")  # run again for the next hint
 # > **Predict.** How many pages does a walk visit to find five archived sections, compared with five of all sections?
 
 # %%
-# This cell takes a while: it runs 140 searches.
+# This cell takes a while: it runs 180 searches.
 import matplotlib.pyplot as plt
 
-from course_lib.teaching.lab.searching import measure_search
+from course_lib.teaching.lab.searching import measure_search, plan_of
 
 find_nearest = lab.use("find_nearest")
 FILTERS = {
@@ -340,12 +337,16 @@ FILTERS = {
 SCANS = ("iterative scan off", "iterative scan on", "exact scan")
 
 
-def measure(scan, name, top_k=5, some=queries[:20], find=find_nearest):
+def measure(scan, name, top_k=5, some=queries[:20], find=find_nearest, ef_search=40):
     values = [asked(query, top_k, **FILTERS[name]) for query in some]
-    return measure_search(conn, find, scan, values)
+    conn.execute(f"SET hnsw.ef_search = {ef_search}")
+    found = measure_search(conn, find, scan, values)
+    conn.execute("RESET hnsw.ef_search")
+    return found
 
 
 ways = {(name, scan): measure(scan, name) for name in FILTERS for scan in SCANS}
+ways |= {(name, "off, a list of 200"): measure(SCANS[0], name, ef_search=200) for name in FILTERS}
 conn.execute("""
     DROP STATISTICS IF EXISTS pairs;  -- so that you can run the cell again
     CREATE STATISTICS pairs (mcv) ON kind, namespace FROM document_chunks_documentation;
@@ -361,16 +362,22 @@ lab.alt(axes, f"The pages of the table above, as dots:\n{ways.pages.round(0).to_
 
 # %% tags=["claim"]
 old, both = ways.loc["archived sections"], ways.xs("iterative scan on", level=1)
-assert old.rows["iterative scan off"] < 1, "a search found almost none of the archived sections"
+assert old.rows["iterative scan off"] < 0.5, "a search found almost none of the archived sections"
 assert (both.rows == 5).all(), "each search gets five rows"
-assert 0.8 < both.recall["sections"] < 0.95, "the walk misses about one true row in ten"
+longer = ways.xs("off, a list of 200", level=1)
+assert (longer.rows == 5).all() and (longer.pages - ways.xs("exact scan", level=1).pages).abs().max() < 3, "So does a list of 200: it takes the exact scan"
+conn.execute("SET enable_sort = off")  # now a walk is the only way to the order
+walks = {name: measure(SCANS[0], name, ef_search=200).rows for name in FILTERS}
+conn.execute("RESET enable_sort")
+assert walks["archived sections"] < 0.5, "it would walk: 0.2 rows"
+assert 0.85 < both.recall["sections"] < 0.95, "the walk misses about one true row in ten"
 assert old.pages["iterative scan on"] > 10 * both.pages["sections"], "more than ten times as many pages as for all sections"
-assert 0.22 < ways.pages["sections", "exact scan"] / both.pages["sections"] - 1 < 0.38, "for about 30 % more pages"
+assert 0.24 < ways.pages["sections", "exact scan"] / both.pages["sections"] - 1 < 0.36, "for about 30 % more pages"
 assert 800 < old.pages["iterative scan on"] / old.pages["exact scan"] < 1250, "about a thousand times as many pages as the exact scan"
 exact = f"EXPLAIN {NEAREST.format(distance=EXACT)}"
 used = str(conn.execute(exact, asked(queries[0], **FILTERS["archived sections"]), prepare=False).fetchall())
 assert "Index Scan" in used and "hnsw" not in used and old.pages["exact scan"] < 50, "finds its twelve rows by B-trees, the table's ordinary indexes"
-assert 300 < old["rows expected"]["iterative scan on"] < 1500, "it expected hundreds of archived sections to pass"
+assert 640 < old["rows expected"]["iterative scan on"] < 680, "it expected hundreds of archived sections to pass: about 660"
 assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with statistics"] < 100, "With the statistics, it expects few rows and does not walk"
 
 # %% [markdown]
@@ -381,10 +388,12 @@ assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with 
 #
 # </details>
 #
-# With the iterative scan, each search gets five rows. Without it, a search found almost none of the archived sections.
+# Without the iterative scan, a search found almost none of the archived sections. With it, each search gets five rows. So does a list of 200:
+# PostgreSQL expects such a walk to cost more than the exact scan, and takes that. In a small table, this is the simpler repair.
 #
-# For all sections, the walk misses about one true row in ten. The exact scan finds all, for about 30 % more pages. But the exact scan
-# has to compare every row that passes, and the walk does not. So with a million sections you would walk.
+# For all sections, the walk misses about one true row in ten. The exact scan finds all, for about 30 % more pages. But it has to compare every
+# row that passes. So with a million sections you would walk, and then a list of 200 is too short: 12 of 12,121 rows are archived sections, so
+# 0.2 of 200 candidates pass.
 #
 # PostgreSQL decides by its [estimate](../labs/GLOSSARY.md#row-estimate). Of 12,121 rows, 11 % are sections and half are archived. So it
 # expected hundreds of archived sections to pass: 0.11 · 0.5 · 12,121, about 660. But nearly all archived rows are comments. With the
@@ -408,9 +417,8 @@ visited, read = {}, {}
 with conn.transaction():
     conn.execute("SET LOCAL hnsw.iterative_scan = strict_order")
     for name, statement in {"inside": inside, "after it": plain}.items():
-        explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}"
-        plan = conn.execute(explain, question).fetchone()[0][0]["Plan"]
-        visited[name] = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+        plan = plan_of(conn, statement, question)
+        visited[name] = plan["Pages"]
         read[name] = plan["Plans"][0].get("Rows Removed by Filter", 0)
 pd.DataFrame({"pages": visited, "rows removed": read})
 
@@ -425,8 +433,6 @@ assert read["inside"] > 11_000, "through nearly the whole table"
 # the walk goes on, through nearly the whole table.
 #
 # </details>
-#
-# This is why the threshold comes after the statement, in Python.
 #
 # > **Predict.** Some people advise 0.7. We ask our own questions, and two kinds that no document answers: *far* ones, about something else,
 # > and *near* ones, which our documents nearly answer. Which threshold separates ours from each kind?
@@ -504,8 +510,7 @@ def then_exact(conn, values, distance):
 
 conn.execute("SET hnsw.max_scan_tuples = 2000")
 proof = {(name, scan): measure(scan, name) for name in FILTERS for scan in SCANS[:2]}
-for name in FILTERS:
-    proof[name, "on, then exact"] = measure(SCANS[1], name, find=then_exact)
+proof |= {(name, "on, then exact"): measure(SCANS[1], name, find=then_exact) for name in FILTERS}
 proof = pd.DataFrame(proof).T[["rows", "recall"]].sort_index(ascending=False)
 conn.execute("RESET hnsw.max_scan_tuples")
 proof.round(2)
@@ -517,28 +522,22 @@ assert proof.recall["sections", "on, then exact"] == proof.recall["sections", "i
 
 # %% [markdown]
 # With the iterative scan alone, rows are missing. With your function, recall is 1 for the archived sections, or nearly. For all sections,
-# recall is the same as without it, because the walk found five rows. Which setting helps which filter?
+# recall is the same as without it, because the walk found five rows.
 
 # %%
 def look(name="sections", top_k=5, ef_search=40, scan="iterative scan off"):
-    conn.execute(f"SET hnsw.ef_search = {ef_search}")
-    found = measure(scan, name, top_k, queries[:8])
-    conn.execute("RESET hnsw.ef_search")  # so that earlier cells do not change
+    found = measure(scan, name, top_k, queries[:8], ef_search=ef_search)
     return found.round(2).to_frame("mean")
 
 
 lab.interact(look, name=[*FILTERS], top_k=(1, 20, 1), ef_search=(10, 200, 10), scan=[*SCANS[:2]])
 
 # %% tags=["claim"]
-lists = {(name, size): look(name, 5, size, SCANS[1])["mean"] for name in FILTERS for size in (10, 100)}
-starved = look("archived sections", 5, 100)["mean"]
-few, wide = lists["sections", 10], lists["sections", 100]
+few, wide = (look("sections", 5, size, SCANS[1])["mean"] for size in (10, 100))
 assert wide.pages > few.pages and wide.recall > few.recall, "a list of 100 finds more than one of 10, and costs pages"
-assert starved.rows < 3 and lists["archived sections", 100].rows == 5, "a list of 100 is too short without the iterative scan"
 
 # %% [markdown]
-# For all sections, a list of 100 finds more than one of 10, and costs pages. For the archived sections, a list of 100 is too short
-# without the iterative scan.
+# For all sections, a list of 100 finds more than one of 10, and costs pages.
 #
 # ## Measure
 

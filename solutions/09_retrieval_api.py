@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 09 · The retrieval API
 #
-# Ten lines make your search an API. But it ignores a misspelled field, one slow request makes all
-# others wait, and a common repair shows strangers your database's address. You will repair all three, and your API will say when it cannot answer.
+# Ten lines make your search an API. But it answers mistakes badly, one slow request makes all others wait, and a common repair tells
+# strangers too much. You will repair all three, and your API will say when it cannot answer.
 #
 # **Elective.** It adds an HTTP service around the search. For you if other programs will use your search.
 #
@@ -46,11 +46,15 @@ first = FastAPI()
 import pandas as pd
 
 
-@first.post("/search")
-async def ask(body: dict):
+def found(body: dict):
     [vector] = model.encode([body["query"]])
     with lab.connect() as conn:
         return search(conn, vector, Query(body["query"], top_k=body.get("top_k", 5)))
+
+
+@first.post("/search")
+async def ask(body: dict):
+    return found(body)
 
 
 api = lab.serve(first)
@@ -194,7 +198,7 @@ lab.show.waits(slept)
 # %% tags=["claim"]
 most = {path: max(((naps["begin"] <= begin) & (begin < naps["end"])).sum() for begin in naps["begin"]) for path, naps in slept.items()}
 assert most["/async-def"] == 1, "only one request at a time waits in the database"
-assert most["/def"] > 1, "FastAPI runs a plain def in a thread"
+assert most["/def"] > most["/pool"], "FastAPI runs a plain def in a thread"
 assert most["/pool"] == 2, "at most two at a time here"
 
 # %% [markdown]
@@ -521,7 +525,7 @@ assert {*to_health} == {200}, "/health answers 200 all the time"
 assert 503 in to_ready and away[0].json()["database"] == "missing", "/ready says 503 while the database is stopped"
 assert 503 in to_search and int(away[1].headers["retry-after"]) > 0, "a refused search says when to try again"
 failed = {request: pd.Series([one.seconds for one in watch.seen if one.request == request and one.status == 503]) for request in ("GET /ready", "POST /search")}
-assert 0.4 < failed["GET /ready"].median() < 0.9 < failed["POST /search"].median() < 2, "The failed bars are about as long as their limits: 0.5 s in /ready, 1 s in the pool"
+assert 0.45 < failed["GET /ready"].median() < 0.8 and 0.9 < failed["POST /search"].median() < 1.5, "The failed bars are about as long as their limits: 0.5 s in /ready, 1 s in the pool"
 assert to_health[-1] == to_ready[-1] == to_search[-1] == 200, "all three answer 200 without a restart of the service"
 
 # %% [markdown]
@@ -582,7 +586,7 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # The library also has *dynamic batching*: all questions that wait (32 at most) go through the model in one call. We measure it with batches and
 # without.
 #
-# > **Predict.** Is your service faster than the ten lines? And is the library faster with batches?
+# > **Predict.** Is your service faster than the ten lines, and than these with a plain `def`? Is the library faster with batches?
 
 # %%
 from course_lib.service import ServiceConfig, create_app
@@ -592,25 +596,32 @@ yours = lab.serve(add_probes(add_problems(new_app(lab.database_url))))
 config = ServiceConfig(database_url=lab.database_url, pool_size=4)
 library = lab.serve(create_app(config, embedder=model))
 until_ready(library)
+in_threads = FastAPI()
+in_threads.post("/search")(found)  # the ten lines again, with a plain def
 bodies = [{"query": each.question} for each in lab.questions()] * 2
-times = pd.DataFrame({"ten lines": crowd(api, bodies), "yours": crowd(yours, bodies)})
+services = {"ten lines": api, "with def": lab.serve(in_threads), "yours": yours}
+times = pd.DataFrame({name: crowd(one, bodies) for name, one in services.items()})
 for name, most in {"library, no batches": 0, "library": 32}.items():
     batch_at_most(most)
     times[name] = crowd(library, bodies)
 axes = times.plot.box(vert=False, figsize=(7, 2), showfliers=False, whis=(5, 95))
-axes.set(xlabel="milliseconds for an answer (line in the box: p50; right end: p95)")
+axes.set(
+    title="Sixteen clients", xlabel="ms for an answer (line in the box: p50; right end: p95)"
+)
 medians = times.median().round().to_dict()
 lab.alt(axes, f"The times of each service as a box. The medians are {medians}.")
 times.quantile([0.5, 0.95]).set_axis(["p50, ms", "p95, ms"]).T.round()
 
 # %% tags=["claim"]
 assert times["yours"].median() < times["ten lines"].median(), "Your service can answer faster"
+assert times["with def"].median() < times["ten lines"].median(), "so can the ten lines with a plain def"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Your service can answer faster. Three decisions can be the reason: it searches while the model encodes another question, up to four
-# searches run at once, and the connections stay open. The figure does not separate them. The last two lines say what batching is worth on your machine.
+# Your service can answer faster, and so can the ten lines with a plain `def`: the second line says how much of the gain this one word is. The
+# rest can have two reasons: at most four searches run at once, and the connections stay open. The figure does not separate them. The last two
+# lines say what batching is worth on your machine.
 #
 # </details>
 
