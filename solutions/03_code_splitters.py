@@ -501,8 +501,8 @@ assert [name for name, one in on_naive.items() if round(one.low, 3) > 0] == ["sp
     "Over cuts every 512 characters, only the interval of split_code is above 0"
 )
 on_recursive = {name: paired_interval(hits["recursive"], hit) for name, hit in hits.items()}
-assert str(on_recursive["split_code"]) == "0.056 [-0.019, 0.148]", (
-    "over recursive, its gain is 0.056 [-0.019, 0.148], which contains 0"
+assert on_recursive["split_code"].low < 0 < on_recursive["split_code"].mean, (
+    "over recursive, the interval of its gain contains 0"
 )
 assert all(one.low <= 0 <= one.high for one in on_recursive.values()), (
     "with these 54 questions no other splitter is certainly better"
@@ -527,7 +527,7 @@ if "LangChain" in field:
 # <details><summary>The answer</summary>
 #
 # `split_code` keeps nearly all of them, because it was made to. Over cuts every 512 characters, only the interval of `split_code` is above 0.
-# But over `recursive`, its gain is 0.056 [-0.019, 0.148], which contains 0: these questions cannot tell whether it finds more. The headers
+# But over `recursive`, the interval of its gain contains 0: these questions cannot tell whether it finds more. The headers
 # alone gain one question of 54.
 #
 # `by lines` keeps nearly every definition at the left margin, but tears some inside classes. `recursive` knows no definitions, but it goes

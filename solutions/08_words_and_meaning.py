@@ -414,7 +414,7 @@ assert over_one["documents"].low[0.5] < 0.005, "just above 0"
 # LangChain (`langchain-postgres` 0.0.19) has hybrid search on pgvector, too, and asks for *all* words. LlamaIndex
 # (`llama-index-vector-stores-postgres` 0.9.0) asks for *any* word, and ranks by PostgreSQL's `ts_rank`. Both read a chunk's text only. By
 # default, LlamaIndex puts its results by words after those by meaning, so the first five cannot change. Here we fuse places for all, and
-# LlamaIndex also gets the words that we index.
+# LlamaIndex also gets our words.
 #
 # > **Predict.** How much can LangChain's search for words help?
 
