@@ -18,16 +18,30 @@ if TYPE_CHECKING:
 BY_THEIR_WORDS = """
     SELECT document_name, chunk_index
     FROM document_chunks CROSS JOIN (SELECT {words} AS words) AS asked
-    WHERE to_tsvector('english', content) @@ words
-    ORDER BY {rank}(to_tsvector('english', content), words) DESC, document_name, chunk_index
+    WHERE {text} @@ words
+    ORDER BY {rank}({text}, words) DESC, document_name, chunk_index
     LIMIT 50"""
-LANGCHAIN = BY_THEIR_WORDS.format(words="plainto_tsquery('english', %s)", rank="ts_rank_cd")
-"""How langchain-postgres 0.0.19 searches by words: for all of them."""
+_CONTENT = "to_tsvector('english', content)"
+_ANY_OF_OURS = """(
+    SELECT string_agg(quote_literal(word), '|')::tsquery
+    FROM unnest(tsvector_to_array(search_words(%s))) AS word)"""
+RIVALS = {
+    "LangChain": BY_THEIR_WORDS.format(
+        words="plainto_tsquery('english', %s)", text=_CONTENT, rank="ts_rank_cd"
+    ),
+    "LlamaIndex": BY_THEIR_WORDS.format(
+        words="replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery",
+        text=_CONTENT,
+        rank="ts_rank",
+    ),
+    "LlamaIndex, our text": BY_THEIR_WORDS.format(
+        words=_ANY_OF_OURS, text="search_text", rank="ts_rank"
+    ),
+}
+"""How langchain-postgres 0.0.19 (all words) and llama-index-vector-stores-postgres 0.9.0 search.
 
-LLAMA_INDEX = BY_THEIR_WORDS.format(
-    words="replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery", rank="ts_rank"
-)
-"""How llama-index-vector-stores-postgres 0.9.0 does: for any of them."""
+The last one is the second with the words that the course makes of chunk and question.
+"""
 
 HYBRID: LiteralString = """
 -- depth: how many rows of each ranking are fused. NULL: a filter that is not used.
