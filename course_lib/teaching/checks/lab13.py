@@ -157,7 +157,7 @@ def _near(there: list[str], because: str, project: str = "rider-app", **named: A
 def check_nearest_packages() -> Parts:
     """Test one or two packages, and near packages that are not the project's."""
     plotly, spotipy, a, b = (("python", name) for name in "plotly spotipy a b".split())
-    plain, equals = {plotly: [1, 1, 0], spotipy: [1, 0, 0]}, {b: [1, 0, 0], a: [1, 0, 0]}
+    plain, equals = {plotly: [1, 1, 0], spotipy: [3, 0, 0]}, {b: [1, 0, 0], a: [1, 0, 0]}
     both, told = _used(plain), {"a": "Y", "b": "X"}
     ours = ("local", "rider-app", *plotly)
     theirs = rows.stored(plain, [ours, ("acme", "rider-app", *spotipy)])
