@@ -138,11 +138,11 @@ def another_machine(process: int, ends: str) -> Iterator[None]:
         return process if get_ident() == here else number()
 
     def opened(file: Any, mode: str = "r", buffering: int = -1, encoding: Any = None,
-               errors: Any = None, newline: Any = None, *rest: Any, **named: Any) -> Any:  # fmt: skip
+               errors: Any = None, newline: Any = None, **named: Any) -> Any:  # fmt: skip
         if "b" not in mode:
             encoding = "ascii" if encoding in (None, "locale") else encoding
             newline = ends if newline is None and "r" not in mode else newline
-        return plain(file, mode, buffering, encoding, errors, newline, *rest, **named)
+        return plain(file, mode, buffering, encoding, errors, newline, **named)
 
     with (
         patch("os.getpid", getpid),
