@@ -487,7 +487,7 @@ def hash_texts(texts: list[str]) -> str:
     Parameters
     ----------
     texts
-        In their order; a text may be empty, and so may the list.
+        In their order; a text may be empty, and so may the list. Each can be written as UTF-8.
 
     Returns
     -------

@@ -124,7 +124,7 @@ assert done.iloc[1, 3] > 0 and left == 0 and best().document_name != gone, "All 
 # %% [markdown]
 # ## Exercise 12.1: the plan
 #
-# Your function compares the current states with the stored ones. It does not know what its keys are, so it can plan pages and packages alike.
+# Lab 10 compared hashes of files. Your function compares any states with the stored ones. It does not know what its keys are, so it can plan pages and packages alike.
 # `Plan()` is a record of four empty lists: `skip`, `add`, `change` and `remove`. Append the keys to them.
 
 # %% exercise="12.1"
@@ -195,7 +195,7 @@ create_tables(conn)
 # ## Exercise 12.2: what has to be encoded
 #
 # A search finds a package by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description. To encode them is the most expensive
-# step of a sync. Here, the state of a vector is its text and its model.
+# step of a sync. This is the plan again, only for vectors: the state of a vector is its text and its model.
 
 # %% exercise="12.2"
 from course_lib.xray.catalogue import names_to_embed

@@ -65,7 +65,7 @@ from course_lib.teaching.lab.package_lists import failing
 
 needs, none = harm.loc["needs a package"], harm.loc["needs none"]
 assert list(none["imports a package"]) == [0, 4, 9] and set(none["answers"]) == {10}, (
-    "Without a list, for none. With all names, for four, and with the five, for nine"
+    "for none without a list, for four with all names, and for nine with the five"
 )
 assert none.loc["nearest five", "an import fails"] == 4, "In four of the nine, an import fails"
 assert list(needs["a needed one"]) == [0, 5, 9] and set(needs["answers"]) == {12}, (
@@ -81,7 +81,7 @@ for one in records:
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Without a list, for none. With all names, for four, and with the five, for nine. In four of the nine, an import fails.
+# The model imports one for none without a list, for four with all names, and for nine with the five. In four of the nine, an import fails.
 #
 # Where a package is needed, the list helps to find it: the model names it 0, 5 and 9 times of 12. But of the 12 answers with five packages, 11 are only a
 # list of imports, without code. Without a list, three of 12 fail, because the project does not have the package.
@@ -130,7 +130,7 @@ best, names, first_fifty, five = (
         "nearest five, described",
     )
 )
-assert best["contains"] == names["contains"] == 1, "Two: the nearest fifty names"
+assert best["contains"] == names["contains"] == 1, "Two lists do: the nearest fifty names"
 assert (best["tokens"], names["tokens"]) == (165, 438), "for about 165 tokens, and all names, for"
 assert round(first_fifty["tokens"], -2) == 1100 and first_fifty["contains"] < 0.5, (
     "The first fifty with descriptions take about 1,100, and miss more than half"
@@ -140,8 +140,8 @@ assert five["tokens"] == 109 and round(1 / (1 - five["contains"])) == 8, "one in
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Two: the nearest fifty names, for about 165 tokens, and all names, for about 440. The first fifty with descriptions take about 1,100, and miss more than half of
-# the needed packages. In a small project, names alone win, and without a search. Five with descriptions take 109 tokens, but one in eight is missing, although
+# Two lists do: the nearest fifty names, for about 165 tokens, and all names, for about 440. The first fifty with descriptions take about 1,100, and miss more than half of
+# the needed packages. In a small project, names alone contain everything, and without a search. Five with descriptions take 109 tokens, but one in eight is missing, although
 # the course wrote both instructions and descriptions itself: with yours, expect more.
 #
 # To contain a package is not yet to use it: in the records, five described packages led to the needed one more often than all names, 9 to 5 times of 12. Twelve are few.
@@ -164,12 +164,12 @@ assert large.loc["all names", "tokens"] > 60_000, "all names take more than 60,0
 assert large.loc["first fifty, described", "contains"] == 0, "no needed package"
 assert round(large.loc["nearest fifty names", "contains"], 1) == 0.7, "seven of ten"
 assert 0.5 < large.loc["nearest five, described", "contains"] < 0.6, "more than half"
-assert large["tokens"].le(32_768).sum() == 4, "The short lists"
+assert large["tokens"].le(32_768).sum() == 4, "Only the short lists fit"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The short lists: all names take more than 60,000 tokens. The first fifty contain no needed package any more. The nearest fifty names contain seven of ten, the
+# Only the short lists fit: all names take more than 60,000 tokens. The first fifty contain no needed package any more. The nearest fifty names contain seven of ten, the
 # five with descriptions more than half, for half the tokens. So here names win only after a search.
 #
 # </details>
@@ -377,8 +377,8 @@ assert expected > 3 * len(locked["rider-app"]), "several times as many"
 # the project's. PostgreSQL expected several times as many of the project's packages as there are, because it takes conditions on several columns as
 # independent. So it expected to have five soon.
 #
-# If the walk continues (pgvector's `iterative_scan`, lab 07), there are five. The simplest repair is to have none: a project has hundreds of packages, and to compare all of
-# them takes a few milliseconds, exactly.
+# If the walk continues (pgvector's `iterative_scan`, lab 07), there are five. The simplest repair is to have none: a project has hundreds of packages, so all of
+# them can be compared, exactly.
 #
 # </details>
 
@@ -488,7 +488,7 @@ print("a new model:", len(chosen.packages), "packages,", repr(chosen.fallback))
 # %% [markdown]
 # ## Recap
 #
-# - What a prompt names is imported. If names fit, names alone contain everything.
+# - A small model imports what its prompt names, needed or not. If names fit, names alone contain everything.
 # - A lock file says which packages a project has. Refuse a file without its end.
 # - Filter by the project before you take the nearest; an index over all projects can starve it.
 # - A similarity says what is near, not what is needed. A fallback says that it is one.

@@ -35,7 +35,7 @@ def write_shard(path: Path, lines: Mapping[str, Iterable[str]], shard: str) -> i
 
     - Go through `lines[name]` only for the names of this shard, in their order, because making
       lines takes time. "0/2" is the first of two shards, with the number 0.
-    - The file is UTF-8 on every machine, with "\n" after each line. It is there, also if empty.
+    - On every machine, the file is UTF-8 with "\n" after each line. It is there, also if empty.
     - Whoever opens `path` finds the old file or the whole new one, at any moment: also if the
       process is killed, or `lines` raises an error.
     - After a call that was killed, the next call, of another process, leaves the whole file, and

@@ -29,6 +29,7 @@ def writing(
     old: bool = False,
     fails: str = "",
     beside: bool = False,
+    windows: bool = False,
 ) -> dict[str, Any]:
     """Call a function as `write_shard`, and return what it did.
 
@@ -47,6 +48,8 @@ def writing(
     beside
         Whether another shard's file is written into the folder at the same time, and another file
         is there.
+    windows
+        Whether lines end as on Windows where nothing else is said.
 
     Examples
     --------
@@ -95,7 +98,7 @@ def writing(
                         stop()
 
             before = sys.getprofile()
-            with another_machine(os.getpid() + (not error)):
+            with another_machine(os.getpid() + (not error), "\r\n" if windows else "\n"):
                 sys.setprofile(look)
                 try:
                     return answer(path, {name: making(name, error) for name in lines}, shard)
@@ -127,20 +130,23 @@ def writing(
 
 
 @contextmanager
-def another_machine(process: int) -> Iterator[None]:
-    """Have another process id, and write ASCII where no encoding is said."""
+def another_machine(process: int, ends: str) -> Iterator[None]:
+    """Have another process id, and write ASCII and these ends of lines where nothing is said."""
     plain, number, here = io.open, os.getpid, get_ident()
 
     def getpid() -> int:  # a notebook prints in another thread, which asks for it, too
         return process if get_ident() == here else number()
 
     def opened(file: Any, mode: str = "r", buffering: int = -1, encoding: Any = None,
-               *rest: Any, **named: Any) -> Any:  # fmt: skip
-        said = "ascii" if "b" not in mode and encoding in (None, "locale") else encoding
-        return plain(file, mode, buffering, said, *rest, **named)
+               errors: Any = None, newline: Any = None, **named: Any) -> Any:  # fmt: skip
+        if "b" not in mode:
+            encoding = "ascii" if encoding in (None, "locale") else encoding
+            newline = ends if newline is None and "r" not in mode else newline
+        return plain(file, mode, buffering, encoding, errors, newline, **named)
 
     with (
         patch("os.getpid", getpid),
+        patch("os.fsync", lambda _: None),  # right, but slow
         patch("io.text_encoding", lambda encoding, *_: encoding or "locale"),
         patch("io.open", opened),
         patch("builtins.open", opened),

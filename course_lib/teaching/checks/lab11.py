@@ -65,6 +65,8 @@ def check_write_shard() -> Parts:
             ((one, "0/2"), "an empty shard has a file, too: the next step opens it"),
             ((none, "0/1"), "a name may have no lines"),
             (({"a.md": ["Äpfel"]}, "0/1"), "the file is UTF-8"),
+            ((one, "0/1", False, "", False, True),
+             r'Windows writes "\r\n" for each "\n", unless you say newline="\n"'),
             ((many, "0/2"), "the names of shard 0 of 2 are the same in every process"),
             needed=False),
         part(1, "the whole file, or the old one",

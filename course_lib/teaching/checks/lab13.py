@@ -157,7 +157,7 @@ def _near(there: list[str], because: str, project: str = "rider-app", **named: A
 def check_nearest_packages() -> Parts:
     """Test one or two packages, and near packages that are not the project's."""
     plotly, spotipy, a, b = (("python", name) for name in "plotly spotipy a b".split())
-    plain, equals = {plotly: [1, 1, 0], spotipy: [1, 0, 0]}, {b: [1, 0, 0], a: [1, 0, 0]}
+    plain, equals = {plotly: [1, 1, 0], spotipy: [3, 0, 0]}, {b: [1, 0, 0], a: [1, 0, 0]}
     both, told = _used(plain), {"a": "Y", "b": "X"}
     ours = ("local", "rider-app", *plotly)
     theirs = rows.stored(plain, [ours, ("acme", "rider-app", *spotipy)])
@@ -197,7 +197,7 @@ def check_nearest_packages() -> Parts:
 
 
 ROWS = (("attrs", "25.1.0", "Classes"), ("click", "8.2.1", None), ("rich", "14.1.0", "Colours"))
-NEAR_ROWS = [(*row, like) for row, like in zip(ROWS[::-1], (0.5, -0.25, 0.0), strict=True)]
+NEAR_ROWS = [(*row, like) for row, like in zip(ROWS[::-1], (0.5, 0.2996, -0.25), strict=True)]
 MANY = [(f"p{n}", "1.0", None) for n in range(60)]
 MANY_NEAR = [(*row, 0.5) for row in MANY]
 
@@ -205,8 +205,9 @@ MANY_NEAR = [(*row, 0.5) for row in MANY]
 @drawn(60, varies=(0, 1, 2, 3))
 def any_rows(random: Draws) -> Call:
     """Draw nearest rows or none, first rows or none, a reason, and a similarity or none."""
-    some = random.choice((NEAR_ROWS[1:2], MANY_NEAR))
-    near = random.choice(([], (), random.some(NEAR_ROWS, 1), some))
+    some = random.choice((NEAR_ROWS[2:], MANY_NEAR))
+    few = sorted(random.some(NEAR_ROWS, 1), key=NEAR_ROWS.index)  # the nearest comes first
+    near = random.choice(([], (), few, some))
     why = random.choice(("there is no model", "no package has a vector", ""))
     least = random.choice(((), (-0.25,), (0.0,), (0.25,), (0.5,), (0.75,)))
     return given(near, random.choice(([], random.some(ROWS, 1), MANY)), why, *least)
@@ -219,9 +220,9 @@ def check_choose() -> Parts:
     return [
         part(1, "which packages",
             ((near[:1], [], "", 0.3), "there is a near package"),
-            ((near[::2], [], "", 0.3), "the second is too far away"),
+            ((near[:2], [], "", 0.3), "the second is too far away: 0.2996 is not at least 0.3"),
             ((near[:1], [], "", 0.5), "a package of exactly the least similarity is suggested"),
-            ((near[1:2], [], ""), "by default, a package counts, however far away it is"),
+            ((near[2:], [], ""), "by default, a package counts, however far away it is"),
             ((near, [], "", -1.0), "all that are near enough, in their order"),
             (([], first, "", 0.3), "nothing was compared, so all of the first by name"),
             ((near[:1], first, "", 0.3), "there is a near package, so no other"),
@@ -229,7 +230,7 @@ def check_choose() -> Parts:
             (([], [], "", 0.3), "the project has no packages")),
         part(1, "when it is a fallback, and lists of any length",
             ((near[:1], [], why, 0.3), "there is a nearest package"),
-            ((near[2:], first, why, -0.5), "the first by name are not what is suggested"),
+            ((near[1:2], first, why, -0.5), "the first by name are not what is suggested"),
             (([], first, why, 0.3), "the first by name are a fallback"),
             ((near, first, why, 0.75), "nothing is near enough, and that is right"),
             (([], [], why, 0.3), "the project has no packages: nothing was replaced"),

@@ -110,7 +110,7 @@ def ask(
                 one.name,
                 f"{one.line_start}–{one.line_end}",
                 str(one.custom_meta.get("header", "")).partition("\n")[0],
-                " ".join(one.content.split())[:60],
+                " ".join(one.content.split())[:36],
             )
             for one in records
         ],
