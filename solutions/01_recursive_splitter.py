@@ -480,7 +480,7 @@ assert good_cuts.low > 0 and round(good_cuts.mean, 2) == 0.08, (
 )
 undecided = paired_interval(spaced, good), paired_interval(good, both)
 assert all(one.low < 0 < one.high for one in undecided), (
-    "These questions do not decide whether they find more than cuts at spaces, or with an overlap"
+    "these questions do not decide whether they find more than cuts at spaces, or with an overlap"
 )
 assert larger.low > 0, "Larger chunks surely gain"
 as_much = [

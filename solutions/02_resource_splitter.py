@@ -504,7 +504,7 @@ bare, yours, large = (
     table.loc[name] for name in ("yours, no header", "yours", "every 1,000 + header")
 )
 assert large["recall@5"] == table.loc["course split", "recall@5"], (
-    "Naive pieces of 1,000 with a header find as many answers as course split"
+    "they find as many answers as course split"
 )
 length = {
     size: pd.Series([len(one) for text in documents.values() for one in every(text, size)]).mean()
@@ -539,7 +539,7 @@ headed = [
     for _, text in splits["every 1,000 + header"](name, content)
 ]
 assert sum(lab.embedder.count_tokens(one) > 256 for one in headed) == 15, (
-    "15 of the 91 naive pieces with a header are too long for the model"
+    "15 of the 91 large pieces with a header are too long for the model"
 )
 assert 0.45 < table.loc["course split"].pieces / yours.pieces < 0.55, (
     "course split has about half as many pieces"

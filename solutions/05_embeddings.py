@@ -467,7 +467,7 @@ gain = paired_interval(hits["by words"], hits["by vectors"])
 print("recall@5", {way: f"{hit.mean():.2f}" for way, hit in hits.items()})
 known = [{*stems(text)} for text in texts]
 shared = [[len({*stems(one.question)} & each) for each in known] for one in questions]
-many = (shared * right).max(axis=1) >= 3  # about half of the questions
+many = (shared * right).max(axis=1) >= 3
 parts = pd.DataFrame(hits).groupby(np.where(many, "3 shared words", "fewer"))
 print(f"gain of the vectors: {gain}", parts.mean().round(2), sep="\n")
 ranges = pd.cut(scores["by vectors"].ravel(), [-1, 0.2, 0.3, 0.4, 0.5, 1])
@@ -478,7 +478,6 @@ share.set_axis(["pairs with the answer", "of", "share"], axis=1)
 assert gain.low > 0, "The whole interval is above 0"
 assert gain.low < 0.05, "but it begins near 0"
 few = parts.get_group("fewer"), parts.get_group("3 shared words")
-assert 0.4 < many.mean() < 0.6, "about half of the questions"
 apart = [paired_interval(one["by words"], one["by vectors"]) for one in few]
 assert apart[0].low > 0, "The gain comes from questions that share fewer than three words with their answer"
 assert few[1].sum().nunique() == 1, "For the others, words find as many"
