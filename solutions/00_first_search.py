@@ -169,7 +169,7 @@ assert len(results) == 3 and similarities == sorted(similarities, reverse=True),
 # %% [markdown]
 # The first chunk has the answer, which is marked. The search has found it by its meaning. The other two are from the same page, and less similar.
 #
-# The number below each bar is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) of the two vectors. It gives the order, by more digits than you see. Lab 05 shows what this number tells you and what it does not.
+# The number below each bar is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) of the two vectors. It gives the order, by more digits than you see: the most similar chunk is the first. Lab 05 shows what this number tells you and what it does not.
 #
 # Each chunk is stored with its document, the heading above it and its lines. Without these, you could not check an answer.
 #

@@ -75,15 +75,9 @@ CREATE TABLE document_chunks (
     PRIMARY KEY (partition, tenant_id, repo_slug, branch, document_name, chunk_index)
 ) PARTITION BY LIST (partition);
 
-CREATE TABLE document_chunks_documentation PARTITION OF document_chunks
-    FOR VALUES IN ('documentation');
-CREATE TABLE document_chunks_issues PARTITION OF document_chunks
-    FOR VALUES IN ('issues');
-CREATE TABLE document_chunks_code_manifests PARTITION OF document_chunks
-    FOR VALUES IN ('code_manifests');
-CREATE TABLE document_chunks_code_pipelines PARTITION OF document_chunks
-    FOR VALUES IN ('code_pipelines');
-CREATE TABLE document_chunks_code_notebooks PARTITION OF document_chunks
-    FOR VALUES IN ('code_notebooks');
-CREATE TABLE document_chunks_default PARTITION OF document_chunks
-    DEFAULT;
+CREATE TABLE document_chunks_documentation  PARTITION OF document_chunks FOR VALUES IN ('documentation');
+CREATE TABLE document_chunks_issues         PARTITION OF document_chunks FOR VALUES IN ('issues');
+CREATE TABLE document_chunks_code_manifests PARTITION OF document_chunks FOR VALUES IN ('code_manifests');
+CREATE TABLE document_chunks_code_pipelines PARTITION OF document_chunks FOR VALUES IN ('code_pipelines');
+CREATE TABLE document_chunks_code_notebooks PARTITION OF document_chunks FOR VALUES IN ('code_notebooks');
+CREATE TABLE document_chunks_default        PARTITION OF document_chunks DEFAULT;
