@@ -404,7 +404,7 @@ counts = requests.groupby(["client", "answer"]).seconds.agg(["count", "max"])
 count, ended = counts["count"], counts["max"]
 assert count["impatient", "answered"] == count["yours", "answered"] == 25, "Two clients want 25 answers each"
 assert count["yours", "refused"] == 1 and count["impatient", "refused"] > 5, "Your client was refused once, the impatient one many times"
-assert 0.7 < ended["yours", "answered"] - ended["impatient", "answered"] < 4, "The impatient one has its answers first. Yours ends one to four seconds later"
+assert 0.7 < ended["yours", "answered"] - ended["impatient", "answered"] < 4, "Yours ends one to four seconds later"
 broken = [httpx.ConnectError("broken"), httpx.Response(503), httpx.Response(200, text="there")]
 
 
