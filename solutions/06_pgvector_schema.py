@@ -26,7 +26,7 @@ lab.show.pipeline("table")
 # %% [markdown]
 # ## A first table, without identity
 #
-# A colleague asks how to undo a bad release, and gets one text twice, and another that its author has deleted. We cut five
+# A colleague asks how to undo a bad release, and gets one text twice, and another that its author has deleted. Here is how. We cut five
 # documents into [chunks](../labs/GLOSSARY.md#chunk), and store each with its [embedding](../labs/GLOSSARY.md#embedding), as JSON.
 
 # %%
@@ -144,7 +144,6 @@ assert distances["<#>"].idxmin() == "slant", "The inner product puts the longest
 assert distances["<->"].idxmin() == distances["<=>"].idxmin() == "east", (
     "By the other two, east is first"
 )
-assert distances["<->"].sort_values().index[1] == "zeros", "By <->, zeros is second"
 assert np.isnan(distances.loc["zeros", "<=>"]), (
     "A vector of zeros has no direction, and its distance is NaN"
 )
@@ -191,7 +190,6 @@ assert taken["name"] == [True, False, False, False], "The name alone is not enou
 assert taken["name, place"] == [True, True, False, False], (
     "Without the repository, the chunk of the wiki is lost"
 )
-assert taken["repo, name, place"] == [True, True, False, True], "It skips the edited chunk"
 assert taken["repo, name, place, content"] == [True] * 4, (
     "With the text in the key, the edited chunk counts as another chunk"
 )
@@ -212,8 +210,8 @@ assert taken["repo, name, place, content"] == [True] * 4, (
 #
 # One thing is missing: a search of the documentation should not even open the issues.
 #
-# A table can be [partitioned](../labs/GLOSSARY.md#partition). It consists of several tables, and each row goes into one
-# of them.
+# A table can be [partitioned](../labs/GLOSSARY.md#partition). It is used like one table, but it consists of several, and each row
+# goes into one of them.
 #
 # The cell below is `schema.sql`. Complete its second table, `document_chunks`:
 #
@@ -494,12 +492,12 @@ among = (recalls["max"] - recalls["min"]).max()
 assert abs(recalls["mean"]["before"] - recalls["mean"]["after"]) < among, (
     "the two means differ by less than five builds of one kind do among themselves"
 )
-assert took["before"] > 2 * took["after"], "it takes more than twice as long"
+assert took["before"] > 1.5 * took["after"], "it takes much longer"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The time is worse: it takes more than twice as long, because each new row changes the graph page by page. If the rows are there first, PostgreSQL makes
+# The time is worse: it takes much longer, because each new row changes the graph page by page. If the rows are there first, PostgreSQL makes
 # the graph in memory. The recall is not worse: the two means differ by less than five builds of one kind do among themselves. So build a vector
 # index when the rows are there. Later nights can insert into it.
 #
@@ -507,7 +505,7 @@ assert took["before"] > 2 * took["after"], "it takes more than twice as long"
 #
 # These rows are mixtures of only 121 vectors, so measure again with your own.
 #
-# > **Predict.** Which share of the pages of an exact scan does such a search visit? What does a longer list change?
+# > **Predict.** For a recall of 0.95, which share of the pages of an exact scan does a search visit?
 
 # %%
 def look(ef_search=60):
@@ -518,19 +516,16 @@ def look(ef_search=60):
 lab.interact(look, ef_search=(10, 100, 10))
 
 # %% tags=["claim"]
-share, missed = builds.pages / builds["pages, exact"], 1 - builds.recall.mean()
-assert share.between(0.3, 0.37).all() and 0.06 < missed < 0.08, (
-    "In all ten builds, it visits about a third of them, and misses about 7 % of the rows"
-)
-short, long = look(20).iloc[:, 0], look(100).iloc[:, 0]
-assert long.recall > short.recall and long.pages > short.pages, (
-    "A longer list finds more, and costs pages"
+tried = [look(size).iloc[:, 0] for size in range(20, 201, 20)]
+first = next(one for one in tried if one.recall >= 0.95)
+assert 0.3 < first.pages / first["pages, exact"] < 1, (
+    "It visits from a third to nearly all of them"
 )
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# In all ten builds, it visits about a third of them, and misses about 7 % of the rows. A longer list finds more, and costs pages.
+# It visits from a third to nearly all of them: each build makes another graph. So with 5,000 rows, an index saves little.
 #
 # </details>
 #
@@ -539,13 +534,13 @@ assert long.recall > short.recall and long.pages > short.pages, (
 # - `maintenance_work_mem`: the memory of a build, by default 64 MB. From the first row on that does not fit, the build is as slow as inserts.
 #   Only a notice says so.
 # - `m` (the links of a row) and `ef_construction` (the list of a build): larger values find more, and build more slowly.
-# - `CREATE INDEX CONCURRENTLY`: others can write during the build. One for each partition.
+# - `CREATE INDEX CONCURRENTLY`: others can write during the build.
 # - `halfvec`: an index on `embedding::halfvec(384)` has two bytes a number in place of four.
 # - `VACUUM`: until it runs, the old versions of updated rows stay in the graph.
 #
 # ## Your schema and the course's
 #
-# (Until 6.1 has passed, both are the course's.)
+# (If your 6.1 has not passed, both are the course's.)
 
 # %%
 from difflib import unified_diff
@@ -607,7 +602,7 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 # <details><summary>Answers</summary>
 #
 # 1. It does not delete the chunks that the new version lacks.
-# 2. Loading the rows takes longer. The recall is not worse.
+# 2. Loading the rows takes much longer. What a search finds is the same.
 # 3. It goes wrong as soon as two branches are indexed. Each ingest overwrites the other's chunks, and readers find texts of another version.
 #
 # </details>
