@@ -494,12 +494,12 @@ table.astype({"pieces": int, "owned": int}).round(2)
 
 # %% tags=["claim"]
 assert cuts[1].low > 0 and round(cuts[1].mean, 2) == 0.16, (
-    "yours gain 0.16 over naive pieces with a header, and the whole interval is above 0"
+    "yours gain 0.16 over naive pieces of about the same length with a header, and the whole interval is above 0"
 )
 assert all(one.low < 0 < one.high for one in (cuts[0], headers[0])), (
     "Of the cuts alone, and of a header above these naive pieces, the interval contains 0"
 )
-assert rival.low < 0 < rival.high, "over the larger ones, the interval contains 0"
+assert rival.low < 0 < rival.high, "over them, the interval contains 0"
 bare, yours, large = (
     table.loc[name] for name in ("yours, no header", "yours", "every 1,000 + header")
 )
