@@ -459,7 +459,7 @@ assert cached == known, "only reading and splitting come from the cache"
 # 0 2 * * * cd /srv/course && .venv/bin/course ingest data/documents
 # ```
 #
-# > **Predict.** How much slower is the pipeline, on this machine and for five pages?
+# > **Predict.** How many seconds do the pipeline's steps take, beside storing five pages?
 
 # %%
 import subprocess
@@ -489,16 +489,16 @@ by_cron = seconds(subprocess.run, words, env=database, capture_output=True, chec
 texts = pages.texts[:40]
 (model := EmbeddingClient()).encode(texts[:1])  # loads the model
 rate = len(texts) / seconds(model.encode, texts)
-even = (by_pipeline - by_cron) * rate * 2  # n / rate - n / (2 · rate) is the difference
-print(f"pipeline: {by_pipeline:.0f} s · cron: {by_cron:.0f} s · {[*map(chunks_of, repos)]} chunks")
-print(f"two machines are quicker from some {even:,.0f} chunks (of up to 512 characters) on")
+more = by_pipeline - max(one.seconds for one in third.attempts if "store" in one.task)
+print(f"pipeline: {by_pipeline:.0f} s, {more:.0f} of them not for storing · cron: {by_cron:.0f} s")
+print(f"two machines are quicker from some {more * rate * 2:,.0f} chunks (of up to 512 characters) on")
 
 # %% tags=["claim"]
 assert chunks_of(repos[0]) == chunks_of(repos[1]) == split, "Both made the same index"
-assert by_pipeline > by_cron, "For five pages, the pipeline only costs time"
+assert more > 2, "beside storing, the pipeline's steps take seconds"
 
 # %% [markdown]
-# Both made the same index. For five pages, the pipeline only costs time: each step starts a Python, and some load the model. (Afterwards, it
+# Both made the same index. But beside storing, the pipeline's steps take seconds: each starts a Python. (Afterwards, it
 # measures the index, which is not counted.) Two machines encode twice as much in a second, and win only when this saves more than the steps (on a cluster, also their pods) need to start.
 # Below that size, a pipeline buys a log, retries and a cache for each step. If you need none of them, take cron.
 
