@@ -27,8 +27,8 @@ lab.show.pipeline("answers")
 # The search of lab 08 finds passages, and a language model writes an answer from them. Of your documents, it gets only these passages: the
 # *context*.
 #
-# All answers in this lab are a model's: *Qwen2.5 Coder 1.5B Instruct*, by its file's metadata. It answered 33 questions
-# (half of the course's questions: those on which we may try choices) from several contexts, and its answers were recorded.
+# All answers in this lab are a model's: *Qwen2.5 Coder 1.5B Instruct*, by its file's metadata. It answered 33 questions about the documents
+# (the half on which we may try choices) from several contexts, and its answers were recorded.
 
 # %%
 import pandas as pd
@@ -240,13 +240,12 @@ hints = extract_file_hints(asked, {".md", ".py"})
 # six for the question *What is the difference between a split experiment with user groups and a safe roll-out?*
 
 # %%
-from course_lib.answers import ContextOptions, retrieve_context
+from course_lib.answers import retrieve_context
 from course_lib.retriever import Query
 
 
 def candidates(question):
-    query, options = Query(question, top_k=20), ContextOptions(diversity=0)
-    passages = retrieve_context(conn, lab.embedder, query, options).passages
+    passages = retrieve_context(conn, lab.embedder, Query(question, top_k=20)).passages
     return passages, lab.encode([one.text for one in passages])
 
 
@@ -347,6 +346,9 @@ alone, _, least, more = ways.values()
 assert all(paired_interval(alone["right passage"].to_numpy() * 1.0, each["right passage"].to_numpy() * 1.0).high >= 0 for each in (least, more)), "A difference of two in 33 may be chance"
 assert [each.sections.sum() for each in (alone, least, more)] == [71, 81, 93], "MMR gains no right passage here, but more sections: 81 and 93, not 71"
 assert sum(any(passage["path"].startswith("shop-team") for passage in one) for one in three.passages) == 0 and {round(each["diversity"], 1) for each in three.made} == {0.3}, "The 28 contexts above came from an index without copies, by MMR with 0.3"
+from course_lib.answers import ContextOptions
+
+assert ContextOptions().diversity == 0, "`course ask` takes a diversity of 0"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -357,7 +359,8 @@ assert sum(any(passage["path"].startswith("shop-team") for passage in one) for o
 # </details>
 #
 # For the simple rule, the 0 is true by construction: the column counts what this rule forbids. A difference of two in 33 may be chance. MMR gains no right passage
-# here, but more sections: 81 and 93, not 71. It is made for questions such as *What do the pages say about testing?*
+# here, but more sections: 81 and 93, not 71. It is made for questions such as *What do the pages say about testing?* `course ask` takes a
+# diversity of 0, the search alone.
 # (The 28 contexts above came from an index without copies, by MMR with 0.3.)
 #
 # ## Alike is not equal

@@ -25,7 +25,7 @@ lab.show.pipeline("answers")
 # In 2023, a US court [fined two lawyers](https://en.wikipedia.org/wiki/Mata_v._Avianca,_Inc.): they had cited cases that a chatbot had invented.
 #
 # This lab reads *records*: the answers of a small model, Qwen2.5 Coder 1.5B Instruct (1.1 GB), which was asked once. For each question, it got
-# the best three passages of a search, and was asked for a [grounded answer](../labs/GLOSSARY.md#grounded-answer): each sentence ends with the
+# three passages that a search found, and was asked for a [grounded answer](../labs/GLOSSARY.md#grounded-answer): each sentence ends with the
 # number of its passage, the [citation](../labs/GLOSSARY.md#citation).
 
 # %% tags=["nbval-check-output"]

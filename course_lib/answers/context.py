@@ -1,8 +1,7 @@
 """Context: a question goes in, the passages that an answer is based on come out, numbered.
 
 Files that the question names come first. Some room is kept for what describes the repository as a
-whole. Search fills the rest, without copies (nor those in other branches) and with as little
-repetition as may be.
+whole. Search fills the rest, without copies, nor those in other branches.
 """
 
 from __future__ import annotations
@@ -49,7 +48,8 @@ class ContextOptions:
         How many results of the search are candidates; None is what a reranker reads by default, or
         `CANDIDATES` without one, or `top_k` if that is larger.
     diversity
-        What it costs a passage to be like others; see `maximal_marginal_relevance`.
+        What it costs a passage to be like others; see `maximal_marginal_relevance`. With 0, the
+        answer was most often among the passages of the course's questions; see infra/site/using.md.
     exclude
         Names of documents of which nothing is to come back.
 
@@ -63,7 +63,7 @@ class ContextOptions:
     structure_max_chunks: int = 1
     rerank: str | None = None
     rerank_k: int | None = None
-    diversity: float = 0.3
+    diversity: float = 0
     exclude: Collection[str] = ()
 
 

@@ -50,7 +50,7 @@ def maximal_marginal_relevance(
     vectors: Vectors,
     count: int,
     *,
-    diversity: float = 0.3,
+    diversity: float,
     taken: Vectors | None = None,
 ) -> list[int]:
     """Return the places of `count` candidates, taken one by one: each time the one that adds most.
@@ -79,7 +79,7 @@ def maximal_marginal_relevance(
     The second candidate is a copy of the first:
 
     >>> vectors = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
-    >>> maximal_marginal_relevance([0.9, 0.8, 0.7], vectors, 3)
+    >>> maximal_marginal_relevance([0.9, 0.8, 0.7], vectors, 3, diversity=0.5)
     [0, 2, 1]
     >>> maximal_marginal_relevance([0.9, 0.8, 0.7], vectors, 2, diversity=0)
     [0, 1]

@@ -75,7 +75,8 @@ class Condition:
     best_last
         The best passage stands right above the question, and not farthest from it.
     diversity
-        What it costs a passage to be like others (MMR); 0 takes them by their scores.
+        What it costs a passage to be like others (MMR), as when the answers were recorded; 0, the
+        course's default since, takes them by their scores.
     label
         What stands beside the mark of a passage; {number} and {place} are the passage's.
     cache
@@ -303,8 +304,9 @@ def _told(
 def count_changed(questions: str, condition: str) -> tuple[int, int]:
     """Return how many recorded answers to a set would be to another prompt today, and of how many.
 
-    Splitters, the search and prompts go on, and a record stays as it is.
+    Splitters, the search, its defaults and prompts go on, and a record stays as it is.
     """
+    today = replace(CONDITIONS[condition], diversity=ContextOptions().diversity)
     recorded = [one for one in answers(condition) if one["set"] == questions]
     if not recorded:
         return 0, 0
@@ -312,8 +314,7 @@ def count_changed(questions: str, condition: str) -> tuple[int, int]:
         changed = [
             one
             for one in recorded
-            if asdict(_told(conn, embedder, one["question"], CONDITIONS[condition])[1])
-            != one["prompt"]
+            if asdict(_told(conn, embedder, one["question"], today)[1]) != one["prompt"]
         ]
     return len(changed), len(recorded)
 

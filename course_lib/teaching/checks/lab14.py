@@ -89,9 +89,7 @@ def any_candidates(random: Draws) -> Call:
         few = [random.choice((1, 1, -1)) * rows[random.randrange(len(rows))] for _ in rows]
         vectors = np.array(few, dtype="float32")
         relevance = random.numbers(count)
-        named: dict[str, Any] = {}
-        if random.chance(0.6):
-            named["diversity"] = random.choice((0.0, 0.5, 0.8, 1.0))
+        named: dict[str, Any] = {"diversity": random.choice((0.0, 0.3, 0.5, 0.8, 1.0))}
         if random.chance(0.5):
             named["taken"] = vectors[count : count + random.randint(1, 3)]
         drawn = given(relevance, vectors[:count], random.randrange(8), **named)
@@ -116,14 +114,14 @@ def check_mmr() -> Parts:
     return [
         part(
             2, "relevance, less what is similar to the one before",
-            (([0.9], copies[:1], 1),
-             "at the first choice, nothing is taken yet to compare with"),
-            (([0.9, 0.8, 0.7], copies, 3),
-             "the second is a copy of the first, so the third adds more"),
+            case([0.9], copies[:1], 1, diversity=0.5,
+                 because="at the first choice, nothing is taken yet to compare with"),
+            case([0.9, 0.8, 0.7], copies, 3, diversity=0.3,
+                 because="the second is a copy of the first, so the third adds more"),
             case([0.9, 0.8, 0.7], copies, 2, diversity=0,
                  because="with diversity 0, only relevance counts"),
-            (([1.0, 0.9, 0.5], half, 2),
-             "without a diversity it is 0.3: the second adds 0.63 - 0.24, the third 0.35 - 0"),
+            case([1.0, 0.9, 0.5], half, 2, diversity=0.3,
+                 because="the second adds 0.63 - 0.24, and the third 0.35 - 0"),
             case([1.0, 0.8, 0.4], partly, 2, diversity=0.5,
                  because="after the first, the second adds 0.4 - 0.25 and the third 0.2 - 0"),
         ),
@@ -138,7 +136,7 @@ def check_mmr() -> Parts:
             case([1.0, 0.9, 0.8, 0.2], between, 3, diversity=0.5,
                  because="only the most similar one counts: the third adds 0.4 - 0.25, although it "
                  "is similar to both that were taken"),
-            case([0.9, 0.8, 0.7], copies, 1, taken=copies[:1],
+            case([0.9, 0.8, 0.7], copies, 1, diversity=0.3, taken=copies[:1],
                  because="the context already has a copy of the first two"),
             case([1.0, 0.9, 0.8, 0.3], echo[[1, 0, 1, 3]], 2, diversity=0.5, taken=echo[:1],
                  because="the second is a copy of what the context had, and the third of what was "
@@ -149,12 +147,13 @@ def check_mmr() -> Parts:
         ),
         part(
             1, "none, too few, and equal ones",
-            case([0.1, 0.2], copies[:2], 2, taken=copies[:1],
+            case([0.1, 0.2], copies[:2], 2, diversity=0.3, taken=copies[:1],
                  because="all are taken; the first adds 0.07 - 0.3, and the second 0.14 - 0.3, "
                  "which is more"),
-            (([0.9, 0.8], copies[:2], 5), "there are no more than two"),
-            (([0.5, 0.5, 0.5], copies[[0, 2, 1]], 2),
-             "of equal values, the first candidate is taken, and the third is a copy of it"),
+            case([0.9, 0.8], copies[:2], 5, diversity=0.3, because="there are no more than two"),
+            case([0.5, 0.5, 0.5], copies[[0, 2, 1]], 2, diversity=0.3,
+                 because="of equal values, the first candidate is taken, and the third is a copy "
+                 "of it"),
             *(case(relevance, partly[places], 1, diversity=0.5, taken=partly[:1], because=equal)
               for relevance, places in (([1.0, 0.5], [1, 2]), ([0.5, 1.0], [2, 1]))),
         ),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from course_lib.answers.citations import without_citations
+from course_lib.answers.faithfulness import claims_of, find_unsupported
 from course_lib.answers.generators.base import Request
 from course_lib.answers.prompts import Prompt
 from course_lib.answers.units import split_sentences
@@ -84,6 +85,12 @@ def parts_of(record: Mapping[str, Any]) -> tuple[dict[int, str], dict[int, list[
     passages = {one["number"]: one for one in record["passages"]}
     paths = {number: one["path"] for number, one in passages.items()}
     return paths, {number: lines_of(one["text"]) for number, one in passages.items()}
+
+
+def is_marked(record: Mapping[str, Any], encode: Encoder) -> bool:
+    """Return whether the check of lab 15 names all sentences of a recorded answer."""
+    sentences = claims_of(str(record["answer"]))
+    return len(find_unsupported(sentences, *parts_of(record), encode)) == len(sentences)
 
 
 def remembered(encode: Encoder) -> Encoder:

@@ -24,7 +24,7 @@ from course_lib.errors import InputError
 from course_lib.evaluation import Question, read_questions, recall_at, reciprocal_rank
 from course_lib.loader import split_document
 from course_lib.progress import progress_bar
-from course_lib.records import Chunk, Document, Mode, Span
+from course_lib.records import Chunk, Document, Span
 from course_lib.settings import project_root
 from course_lib.store import write_chunks
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from course_lib.evaluation.runs import Run
 
 ANSWER = "answer"
 """What every passage that holds the answer is called where passages are ranked."""
@@ -392,28 +391,3 @@ def count_owned(passages: Sequence[FilePiece], questions: Iterable[Question]) ->
         )
         for asked in questions
     )
-
-
-def runs_of_the_course(embedder: EmbeddingClient, modes: Sequence[Mode]) -> dict[Mode, Run]:
-    """Ask an index of the course's three corpora all their questions, in each mode.
-
-    Parameters
-    ----------
-    embedder
-        The model that encodes corpora and questions.
-    modes
-        Such as ``["dense", "hybrid"]``.
-    """
-    from course_lib.evaluation.corpora import Corpus, indexed, searcher
-    from course_lib.evaluation.runs import evaluate
-    from course_lib.retriever import Query
-
-    data = project_root() / "data"
-    folders = {"docs": "documents", "manifests": "manifests", "code": "code"}
-    corpora = [Corpus(kind, data / name) for kind, name in folders.items()]
-    files = [data / "questions" / f"{name}.jsonl" for name in folders.values()]
-    asked = [question for file in files for question in read_questions(file)]
-    with indexed(corpora, embedder) as joint:
-        return {
-            mode: evaluate(searcher(joint, embedder, Query(mode=mode)), asked) for mode in modes
-        }

@@ -14,6 +14,7 @@ from course_lib.teaching import CheckFailed, Lab, NotAttempted
 from course_lib.teaching.checks import Exercise, load
 from course_lib.teaching.lab.reference import from_solution
 from course_lib.teaching.lab.scorecard import COURSES
+from course_lib.teaching.mine.measure import find_all
 
 
 def stub(*args, **kwargs):
@@ -171,6 +172,14 @@ def test_the_scorecard_has_a_line_for_each_corpus_and_the_learners_number_beside
         (mine / "retriever.py").read_text(encoding="utf-8").replace("[]", "1 / 0"), "utf-8"
     )
     assert "`course mine` says why" in str(Lab("07").score())
+
+
+def test_the_courses_lines_are_what_its_system_finds_today():
+    found = find_all("the course's", None, [])
+    for kind, figures in COURSES.items():
+        some = found.about(kind)
+        assert [*some.interval()] == pytest.approx([*figures["MRR"]], abs=0.006)
+        assert some.means()["recall@10"] == pytest.approx(figures["recall@10"].mean, abs=0.006)
 
 
 def test_a_later_lab_shows_its_own_numbers_and_only_the_lines_that_the_learners_functions_changed():
