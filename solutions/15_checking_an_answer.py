@@ -466,7 +466,7 @@ assert told["q55"]["judgements"][0]["note"] == "names the filter, not ef_search"
 #
 # </details>
 #
-# So this mark hardly tells right from wrong. For four of the ten, the reader notes, too, that they cite the wrong passage.
+# These answers do not show that the mark tells right from wrong. For four of the ten, the reader notes, too, that they cite the wrong passage.
 #
 # `course ask` names sentences, and marks a whole answer only if none of the passages, cited or not, supports any of its sentences a little.
 #

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-
 ANSWER = "answer"
 """What every passage that holds the answer is called where passages are ranked."""
 

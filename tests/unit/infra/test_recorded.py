@@ -6,11 +6,23 @@ from typing import Any
 
 import pytest
 
+from course_lib.answers.context import ContextOptions, retrieve_context
 from course_lib.answers.faithfulness import claims_of
 from course_lib.embedder import EmbeddingClient
+from course_lib.evaluation.corpora import indexed
+from course_lib.records import Query
 from course_lib.settings import project_root
 from infra.course import judged
-from infra.course.recording import CONDITIONS, QUOTING, answers, half_of, record
+from infra.course.recording import (
+    CONDITIONS,
+    CORPORA,
+    QUESTIONS,
+    QUOTING,
+    answers,
+    half_of,
+    read_lines,
+    record,
+)
 from tests.unit.answers.test_local import with_a_model
 
 RECORDS = [one for name in (*CONDITIONS, QUOTING) for one in answers(name)]
@@ -52,6 +64,26 @@ def test_the_tables_of_the_page_are_those_of_the_records(embedder: EmbeddingClie
     assert judged.tuning_table(judged.TUNED) in PAGE
     assert judged.judged_table(embedder) in PAGE
     assert judged.agreement() in PAGE
+
+
+@pytest.mark.long
+def test_the_answer_is_among_the_passages_as_often_as_the_page_says(
+    embedder: EmbeddingClient,
+) -> None:
+    asked = read_lines(QUESTIONS / "documents.jsonl")
+    tuning = [one for one in asked if half_of(one["id"]) == "tuning"]
+    with indexed([CORPORA["documents"]], embedder) as conn:
+
+        def is_there(one: dict[str, Any], top_k: int, diversity: float) -> bool:
+            query = Query(one["question"], top_k=top_k)
+            options = ContextOptions(diversity=diversity)
+            passages = retrieve_context(conn, embedder, query, options).passages
+            texts = [" ".join(passage.text.lower().split()) for passage in passages]
+            return any(each.lower() in text for each in one["answer_contains"] for text in texts)
+
+        for top_k in (3, 6):
+            counts = [sum(is_there(one, top_k, how) for one in tuning) for how in (0, 0.3, 0.5)]
+            assert "for {}, {} and {}".format(*counts) in PAGE
 
 
 class TestWithAModel:
