@@ -56,7 +56,7 @@ assert not answering(fixed)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# About half of them: 12 of the 26 cuts go through a word, and one of these cuts goes through the answer. One chunk says what a canary release
+# About half of the cuts: 12 of 26 go through a word, and one of these cuts goes through the answer. One chunk says what a canary release
 # is, the next says the number.
 #
 # </details>
@@ -522,7 +522,7 @@ assert all((most > 256) == (size == 900) for (_, size), most in longest.items())
 #
 # - A recursive splitter splits what is too long at weaker separators. It cannot promise an overlap, and it has no offsets.
 # - A splitter on offsets has both, and both are exact. Because of the floor, each chunk begins after the one before it begins.
-# - **At work**, cut prose like this; manifests and code have better boundaries. Try three sizes, up to what the model reads to the end, and
+# - **At work**, cut prose like this; manifests, code, PDF and HTML have better boundaries. Try three sizes, up to what the model reads to the end, and
 #   measure recall with your own questions ([lab 16](../labs/16_measuring_retrieval.ipynb)). Models and services count in
 #   [tokens](../labs/GLOSSARY.md#token), so count tokens, too. Some systems search small chunks, and show the larger text around them.
 #

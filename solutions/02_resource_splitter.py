@@ -85,8 +85,7 @@ assert (len(told), len(lab.questions())) == (17, 58), (
 #
 # Why not ask a parser? It needs valid files. Of the 31 files here, PyYAML refuses four: three
 # [Helm templates](../labs/GLOSSARY.md#helm-template), and one with a single bad document. In a valid file, it can tell where each value begins
-# and ends (`yaml.compose`), and you could cut the text there. But the data that it returns have no comments. In comments people
-# write *why*: the answers to 17 of our 58 questions are in comments.
+# and ends (`yaml.compose`), and you could cut the text there, comments included. The data alone have none, and the answers to 17 of our 58 questions are in comments: people write there *why*.
 
 # %% [markdown]
 # ## The first owner: the document

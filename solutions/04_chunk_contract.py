@@ -102,7 +102,7 @@ for tenant, repository in (("acme", "platform"), ("acmep", "latform")):
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# They are equal. Joined, both are `acmeplatform`, so the pieces of one tenant are taken for those of the other.
+# The two hashes are equal. Joined, both texts are `acmeplatform`, so the pieces of one tenant are taken for those of the other.
 #
 # </details>
 #
@@ -251,7 +251,7 @@ assert len(known) == 188, "With the header in the key, all 188 are there"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# It shows line 80, because the job has skipped the whole piece. Only the *encoding* may be skipped. The row, with its name, its path and its
+# The search shows line 80, because the job has skipped the whole piece. Only the *encoding* may be skipped. The row, with its name, its path and its
 # lines, is a second question.
 #
 # </details>
@@ -461,10 +461,10 @@ done.drop(columns=["written", "skipped"])
 # %% tags=["claim"]
 if "LangChain" in done:
     more = done[["LangChain", "LangChain, no line"]].sub(done["encoded"], axis=0)
-    assert more.min(axis=None) == 0, "It encodes too little in none"
+    assert more.min(axis=None) == 0, "LangChain encodes too little in no night"
     wasted = more[more["LangChain"] > 0]
     assert list(wasted.index) == ["an import is added", "the file is renamed"], (
-        "With the position, it encodes too much in two nights"
+        "With the position, it encodes too much in two"
     )
     assert list(done.loc[wasted.index, "LangChain"]) == [len(pieces)] * 2, "all pieces of a file"
     assert list(wasted["LangChain, no line"]) == [0, 12], "Without it, only in one"
@@ -473,7 +473,7 @@ if "LangChain" in done:
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# It encodes too little in none. With the position, it encodes too much in two nights: all pieces of a file that is renamed, or in which lines have moved.
+# LangChain encodes too little in no night. With the position, it encodes too much in two: all pieces of a file that is renamed, or in which lines have moved.
 # Without it, only in one, but then the search cannot show the line. It has one key for both
 # questions, what to encode and what to write. LangChain's `CacheBackedEmbeddings` has a second one, for the model alone: the text, also in a
 # namespace.

@@ -525,7 +525,7 @@ assert 0.3 < first.pages / first["pages, exact"] < 1, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# It visits from a third to nearly all of them: each build makes another graph. So with 5,000 rows, an index saves little.
+# A search visits from a third to nearly all of these pages: each build makes another graph. So with 5,000 rows, an index saves little.
 #
 # </details>
 #
@@ -602,7 +602,7 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 # <details><summary>Answers</summary>
 #
 # 1. It does not delete the chunks that the new version lacks.
-# 2. Loading the rows takes much longer. What a search finds is the same.
+# 2. Loading the rows takes much longer. Its recall is not worse.
 # 3. It goes wrong as soon as two branches are indexed. Each ingest overwrites the other's chunks, and readers find texts of another version.
 #
 # </details>

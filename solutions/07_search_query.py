@@ -215,7 +215,7 @@ lab.hint("7.1")  # run again for the next hint
 # `namespace = coalesce(%(namespace)s, namespace)` loses all rows whose namespace is NULL.
 
 # %% [markdown]
-# `Query(…).filters` returns the values of all seven filters, by the names in your statement: `repo=` becomes `repo_slug`.
+# `Query(…).filters` returns the values of all seven filters, by the names in your statement: `repo=` becomes `repo_slug`, and `partitions=` becomes `partition`, a list.
 # What you do not name is None.
 #
 # > **Predict.** We ask for the kind `doc-section`, in one partition. How many of the seven conditions are in the plan?
@@ -238,6 +238,7 @@ for filters in ({"kind": "doc-section"}, {}):
     plan = conn.execute(f"EXPLAIN {nearest}", values, prepare=False).fetchall()
     in_plan.append([line.strip() for (line,) in plan if "Filter" in line])
     print(filters, *in_plan[-1])
+write_chunks(conn, [note], lab.encode([secret]), partition="issues")  # also after cell 4
 leaked = conn.execute(nearest, asked(queries[0], repo="forum' OR partition = 'issues")).rowcount
 print(leaked, "rows leaked")
 
@@ -380,7 +381,7 @@ assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with 
 # <details><summary>The answer</summary>
 #
 # For five archived sections, a walk visits more than ten times as many pages as for all sections. That is about a thousand times as many
-# pages as the exact scan, which finds its twelve rows by B-trees, the table's ordinary indexes.
+# pages as the exact scan, which finds its twelve rows by the B-tree indexes of `kind` and `namespace`.
 #
 # </details>
 #

@@ -67,10 +67,17 @@ print(f"of {len(names)} files, {len(neither)} are in neither, {len(both)} in bot
 
 # %% tags=["claim"]
 assert neither and both, "some files are in no shard, and others in both"
+assert 0.05 < len(neither) / len(names) < 0.45 and 0.05 < len(both) / len(names) < 0.45, "a quarter"
 
 # %% [markdown]
-# There was no error, but some files are in no shard, and others in both: Python's `hash` differs from process to process. The
-# course's `shard_of(name, 2)` takes the SHA-256 of the name, which does not.
+# <details><summary>The answer</summary>
+#
+# Without an error, some files are in no shard, and others in both, about a quarter each: Python's `hash` of a text differs from process to
+# process, so each process throws a coin for each file.
+#
+# </details>
+#
+# The course's `shard_of(name, 2)` takes the SHA-256 of the name, which is always the same.
 #
 # The second accident: the job is killed (`kill -9`) and started again.
 #
@@ -87,8 +94,13 @@ assert at_the_kill >= 5 and len({*there}) == len(names), "All files are there"
 assert len(there) == len(names) + at_the_kill, "what was written before the kill is there twice"
 
 # %% [markdown]
-# All files are there, but what was written before the kill is there twice. If the job deletes the file first,
-# nothing is there twice. But until it is done, whoever reads the file finds half of it.
+# <details><summary>The answer</summary>
+#
+# All files are there, but what was written before the kill is there twice.
+#
+# </details>
+#
+# If the job deletes the file first, nothing is there twice. But until it is done, whoever reads the file finds half of it.
 
 # %% [markdown]
 # ## Exercise 11.1: a step that survives
@@ -209,9 +221,14 @@ lost = came["ten lines lost"]["chunks"], came["empty"]["chunks"]
 assert lost == (len(lines) - 10, 0), "not notice the other two"
 
 # %% [markdown]
+# <details><summary>The answer</summary>
+#
 # Doubled lines are refused, because two chunks have the same number, and a line that is cut off, because it is not JSON. The step does
-# not notice the other two, nor a shard that is missing. So at the [fan-in](../labs/GLOSSARY.md#fan-in), where the results of all shards meet, they are compared with
-# what has to come.
+# not notice the other two, nor a shard that is missing.
+#
+# </details>
+#
+# So at the [fan-in](../labs/GLOSSARY.md#fan-in), where the results of all shards meet, they are compared with what has to come.
 
 # %% [markdown]
 # ## Exercise 11.2: the fan-in
@@ -235,7 +252,7 @@ lab.hint("11.2")  # run again for the next hint
 # A pipeline is a function that calls components. kfp compiles it to a YAML file, the
 # [intermediate representation](../labs/GLOSSARY.md#intermediate-representation). To save time, Kubeflow takes the result of a step from the
 # [cache](../labs/GLOSSARY.md#cache) if code, image and inputs are the same as before. A password belongs into a
-# [Secret](../labs/GLOSSARY.md#secret), which Kubernetes gives to the step as a variable.
+# [Secret](../labs/GLOSSARY.md#secret), which Kubernetes gives to the step as a variable (whoever may run a command in the pod can read it there).
 #
 # A colleague's pipeline stores the pages of a folder in a table (here, another folder) and publishes their number.
 
@@ -350,7 +367,8 @@ for step in sorted(steps, key=lambda step: step["name"]):
 # Now you connect the course's steps:
 #
 # - `fingerprint_documents` makes a hash of all documents of the folder.
-# - `load_documents` reads them. The hash is an input, so a cached result is of the same documents.
+# - `load_documents` reads them, makes the file `documents`, and returns the shards' names. The hash is an input, so a cached result is of
+#   the same documents.
 # - `split_documents`, once for each shard, reads its input file.
 # - `embed_and_store`, once for each shard, and `build_index` read and change the database.
 # - `report` says what is in the index. As the task of an [exit handler](../labs/GLOSSARY.md#exit-handler), it runs last, even if a
@@ -436,7 +454,11 @@ cached = {one.partition("[")[0] for one in cached}
 assert cached == known, "only reading and splitting come from the cache"
 
 # %% [markdown]
+# <details><summary>The answer</summary>
+#
 # Only the killed step ran again, and each chunk is in the index once. In the second run, only reading and splitting come from the cache.
+#
+# </details>
 #
 # ## On a cluster
 #
@@ -498,8 +520,13 @@ assert chunks_of(repos[0]) == chunks_of(repos[1]) == split, "Both made the same 
 assert more > 2, "beside storing, the pipeline's steps take seconds"
 
 # %% [markdown]
-# Both made the same index. But beside storing, the pipeline's steps take seconds: each starts a Python. (Afterwards, it
-# measures the index, which is not counted.) Two machines encode twice as much in a second, and win only when this saves more than the steps (on a cluster, also their pods) need to start.
+# <details><summary>The answer</summary>
+#
+# Beside storing, the pipeline's steps take seconds: each starts a Python. (Afterwards, it measures the index, which is not counted.)
+#
+# </details>
+#
+# Both made the same index. Two machines encode twice as much in a second, and win only when this saves more than the steps (on a cluster, also their pods) need to start.
 # Below that size, a pipeline buys a log, retries and a cache for each step. If you need none of them, take cron.
 
 # %% [markdown]
@@ -526,9 +553,9 @@ assert more > 2, "beside storing, the pipeline's steps take seconds"
 #
 # <details><summary>Answers</summary>
 #
-# 1. It raises an error, because `source` is only a placeholder.
+# 1. The function raises an error, because `source` is only a placeholder.
 # 2. `split_documents` makes only files. `embed_and_store` changes a database, which may be a new one.
-# 3. No: each attempt appends its lines again. Write the whole file.
+# 3. More retries would not help: each attempt appends its lines again. Write the whole file.
 #
 # </details>
 #

@@ -215,7 +215,7 @@ print(len(obvious), obvious)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# It finds five. `Flask_Login` and `flask-login` are one package for Python's tools. Of numpy, the older version came last and stayed.
+# The obvious way finds five. `Flask_Login` and `flask-login` are one package for Python's tools. Of numpy, the older version came last and stayed.
 # heron-common is a folder of the project itself: no other project can install it, so it does not belong into a shared catalogue. And the file has no
 # end, which nothing says: the table `[metadata]` comes last. The fifth trap is a format of tomorrow, in which packages may be written in another way.
 #
@@ -435,7 +435,7 @@ gains = held_out["needed packages kept"] - held_out["suggests where nothing is n
 assert gains[least] > gains[0], "It is still better than always five"
 
 # %% [markdown]
-# On the half where it was chosen, half of the needed packages are left. On the other half, only a quarter, so the choice was lucky. It is still better than always
+# On the half where it was chosen, half of the needed packages are left. On the other half, only a quarter are. With 21 and 23 packages, this may be luck, or the halves may differ. It is still better than always
 # five, if both mistakes cost the same. But a similarity says what is *near*, and not what is *needed*. More certain is a check of the answer, as in the first
 # table: does each import exist in the project?
 #
@@ -501,9 +501,9 @@ print("a new model:", len(chosen.packages), "packages,", repr(chosen.fallback))
 #
 # <details><summary>Answers</summary>
 #
-# 1. It is missing from the answer until the next `course xray scan` makes its vector.
-# 2. None for the vectors: the primary keys find the 300 rows, and all are compared.
-# 3. A lower one: a mistake of this kind costs less, so more needed packages may be kept.
+# 1. The package is missing from the answer until the next `course xray scan` makes its vector.
+# 2. The query needs no index of the vectors: the primary keys find the 300 rows, and all are compared.
+# 3. A lower least similarity: a mistake of this kind costs less, so more needed packages may be kept.
 #
 # </details>
 #

@@ -62,7 +62,7 @@ assert one.answer.removesuffix(" [1]") in one.passages[0]["text"], "All this is 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# It answers another question, about values from the future: no passage of the context answers this one.
+# The answer is to another question, about values from the future: no passage of the context answers this one.
 #
 # </details>
 #
@@ -394,7 +394,7 @@ for one in memory.itertuples():
 
 # %% tags=["claim"]
 both, apart, only = memory.answer
-assert "set_memory_request" not in only and "set_memory_limit" in only and only.endswith("I don't know."), 'With one, it takes the limit for both, and ends with "I don\'t know."'
+assert "set_memory_request" not in only and "set_memory_limit" in only and only.endswith("I don't know."), 'With one method, the model takes the limit for both, and ends with "I don\'t know."'
 assert "set_memory_limit" not in both and "set_memory_limit" in apart and "set_memory_request" in apart, "With both on top, it takes the request for both; with another one between them, it is right"
 chosen = choices(vectors)
 assert [[each["name"] for each in some] for some in memory.passages] == [[*names[chosen[way]]] for way in ("search alone", "MMR, 0.3", "MMR, 0.5")], "with what the search alone chose, and with the choices of MMR with 0.3 and 0.5"
@@ -405,7 +405,7 @@ assert [len(each) for each in lines] == [26, 26] and sum(line in lines[1] for li
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# With one, it takes the limit for both, and ends with "I don't know." With both on top, it takes the request for both; with another one between
+# With one method, the model takes the limit for both, and ends with "I don't know." With both on top, it takes the request for both; with another one between
 # them, it is right.
 #
 # </details>
@@ -435,7 +435,7 @@ assert len(versions) == 12 and len(only) == 7 and (versions.apply(says, axis=1) 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The first, mostly: in seven of twelve answers it says only the number that comes first, and in two it names both.
+# The model mostly says the number that comes first: in seven of twelve answers it says only the number that comes first, and in two it names both.
 #
 # </details>
 #
@@ -524,7 +524,7 @@ assert rooms["the worst goes"][500] == 28 and rooms["the longest goes"][500] == 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# It matters much. In a room for 500 tokens, 28 of 30 contexts keep a right passage if the worst goes, and 19 if the longest goes.
+# The rule matters much. In a room for 500 tokens, 28 of 30 contexts keep a right passage if the worst goes, and 19 if the longest goes.
 #
 # </details>
 #
@@ -554,7 +554,7 @@ assert rooms["the worst goes"][500] == 28 and rooms["the longest goes"][500] == 
 # <details><summary>Answers</summary>
 #
 # 1. The model may answer from another passage.
-# 2. Perhaps none: similarity does not tell. Look at what is different.
+# 2. Perhaps neither may go: similarity does not tell. Look at what is different.
 # 3. `executor.py`: no path shares a folder with the hint, and only this one has none.
 #
 # </details>

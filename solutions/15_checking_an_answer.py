@@ -134,7 +134,7 @@ assert forty @ four_hundred > 0.8, '"40 rows" and "400 rows" have similar vector
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Wrong paths: the number alone makes them impossible. With the older prompt, the model copied the example.
+# Only the older prompt gets wrong paths: a number alone makes them impossible. With the older prompt, the model copied the example.
 #
 # </details>
 #
@@ -264,7 +264,7 @@ counts = {
     ]
     for about, some in test.groupby("about")
 }
-assert counts["documents"] == [24, 28, 36, 38], "About documents, it accepts 24 of 28 supported sentences, and rejects 36 of 38 others"
+assert counts["documents"] == [24, 28, 36, 38], "About documents, your check accepts 24 of 28 supported sentences, and rejects 36 of 38 others"
 assert counts["code"] == [5, 22, 16, 19], "About code, it accepts 5 of 22, and rejects 16 of 19"
 random, means = np.random.default_rng(1), []
 by_answer = [some for _, some in test[test.about == "code"].groupby("id")]
@@ -283,7 +283,7 @@ assert (shown.filter(like="reader", axis=0)["balanced accuracy"] > 0.95).all(), 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# About documents, it accepts 24 of 28 supported sentences, and rejects 36 of 38 others. About code, it accepts 5 of 22, and rejects 16 of 19:
+# About documents, your check accepts 24 of 28 supported sentences, and rejects 36 of 38 others. About code, it accepts 5 of 22, and rejects 16 of 19:
 # so few sentences do not show that this is better than chance.
 #
 # </details>
@@ -532,9 +532,9 @@ print(find_unsupported(obeyed, {1: "notes.md"}, {1: evil.splitlines()}, lab.enco
 #
 # <details><summary>Answers</summary>
 #
-# 1. 15.2, if the passage does not have its numbers, or few of its words. Otherwise only a reader.
+# 1. The support (15.2) notices it if the passage does not have its numbers, or few of its words. Otherwise only a reader.
 # 2. You have to know how many of the right answers it marks, and how many of the wrong ones.
-# 3. It has no rights, and you look at each edit before `course` writes it.
+# 3. The model has no rights, and you look at each edit before `course` writes it.
 #
 # </details>
 #

@@ -190,7 +190,7 @@ lab.hint("16.2")  # run again for the next hint
 #
 # ![Twelve questions, three draws of twelve with their means, and a histogram of 10,000 means.](../labs/figures/bootstrap.svg)
 #
-# > **Predict.** We draw 2,000 sets of 42 questions. How far apart are the smallest and the largest MRR? And how many questions would make
+# > **Predict.** We draw 2,000 sets of 42 questions. Between which two values is the MRR of 95 % of them? And how many questions would make
 # > the histogram half as wide?
 
 
@@ -207,7 +207,7 @@ def means_of(size):
 def redraw(size=168):
     means = pd.DataFrame({f"{count} questions": means_of(count) for count in (42, size)})
     axes = means.plot.hist(bins=30, alpha=0.7, xlim=(0, 1), xlabel="MRR@10 of a redrawn set")
-    ends = means.agg(["min", "max"]).round(2)
+    ends = means.quantile([0.025, 0.975]).round(2)
     lab.alt(axes, f"Histogram of the MRR of 2,000 redrawn sets.\n{ends.to_string()}")
     return ends
 
@@ -227,8 +227,8 @@ shown = [
 assert np.round(shown, 2).tolist() == [[1, 0.5, 0.71], [0.5, 1, 0.67], [1, 0.5, 0.76]], (
     "Metrics can disagree"
 )
-assert 0.35 < max(means) - min(means) < 0.45, (
-    "The smallest and the largest MRR are about 0.4 apart. The second decimal means nothing, and even the first one is not certain"
+assert [*means.quantile([0.025, 0.975]).round(2)] == [0.51, 0.74], (
+    "The MRR of 95 % of the sets is between 0.51 and 0.74. The second decimal means nothing, and even the first one is not certain"
 )
 assert 1.6 < wider[0] / wider[1] < 2.4, (
     "With four times as many questions, the histogram is half as wide"
@@ -237,13 +237,13 @@ assert 1.6 < wider[0] / wider[1] < 2.4, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The smallest and the largest MRR are about 0.4 apart. The second decimal means nothing, and even the first one is not certain. With four times
-# as many questions, the histogram is half as wide.
+# The MRR of 95 % of the sets is between 0.51 and 0.74. The second decimal means nothing, and even the first one is not certain. With four
+# times as many questions, the histogram is half as wide.
 #
 # </details>
 #
-# An [interval](../labs/GLOSSARY.md#confidence-interval) of 95 % leaves out 2.5 % of the redrawn means at each end. With new questions each
-# time, about 95 of 100 such intervals should contain the true mean.
+# These two ends are an [interval](../labs/GLOSSARY.md#confidence-interval) of 95 %: it leaves out 2.5 % of the redrawn means at each end. With
+# new questions each time, about 95 of 100 such intervals should contain the true mean.
 
 # %% [markdown]
 # ## Exercise 16.3: the interval
@@ -361,6 +361,7 @@ def decide(metric="MRR", k=10):
         rows[change] = {**signs.value_counts(), **paired_interval(before, after)._asdict()}
     decided = pd.DataFrame.from_dict(rows, orient="index").fillna(0)
     decided["verdict"] = np.where(decided.low > 0, "keep", "undecided: leave it")
+    decided["for ±0.05"] = (len(questions) * ((decided.high - decided.low) / 0.1) ** 2).round(-1)
     return decided.round(2)
 
 
@@ -383,6 +384,8 @@ assert abs(np.hypot(*widths) - 0.34) < 0.02, (
     "two separate means would give an interval about 0.34 wide"
 )
 assert abs(decided.high.iloc[1] - decided.low.iloc[1] - 0.26) < 0.02, "Paired, it is 0.26"
+needed = decided["for ±0.05"]
+assert (needed.min(), needed.max()) == (140, 280), "these changes need 140 to 280 questions"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -394,7 +397,8 @@ assert abs(decided.high.iloc[1] - decided.low.iloc[1] - 0.26) < 0.02, "Paired, i
 #
 # But we chose the larger pieces as the best of six means, and the best of six is often lucky. You will test them on new questions.
 #
-# For *fixed* → *sections*, two separate means would give an interval about 0.34 wide. Paired, it is 0.26.
+# For *fixed* → *sections*, two separate means would give an interval about 0.34 wide. Paired, it is 0.26. The last column says for how many
+# questions it would be 0.1 wide, ±0.05: these changes need 140 to 280 questions, because half the width needs four times as many.
 #
 # See why the metric must be fixed in advance: choose *hit* and move k. By hit@10, the larger pieces are undecided.
 #
@@ -558,6 +562,7 @@ for reader in said:
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# [ir-measures](https://ir-measur.es) is the field's library. Compare your functions with its `RR` and `nDCG`.
+# [ir-measures](https://ir-measur.es) is the field's library. Compare your functions with its `RR` and `nDCG`. Some of the course's questions
+# have graded labels: `course eval` computes its nDCG with 2 for a gold file and 1 for one of `also_acceptable_paths`.
 #
 # This was the last lab: your system answers questions, and you know how well.

@@ -218,7 +218,8 @@ def nearest_packages_query(
       only those whose vectors this model made.
     - The nearest come first; if equally near, in the order of `mine.name`; at most `k` of them.
     - Return the nearest packages, however far away they are.
-    - The columns are `COLUMNS`, and `similarity`, which is 1 minus the cosine distance.
+    - The columns are `COLUMNS` (name, version and description, of `mine` and `package`), and
+      `similarity`, which is 1 minus the cosine distance.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from course_lib.teaching.grade.flags import Flag
 from course_lib.teaching.notebooks.cells import defined_names, parsed
@@ -65,6 +66,7 @@ def suspicions(answers: Mapping[str, str], solutions: Mapping[str, str]) -> list
     return found
 
 
+@lru_cache(4096)  # a class hands in the same cells
 def _ways(source: str) -> dict[str, int]:
     """Return the ways in a source with their first lines; a docstring is none."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 from threading import RLock
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -47,6 +48,7 @@ def defined_names(source: str) -> set[str]:
     return found
 
 
+@lru_cache(4096)  # a class hands in the same cells
 def as_python(source: str) -> str:
     """Return a code cell with ``pass`` in the place of IPython's magics and shell lines, if any."""
     with _ONE_AT_A_TIME:
