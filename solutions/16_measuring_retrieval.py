@@ -52,8 +52,7 @@ index("plain-512", by_length)
 index("sections-512", split_document)
 
 # %% [markdown]
-# Before you count anything, decide what counts as found. A passage from the right file may still say nothing about the question. So here, a
-# result counts only if it is from a gold file *and* contains a phrase of the answer.
+# Before you count anything, decide what counts as found. A passage from the right file may still say nothing about the question. Here, a result counts only if it is from a gold file *and* contains a phrase of the answer.
 
 # %%
 from course_lib.retriever import Query, search
@@ -122,11 +121,10 @@ lab.hint("16.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: counting passages where the reader counts files. Then a search looks worse because it found two passages of the same
-# file. Note also what MRR does not show: an answer that moves from place 1 to 2 loses 1/2, but from 9 to 10 only 1/90. MRR also depends
-# on how many candidates there are. A random order of five, one of them right, has (1 + 1/2 + 1/3 + 1/4 + 1/5) / 5 = 0.46. So say how many there were.
+# file. Note also what MRR does not show: from place 1 to 2, an answer loses 1/2, but from 9 to 10 only 1/90.
 
 # %% [markdown]
-# A mean does not show what you could improve. So always read what failed: here are the questions for which *sections* found no answer.
+# A mean does not show what to improve. So always read what failed: the questions for which *sections* found no answer.
 
 # %%
 reciprocal_rank = lab.use("reciprocal_rank")
@@ -180,8 +178,8 @@ lab.hint("16.2")  # run again for the next hint
 # |x, a, b, y|0.50|**1.00**|0.67|
 # |a, x, y, z|**1.00**|0.50|**0.76**|
 #
-# If an assistant quotes the first hit, use hit@1. If a reader stops at the first good one, use MRR. If an assistant reads five passages, use
-# recall@5. If people read a page of results, use nDCG.
+# Use hit@1 if an assistant quotes the first hit, MRR if a reader stops at the first good one, recall@5 if an assistant reads five passages, nDCG if
+# people read a page of results.
 #
 # ## The bootstrap: draw new sets from the same questions
 #
@@ -227,8 +225,8 @@ shown = [
 assert np.round(shown, 2).tolist() == [[1, 0.5, 0.71], [0.5, 1, 0.67], [1, 0.5, 0.76]], (
     "Metrics can disagree"
 )
-assert [*means.quantile([0.025, 0.975]).round(2)] == [0.51, 0.74], (
-    "The MRR of 95 % of the sets is between 0.51 and 0.74. The second decimal means nothing, and even the first one is not certain"
+assert np.allclose(means.quantile([0.025, 0.975]), [0.51, 0.75], atol=0.01), (
+    "The MRR of 95 % of the sets is between 0.51 and 0.75. The second decimal means nothing, and even the first one is not certain"
 )
 assert 1.6 < wider[0] / wider[1] < 2.4, (
     "With four times as many questions, the histogram is half as wide"
@@ -237,7 +235,7 @@ assert 1.6 < wider[0] / wider[1] < 2.4, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The MRR of 95 % of the sets is between 0.51 and 0.74. The second decimal means nothing, and even the first one is not certain. With four
+# The MRR of 95 % of the sets is between 0.51 and 0.75. The second decimal means nothing, and even the first one is not certain. With four
 # times as many questions, the histogram is half as wide.
 #
 # </details>
@@ -258,8 +256,7 @@ lab.check("16.3", bootstrap_interval)
 lab.hint("16.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: drawing without replacement. Without replacement, every set has the same questions and so the same mean. The bootstrap
-# needs no formula, so it works for every mean. But it knows only your questions: if all of them are easy, so are the redrawn ones. And an
+# The mistake to remember: drawing without replacement. Without replacement, every set has the same questions and so the same mean. The bootstrap knows only your questions: if all of them are easy, so are the redrawn ones. And an
 # interval from few questions is a little too narrow, because a small sample usually spreads less than what it is drawn from.
 
 # %% [markdown]
@@ -311,7 +308,7 @@ assert (dense[hybrid == dense] == 1).all(), "all at its upper end"
 #
 # ## Paired comparison
 #
-# The intervals are wide because some questions are easy and some are hard. Now look at the right picture. A larger point is more questions:
+# The intervals are wide because some questions are easy and some are hard. In the right picture, a larger point is more questions:
 # 18 of 42 are on the line, all at its upper end. If you look only at the difference for each question, it does
 # not matter how hard the question is, and the interval gets narrower.
 
@@ -385,20 +382,22 @@ assert abs(np.hypot(*widths) - 0.34) < 0.02, (
 )
 assert abs(decided.high.iloc[1] - decided.low.iloc[1] - 0.26) < 0.02, "Paired, it is 0.26"
 needed = decided["for ±0.05"]
-assert (needed.min(), needed.max()) == (140, 280), "these changes need 140 to 280 questions"
+assert abs(needed.min() - 140) <= 10 and abs(needed.max() - 280) <= 10, (
+    f"these changes need about 140 to 280 questions {[*needed]}"
+)
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
 # The rule keeps *sections* over *fixed*, and the larger pieces. The colleagues' question, *plain* or *sections*, stays undecided. 13 questions
-# got better and 10 worse. It was chance which colleague got which.
+# got better and 10 worse.
 #
 # </details>
 #
-# But we chose the larger pieces as the best of six means, and the best of six is often lucky. You will test them on new questions.
+# But we chose the larger pieces as the best of six means, and the best of six is often lucky.
 #
-# For *fixed* → *sections*, two separate means would give an interval about 0.34 wide. Paired, it is 0.26. The last column says for how many
-# questions it would be 0.1 wide, ±0.05: these changes need 140 to 280 questions, because half the width needs four times as many.
+# For *fixed* → *sections*, two separate means would give an interval about 0.34 wide. Paired, it is 0.26. Half the width
+# needs four times as many questions: for ±0.05, these changes need about 140 to 280 questions.
 #
 # See why the metric must be fixed in advance: choose *hit* and move k. By hit@10, the larger pieces are undecided.
 #
@@ -502,22 +501,22 @@ chance = said.apply(pd.Series.value_counts, normalize=True).fillna(0).prod(axis=
 print("agreed:", agreed, "\nkappa:", round((agreed.mean - chance) / (1 - chance), 2))
 
 marked = np.array([is_marked(one, lab.encode) for one in answers]) * 1.0
-kinds = [(reader, verdict) for reader in said for verdict in ("wrong", "right")]
-shares = {kind: bootstrap_interval(marked[said[kind[0]] == kind[1]]) for kind in kinds}
+shares = {v: bootstrap_interval(marked[said["first"] == v]) for v in ("wrong", "right")}
 pd.DataFrame(shares, index=["marked", "low", "high"]).T.round(2)
 
 # %% tags=["claim"]
 assert [sum(said["first"] == said["second"]), len(said)] == [54, 57], "agree on 54 of 57 answers"
 assert round((agreed.mean - chance) / (1 - chance), 2) == 0.93, "kappa is 0.93"
-groups = {kind: marked[said[kind[0]] == kind[1]] for kind in kinds}
-counts = [(int(some.sum()), len(some)) for some in groups.values()]
-assert counts[:2] == [(13, 18), (10, 18)], "The check marks 13 of 18 wrong answers, and 10 of 18 right ones"
+counts = [int(marked[said["first"] == v].sum()) for v in ("wrong", "right")]
+assert counts == [13, 10] and [*said["first"].value_counts()[["wrong", "right"]]] == [18, 18], (
+    "The check marks 13 of 18 wrong answers, and 10 of 18 right ones"
+)
 random = np.random.default_rng(1)
 for reader in said:
-    pair = [groups[reader, verdict] for verdict in ("wrong", "right")]
+    pair = [marked[said[reader] == verdict] for verdict in ("wrong", "right")]
     means = [[random.choice(some, len(some)).mean() for some in pair] for _ in range(2000)]
     low, high = np.quantile([wrong - right for wrong, right in means], [0.025, 0.975])
-    assert low < 0 < high, "these answers do not show that the check marks wrong ones more often"
+    assert low < 0 < high, "do not show that the check marks wrong ones more often"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -528,12 +527,11 @@ for reader in said:
 #
 # Take 0.93 as an upper bound: runs of one kind of model may share a mistake.
 #
-# 13 of 18 looks good. But these answers do not show that the check marks wrong ones more often.
+# These answers do not show that the check marks wrong ones more often.
 #
 # ## A project of your own
 #
-# Ingest a folder that you know (`course mine ingest`). Write 20 questions, and more if your interval is too wide (`course mine eval`). Then
-# improve one thing. `course capstone` puts a report into `my/`.
+# Ingest a folder that you know (`course mine ingest`), write 20 questions (`course mine eval`), and improve one thing. `course capstone` puts a report into `my/`.
 
 # %% [markdown]
 # ## Recap
@@ -562,7 +560,7 @@ for reader in said:
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# [ir-measures](https://ir-measur.es) is the field's library. Compare your functions with its `RR` and `nDCG`. Some of the course's questions
-# have graded labels: `course eval` computes its nDCG with 2 for a gold file and 1 for one of `also_acceptable_paths`.
+# [ir-measures](https://ir-measur.es) is the field's library, with `RR` and `nDCG`. `course eval`
+# computes nDCG with graded labels: 2 for a gold file, 1 for one of `also_acceptable_paths`.
 #
 # This was the last lab: your system answers questions, and you know how well.
