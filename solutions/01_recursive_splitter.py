@@ -47,7 +47,7 @@ lab.show.cuts(page, fixed, first=300 * (here - 1), most=1_000)  # from shortly b
 inside = [
     left[-1].isalpha() and right[0].isalpha() for left, right in zip(fixed, fixed[1:], strict=False)
 ]
-assert (sum(inside), len(inside)) == (12, 26), "12 of the 26 cuts go through a word"
+assert (sum(inside), len(inside)) == (12, 26), "12 of 26 go through a word"
 assert "Canary release" in fixed[here] and "1 or 5 per cent" in fixed[here + 1], (
     "One chunk says what a canary release is, the next says the number"
 )

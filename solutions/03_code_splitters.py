@@ -491,7 +491,7 @@ assert margin["by lines"] > 98 and of_all["by lines"] < 95, (
     "by lines keeps nearly every definition at the left margin, but tears some inside classes"
 )
 assert of_all["recursive"] > 80, "it kept more than four fifths of the definitions whole"
-assert of_all["split_code"] > 99, "split_code keeps nearly all of them"
+assert of_all["split_code"] > 99, "`split_code` keeps nearly all definitions whole"
 assert (
     of_all["recursive"] - of_all["every 512"] > (of_all["split_code"] - of_all["every 512"]) / 2
 ), "but it goes more than half of the way from every 512 to split_code"

@@ -245,7 +245,7 @@ skipped = index_again(known, [*rest, *moved], key, lab.encode)
 ask(skipped, question, lab.encode, rows=1)
 
 # %% tags=["claim"]
-assert ask(skipped, question, lab.encode).iloc[0]["lines"].startswith("80"), "It shows line 80"
+assert ask(skipped, question, lab.encode).iloc[0]["lines"].startswith("80"), "The search shows line 80"
 assert len(known) == 188, "With the header in the key, all 188 are there"
 
 # %% [markdown]

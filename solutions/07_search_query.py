@@ -369,11 +369,11 @@ longer = ways.xs("off, a list of 200", level=1)
 assert (longer.rows == 5).all() and (longer.pages - ways.xs("exact scan", level=1).pages).abs().max() < 3, "So does a list of 200"
 assert 0.85 < both.recall["sections"] < 0.95, "the walk misses about one true row in ten"
 assert old.pages["iterative scan on"] > 10 * both.pages["sections"], "more than ten times as many pages as for all sections"
-assert 0.24 < ways.pages["sections", "exact scan"] / both.pages["sections"] - 1 < 0.36, "for about 30 % more pages"
+assert 0.2 < ways.pages["sections", "exact scan"] / both.pages["sections"] - 1 < 0.36, "for 20 to 36 % more pages"
 assert 800 < old.pages["iterative scan on"] / old.pages["exact scan"] < 1250, "about a thousand times as many pages as the exact scan"
 exact = f"EXPLAIN {NEAREST.format(distance=EXACT)}"
 used = str(conn.execute(exact, asked(queries[0], **FILTERS["archived sections"]), prepare=False).fetchall())
-assert "Index Scan" in used and "hnsw" not in used and old.pages["exact scan"] < 50, "finds its twelve rows by B-trees, the table's ordinary indexes"
+assert all(f"_{name}_idx" in used for name in ("kind", "namespace")) and "hnsw" not in used and old.pages["exact scan"] < 50, "finds its twelve rows by the B-tree indexes of `kind` and `namespace`"
 assert 640 < old["rows expected"]["iterative scan on"] < 680, "expected hundreds of archived sections to pass"
 assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with statistics"] < 100, "With the statistics, it expects few rows and does not walk"
 
@@ -388,7 +388,7 @@ assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with 
 # Without the iterative scan, a search found almost none of the archived sections. With it, each search gets five rows. So does a list of 200:
 # PostgreSQL expects such a walk to cost more than the exact scan, and takes that. In a small table, this is the simpler repair.
 #
-# For all sections, the walk misses about one true row in ten. The exact scan finds all, for about 30 % more pages. But it has to compare every
+# For all sections, the walk misses about one true row in ten. The exact scan finds all, for 20 to 36 % more pages (each build makes another index). But it has to compare every
 # row that passes. So with a million sections you would walk, and then a list of 200 is too short: 12 of 12,121 rows are archived sections, so
 # 0.2 of 200 candidates pass.
 #

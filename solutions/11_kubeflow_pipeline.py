@@ -517,7 +517,7 @@ print(f"two machines are quicker from some {more * rate * 2:,.0f} chunks (of up 
 
 # %% tags=["claim"]
 assert chunks_of(repos[0]) == chunks_of(repos[1]) == split, "Both made the same index"
-assert more > 2, "beside storing, the pipeline's steps take seconds"
+assert more > 2, "Beside storing, the pipeline's steps take seconds"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
