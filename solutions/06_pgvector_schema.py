@@ -519,7 +519,7 @@ lab.interact(look, ef_search=(10, 100, 10))
 tried = [look(size).iloc[:, 0] for size in range(20, 201, 20)]
 first = next(one for one in tried if one.recall >= 0.95)
 assert 0.3 < first.pages / first["pages, exact"] < 1, (
-    "It visits from a third to nearly all of them"
+    "A search visits from a third to nearly all of these pages"
 )
 
 # %% [markdown]

@@ -596,8 +596,7 @@ assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and
 #
 # <details><summary>Answers</summary>
 #
-# 1. Both chunks have 1 / 70. `fuse` keeps the order of the first ranking, so the one at place 80 comes first. (The search then sorts equal ones by
-#    name.)
+# 1. Both chunks have 1 / 70. `fuse` keeps the order of the first ranking, so the one at place 80 comes first. (The search sorts equals by name.)
 # 2. The order of the results would tell them which words are in hidden rows.
 # 3. The score of words is many times as large, so it decides nearly alone.
 #

@@ -72,12 +72,11 @@ assert 0.05 < len(neither) / len(names) < 0.45 and 0.05 < len(both) / len(names)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Without an error, some files are in no shard, and others in both, about a quarter each: Python's `hash` of a text differs from process to
-# process, so each process throws a coin for each file.
+# Without an error, some files are in no shard, and others in both, about a quarter each: Python's `hash` differs from process to process.
 #
 # </details>
 #
-# The course's `shard_of(name, 2)` takes the SHA-256 of the name, which is always the same.
+# The course's `shard_of(name, 2)` takes the SHA-256 of the name, which does not.
 #
 # The second accident: the job is killed (`kill -9`) and started again.
 #
@@ -252,7 +251,7 @@ lab.hint("11.2")  # run again for the next hint
 # A pipeline is a function that calls components. kfp compiles it to a YAML file, the
 # [intermediate representation](../labs/GLOSSARY.md#intermediate-representation). To save time, Kubeflow takes the result of a step from the
 # [cache](../labs/GLOSSARY.md#cache) if code, image and inputs are the same as before. A password belongs into a
-# [Secret](../labs/GLOSSARY.md#secret), which Kubernetes gives to the step as a variable (whoever may run a command in the pod can read it there).
+# [Secret](../labs/GLOSSARY.md#secret), which Kubernetes gives to the step as a variable.
 #
 # A colleague's pipeline stores the pages of a folder in a table (here, another folder) and publishes their number.
 
@@ -292,10 +291,8 @@ def nightly(folder: str, table: str, password: str = "hunter2"):
 
 
 # %% [markdown]
-# It compiles without a warning.
-#
-# > **Predict.** Find four faults in this code before you run the next cell. It shows them: in the YAML, and in two nights
-# that both begin with an empty table.
+# > **Predict.** It compiles without a warning. Find four faults before you run the next cell. It shows them: in the YAML, and in two nights
+# > that both begin with an empty table.
 
 # %%
 import yaml
@@ -499,7 +496,6 @@ def seconds(function, *args, **named):
     return perf_counter() - begin
 
 
-print("This takes a minute.")
 repos = [f"{name}-{token_hex(3)}" for name in ("pipeline", "cron")]
 own = {**small, "repo": repos[0]}
 third = run_locally(pipeline, own, root=work, url=lab.database_url, caching=False)
@@ -522,7 +518,7 @@ assert more > 2, "Beside storing, the pipeline's steps take seconds"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Beside storing, the pipeline's steps take seconds: each starts a Python. (Afterwards, it measures the index, which is not counted.)
+# Beside storing, the pipeline's steps take seconds: each starts a Python.
 #
 # </details>
 #

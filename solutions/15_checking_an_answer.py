@@ -125,7 +125,7 @@ for prompt, some in {"older": older, "newer": newer}.items():
 from course_lib.answers.citations import read_citations
 
 cited = [[one.path for each in some for one in read_citations(each["answer"])] for some in (older, newer)]
-assert any(cited[0]) and not any(cited[1]), "Wrong paths: the number alone makes them impossible"
+assert any(cited[0]) and not any(cited[1]), "A number alone makes wrong paths impossible"
 wrong_examples = sum("[4: b/c.yaml]" in one["answer"] for one in older)
 assert wrong_examples >= 3, "the model copied the example"
 forty, four_hundred = lab.encode(["40 rows", "400 rows"])
@@ -134,7 +134,7 @@ assert forty @ four_hundred > 0.8, '"40 rows" and "400 rows" have similar vector
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Only the older prompt gets wrong paths: a number alone makes them impossible. With the older prompt, the model copied the example.
+# A number alone makes wrong paths impossible. With the older prompt, the model copied the example.
 #
 # </details>
 #
@@ -532,7 +532,7 @@ print(find_unsupported(obeyed, {1: "notes.md"}, {1: evil.splitlines()}, lab.enco
 #
 # <details><summary>Answers</summary>
 #
-# 1. The support (15.2) notices it if the passage does not have its numbers, or few of its words. Otherwise only a reader.
+# 1. 15.2 notices it if the passage does not have its numbers, or few of its words. Otherwise only a reader.
 # 2. You have to know how many of the right answers it marks, and how many of the wrong ones.
 # 3. The model has no rights, and you look at each edit before `course` writes it.
 #

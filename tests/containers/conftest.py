@@ -17,6 +17,7 @@ import pytest
 from course_lib import __version__
 from course_lib.settings import project_root
 from tests.containers.bases import DATABASE, PROXY, PYTHON, make_stand_ins
+from tests.course_copies import remove_without_waiting
 
 T = TypeVar("T")
 
@@ -63,7 +64,7 @@ def engine() -> Iterator[docker.DockerClient]:
         process.terminate()
         process.wait(60)
         for place in (folder, Path(short)):
-            shutil.rmtree(place, ignore_errors=True)
+            remove_without_waiting(place)
 
 
 def _build() -> Path:

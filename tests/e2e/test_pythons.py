@@ -14,7 +14,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ import pytest
 from course_lib.bootstrap import torch_pin, unsuitable, venv_bin, venv_python
 from course_lib.settings import project_root, state_dir
 from course_lib.store.server import remove_server
-from tests.course_copies import copy_course, write_empty_wheel
+from tests.course_copies import copy_course, remove_without_waiting, write_empty_wheel
 
 ROOT = project_root()
 VERSIONS = os.environ.get("COURSE_PYTHONS", "3.13").split()
@@ -33,7 +32,8 @@ LABS = ("07", "11")
 """With a database, and with a pipeline."""
 
 WRONG_ANSWERS = [
-    f"--ignore=tests/unit/teaching/{name}.py" for name in ("test_exercises", "test_draws", "test_parts")
+    f"--ignore=tests/unit/teaching/{name}.py"
+    for name in ("test_exercises", "test_draws", "test_parts")
 ]
 NOT_OF_PYTHON = [f"--ignore=tests/unit/{name}" for name in ("infra", "test_bench.py")]
 UNIT_TESTS = ("tests/unit", *WRONG_ANSWERS, *NOT_OF_PYTHON)
@@ -109,12 +109,6 @@ def copy_vectors(state: Path) -> None:
         with closing(sqlite3.connect(known)) as source:
             with closing(sqlite3.connect(state / known.name)) as copied:
                 source.backup(copied)
-
-
-def remove_without_waiting(folder: Path) -> None:
-    """Let a process of its own remove an environment: some disks take minutes for 60,000 files."""
-    program = "import shutil, sys; shutil.rmtree(sys.argv[1], ignore_errors=True)"
-    subprocess.Popen([sys.executable, "-c", program, folder], start_new_session=True)
 
 
 def test_the_set_up_took_this_python_and_is_complete(course: Copy) -> None:
