@@ -225,7 +225,7 @@ assert 0.75 < refused.loc[0.35, "near"] < 0.85 and 0.18 < refused.loc[0.35, "ans
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# There is no such threshold. With 0.25, all far questions get no chunk, but only a third of the near ones, and one of twenty with an answer. With 0.35, four fifths of the near ones get none, and also a fifth of those with an answer. So for plausible questions, no threshold on the cosine works: somebody has to read what was found.
+# No threshold does both well. With 0.25, all far questions get no chunk, but only a third of the near ones, and one of twenty with an answer. With 0.35, four fifths of the near ones get none, and also a fifth of those with an answer. So for plausible questions, no threshold on this model's cosine works: somebody has to read what was found.
 #
 # </details>
 #

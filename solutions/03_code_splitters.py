@@ -514,6 +514,9 @@ if "LangChain" in field:
     apart = (of_all.drop(["LangChain", "no header"]) - of_all["LangChain"]).abs()
     assert apart.idxmin() == "by lines", "LangChain is most similar to by lines"
     assert on_naive["LangChain"].low < 0 < on_naive["LangChain"].high
+    assert paired_interval(hits["no header"], hits["LangChain"]).high < 0, (
+        "finds less than split_code without headers"
+    )
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -527,7 +530,7 @@ if "LangChain" in field:
 #
 # </details>
 #
-# LangChain is most similar to `by lines`. Use it if you index many languages and want no parser; its pieces have no names and no headers.
+# LangChain is most similar to `by lines`, and finds less than `split_code` without headers. Use it if you index many languages and want no parser.
 
 # %% [markdown]
 # ## Recap

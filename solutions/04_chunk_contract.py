@@ -275,14 +275,14 @@ done
 
 # %% tags=["claim"]
 assert list(done.loc["an import is added"]) == [1, 12, 0], (
-    "One more import moves all 12 pieces, and one has to be encoded"
+    "One more import changes or moves all 12 pieces, and one has to be encoded"
 )
 assert list(done.loc["the file is renamed"]) == [0, 12, 0], (
     "If the file is renamed, all are written and none is encoded"
 )
 
 # %% [markdown]
-# One more import moves all 12 pieces, and one has to be encoded. If the file is renamed, all are written and none is encoded.
+# One more import changes or moves all 12 pieces, and one has to be encoded. If the file is renamed, all are written and none is encoded.
 #
 # Labs 06, 10 and 12 compare two states in this way again: rows, repositories, and nights that fail halfway.
 #

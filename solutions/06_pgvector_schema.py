@@ -498,7 +498,7 @@ assert took["before"] > 1.5 * took["after"], "it takes much longer"
 # <details><summary>The answer</summary>
 #
 # The time is worse: it takes much longer, because each new row changes the graph page by page. If the rows are there first, PostgreSQL makes
-# the graph in memory. The recall is not worse: the two means differ by less than five builds of one kind do among themselves. So build a vector
+# the graph in memory. We see no harm to the recall: the two means differ by less than five builds of one kind do among themselves. So build a vector
 # index when the rows are there. Later nights can insert into it.
 #
 # </details>
@@ -519,13 +519,13 @@ lab.interact(look, ef_search=(10, 100, 10))
 tried = [look(size).iloc[:, 0] for size in range(20, 201, 20)]
 first = next(one for one in tried if one.recall >= 0.95)
 assert 0.3 < first.pages / first["pages, exact"] < 1, (
-    "A search visits from a third to nearly all of these pages"
+    "A search visits a third of these pages or more"
 )
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# A search visits from a third to nearly all of these pages: each build makes another graph. So with 5,000 rows, an index saves little.
+# A search visits a third of these pages or more: each build makes another graph. With more rows, an index saves more.
 #
 # </details>
 #
@@ -602,7 +602,7 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 # <details><summary>Answers</summary>
 #
 # 1. It does not delete the chunks that the new version lacks.
-# 2. Loading the rows takes much longer. Its recall is not worse.
+# 2. Loading the rows takes much longer. We saw no harm to the recall.
 # 3. It goes wrong as soon as two branches are indexed. Each ingest overwrites the other's chunks, and readers find texts of another version.
 #
 # </details>

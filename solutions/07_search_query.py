@@ -282,7 +282,7 @@ assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their va
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The last search does, for every question, although the first got five. From the sixth run on, PostgreSQL compares the mean cost of the plans so far
+# The last search does, for every question, although the first got five. (The handbook's do for many questions, too: they walk from the first on.) From the sixth run on, PostgreSQL compares the mean cost of the plans so far
 # with that of a *generic* plan, one plan for all values. It takes the generic one if this seems to cost no more. Here PostgreSQL planned the
 # first six runs for their values. The generic plan assumes a repository of average size, and walks the graph. But only one row in a hundred is
 # from our documents.

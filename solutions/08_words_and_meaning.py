@@ -440,7 +440,7 @@ theirs = field.loc["LlamaIndex"]
 assert (theirs.low < 0).all() and (theirs.high > 0).all(), "Of LlamaIndex's gains, both intervals contain 0"
 equal_text, ours = (field.iloc[:, 0][way, "manifests"] for way in ("LlamaIndex, our text", "ours"))
 assert ours - equal_text < (ours - field.iloc[:, 0]["LlamaIndex", "manifests"]) / 2, "most of the distance to ours is gone"
-assert field.low["ours", "manifests"] > 0, "Ours surely helps for manifests"
+assert field.low["ours", "manifests"] > 0, "Of our gains, the interval for manifests is above 0"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -450,7 +450,7 @@ assert field.low["ours", "manifests"] > 0, "Ours surely helps for manifests"
 #
 # </details>
 #
-# Ours surely helps for manifests. One thing is better in both libraries: you can set the language. Ours is always English.
+# Of our gains, the interval for manifests is above 0. One thing is better in both libraries: you can set the language. Ours is always English.
 
 # %% [markdown]
 # ## Which part helps?
@@ -565,8 +565,8 @@ assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and
 
 # %% [markdown]
 # For the manifests, words find more. For the documents, and so in your score, hybrid finds less: the difference is one question of 63. So
-# choose by corpus, with your own questions; `mode="dense"` leaves words out. Hybrid is the default, because no corpus is surely better
-# without words.
+# choose by corpus, with your own questions; `mode="dense"` leaves words out. Hybrid is the default, because for no corpus
+# is the gain without words certain.
 #
 # > **A reranker that had to go.** [Reranking](../labs/GLOSSARY.md#reranking) puts the first results in a better order. The course had
 # > MaxSim ([late interaction](../labs/GLOSSARY.md#late-interaction)), which compares [word pieces](../labs/GLOSSARY.md#word-piece). A search took
@@ -596,7 +596,7 @@ assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and
 #
 # <details><summary>Answers</summary>
 #
-# 1. Both chunks have 1 / 70. `fuse` keeps the order of the first ranking, so the one at place 80 comes first. (The search sorts equals by name.)
+# 1. Both chunks have 1 / 70. `fuse` keeps the order of the first ranking, so the one at place 80 comes first.
 # 2. The order of the results would tell them which words are in hidden rows.
 # 3. The score of words is many times as large, so it decides nearly alone.
 #

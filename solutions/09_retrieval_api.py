@@ -620,7 +620,7 @@ assert times["with def"].median() < times["ten lines"].median(), "so can the ten
 # <details><summary>The answer</summary>
 #
 # Your service can answer faster, and so can the ten lines with a plain `def`: the second line says how much of the gain this one word is. The
-# rest can have two reasons: at most four searches run at once, and the connections stay open. The figure does not separate them. The last two
+# rest can have three reasons: at most four searches run at once, one thread runs the model, and the connections stay open. The figure does not separate them. The last two
 # lines say what batching is worth on your machine.
 #
 # </details>
@@ -640,7 +640,7 @@ assert times["with def"].median() < times["ten lines"].median(), "so can the ten
 # ## Recap
 #
 # - Give a thread what waits or computes without `await`, and `await` the thread.
-# - A refusal gives a field and a reason, and repeats no value that the client sent.
+# - A refusal gives a field and a reason, and repeats no value that the client sent (but the field's name).
 # - A readiness check asks all parts at once, names what is missing, and does not wait for the work.
 
 # %% [markdown]

@@ -76,7 +76,7 @@ assert 0.05 < len(neither) / len(names) < 0.45 and 0.05 < len(both) / len(names)
 #
 # </details>
 #
-# The course's `shard_of(name, 2)` takes the SHA-256 of the name, which does not.
+# The course's `shard_of(name, 2)` takes the SHA-256 of the name, which never differs.
 #
 # The second accident: the job is killed (`kill -9`) and started again.
 #
@@ -459,7 +459,7 @@ assert cached == known, "only reading and splitting come from the cache"
 #
 # ## On a cluster
 #
-# This was **not tried**. By the sources of Kubeflow Pipelines 2.17.0 and of Argo Workflows 4.0.5, which starts its steps:
+# This was **not tried**. By the sources of Kubeflow Pipelines 2.17.0 and of Argo Workflows 4.0.5:
 #
 # - A step can end badly in two ways. Its program stops early (an exception, `kill -9`, too much memory), or its machine
 #   is shut down in order: it has *failed*. Or its pod is gone, for example because the machine vanished: an *error*. By
@@ -512,7 +512,7 @@ print(f"pipeline: {by_pipeline:.0f} s, {more:.0f} of them not for storing · cro
 print(f"two machines are quicker from some {more * rate * 2:,.0f} chunks (of up to 512 characters) on")
 
 # %% tags=["claim"]
-assert chunks_of(repos[0]) == chunks_of(repos[1]) == split, "Both made the same index"
+assert chunks_of(repos[0]) == chunks_of(repos[1]) == split, "Both stored as many chunks"
 assert more > 2, "Beside storing, the pipeline's steps take seconds"
 
 # %% [markdown]
@@ -522,7 +522,7 @@ assert more > 2, "Beside storing, the pipeline's steps take seconds"
 #
 # </details>
 #
-# Both made the same index. Two machines encode twice as much in a second, and win only when this saves more than the steps (on a cluster, also their pods) need to start.
+# Both stored as many chunks. Here, one machine has both shards, and wins nothing. Two machines encode twice as much in a second, and win when this saves more than the steps need to start.
 # Below that size, a pipeline buys a log, retries and a cache for each step. If you need none of them, take cron.
 
 # %% [markdown]

@@ -89,7 +89,7 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 #
 # </details>
 #
-# All chunks of the deleted page are gone, so the search finds another page. How does the ingest know? It compares what is there with what
+# All chunks of the deleted page are gone. How does the ingest know? It compares what is there with what
 # was stored.
 
 # %% [markdown]

@@ -91,7 +91,7 @@ for one in records:
 #
 # </details>
 #
-# So to this model, a list is an order: *what you name is imported*. With another sentence than *prefer them*, or a larger model, you may see
+# So to this model, a list is more like an order: what you name is often imported, needed or not. With another sentence than *prefer them*, or a larger model, you may see
 # something else. The rest of this lab asks what to name: which list, whose packages, and when none.
 
 # %% [markdown]
@@ -412,7 +412,7 @@ lab.alt(axes, f"Both curves fall: {tuning[::10].round(2).to_dict()}")
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# No such similarity exists. At 0.3, one in four needed packages is gone, and still most instructions that need nothing get something.
+# No such similarity exists. At 0.3, one in four needed packages is missing (one in ten already at 0), and still most instructions that need nothing get something.
 #
 # </details>
 #
@@ -427,7 +427,7 @@ pd.DataFrame({"chosen on": tuning.loc[least], "the other half": held_out.loc[lea
 
 # %% tags=["claim"]
 assert 0.7 < tuning.iloc[30, 0] < 0.8 and tuning.iloc[30, 1] > 0.5, (
-    "one in four needed packages is gone"
+    "one in four needed packages is missing"
 )
 assert 0.45 < tuning.iloc[:, 0][least] < 0.55, "half of the needed packages are left"
 assert 0.2 < held_out.iloc[:, 0][least] < 0.3, "only a quarter"
@@ -435,8 +435,7 @@ gains = held_out["needed packages kept"] - held_out["suggests where nothing is n
 assert gains[least] > gains[0], "It is still better than always five"
 
 # %% [markdown]
-# On the half where it was chosen, half of the needed packages are left. On the other half, only a quarter are. With 21 and 23 packages, this may be luck, or the halves may differ. It is still better than always
-# five, if both mistakes cost the same. But a similarity says what is *near*, and not what is *needed*. More certain is a check of the answer, as in the first
+# On the half where it was chosen, half of the needed packages are left. On the other half, only a quarter are. With 21 and 23 packages, this may be luck, or the halves may differ. A similarity says what is *near*, and not what is *needed*. More certain is a check of the answer, as in the first
 # table: does each import exist in the project?
 #
 # ## Exercise 13.3: three kinds of nothing
@@ -483,12 +482,12 @@ print("a new model:", len(chosen.packages), "packages,", repr(chosen.fallback))
 # One danger: others wrote the descriptions, and one may contain an instruction that a model obeys
 # ([lab 15](../labs/15_checking_an_answer.ipynb)). Names alone leave less room for this.
 #
-# **On Monday**, count the tokens of all names. Do they fit, name them all. And ask your model 20 things that need no package: what does it import?
+# **On Monday**, count the tokens of all names. If they fit, begin with all of them. And ask your model 20 things that need no package: what does it import?
 
 # %% [markdown]
 # ## Recap
 #
-# - A small model imports what its prompt names, needed or not. If names fit, names alone contain everything.
+# - A small model often imports what its prompt names, needed or not. If names fit, names alone contain everything.
 # - A lock file says which packages a project has. Refuse a file without its end.
 # - Filter by the project before you take the nearest; an index over all projects can starve it.
 # - A similarity says what is near, not what is needed. A fallback says that it is one.

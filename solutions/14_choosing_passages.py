@@ -43,7 +43,7 @@ def recorded(condition):
     return records.query("set == 'documents' and half == 'tuning'").sort_index()
 
 
-three = recorded("numbered_3")  # from three passages that the search found
+three = recorded("numbered_3")  # from three of the passages that the search found
 one = three.loc["q20"]
 print(one.question, one.answer, sep="\n\n")
 print("In passage 1, word for word:", one.answer.removesuffix(" [1]") in one.passages[0]["text"])
@@ -541,7 +541,7 @@ assert rooms["the worst goes"][500] == 28 and rooms["the longest goes"][500] == 
 # ## Recap
 #
 # - Without the right passage, a model may answer another question.
-# - With more passages, a right one is there more often. Our model cites it most often alone, where it has the only number. Measure both.
+# - With more passages, a right one is there more often. Where the first one is right, our model cites it most often alone. Measure both.
 # - Similarity finds copies. It also takes two methods for one.
 # - Prompt, answer and a margin share one window. Whole passages go, the worst first.
 #
