@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -94,10 +95,11 @@ def make_search_table(
         db.execute("COMMENT ON TABLE document_chunks IS 'crowd'")
 
 
+@cache
 def _mixed() -> list[tuple[Any, ...]]:
     """Return the crowd's rows in an order that says nothing."""
     rows = [
-        (f"{kind}.md", at, kind, kind, vector.tolist())
+        (f"{kind}.md", at, kind, kind, str(vector.tolist()))
         for kind, vectors in crowd_vectors().items() for at, vector in enumerate(vectors)
     ]  # fmt: skip
     return [rows[at] for at in np.random.default_rng(6).permutation(len(rows))]
