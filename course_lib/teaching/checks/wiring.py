@@ -5,6 +5,7 @@ A learner's pipeline is compiled here, and read by `course_lib.pipeline.reading`
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ def compiled(pipeline: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """
     from kfp import dsl
 
-    with _placeholders_have_no_value():
+    with _placeholders_have_no_value(), _quick_stack():
         return as_json(dsl.pipeline(function_of(pipeline)))
 
 
@@ -70,3 +71,28 @@ def _placeholders_have_no_value() -> Iterator[None]:
         yield
     finally:
         del one.__bool__, other.__bool__
+
+
+def frames(context: int = 1) -> list[inspect.FrameInfo]:
+    """Return the frames of a call without their source, as `inspect.stack` does with it."""
+    frame, found = sys._getframe(1), []
+    while frame:
+        code = frame.f_code
+        known = (frame, code.co_filename, frame.f_lineno, code.co_name, None, None)
+        found.append(inspect.FrameInfo(*known))
+        frame = frame.f_back
+    return found
+
+
+@contextmanager
+def _quick_stack() -> Iterator[None]:
+    """Let kfp, which asks for the stack at each setting of a task, get it without the source.
+
+    A notebook's cells are no files, so `inspect.stack` would look for them in each of thousands of
+    modules: 0.5 seconds a pipeline, and a check compiles dozens.
+    """
+    usual, inspect.stack = inspect.stack, frames
+    try:
+        yield
+    finally:
+        inspect.stack = usual
