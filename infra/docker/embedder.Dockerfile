@@ -21,7 +21,9 @@ RUN pip install --no-deps --no-build-isolation --no-warn-script-location --prefi
 # The course's own set-up: it checks the model's weights and converts them for OpenVINO, with torch.
 FROM python:3.13-slim AS model
 WORKDIR /build
-COPY requirements.lock pyproject.toml README.md LICENSE ./
+COPY requirements.lock infra/docker/pins.py ./
+RUN mv requirements.lock whole.lock && python pins.py model < whole.lock > requirements.lock
+COPY pyproject.toml README.md LICENSE ./
 COPY course_lib course_lib
 RUN python course_lib/bootstrap.py
 

