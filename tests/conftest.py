@@ -115,7 +115,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a long test that would begin after COURSE_ENDS, in seconds since 1970; CI sets it."""
     ends = float(os.environ.get("COURSE_ENDS", "inf"))
     if item.get_closest_marker("long") and time.time() > ends:
-        pytest.skip("CI's time is over")
+        pytest.skip(f"CI's time is over: {item.nodeid}")
 
 
 SKIPPED: list[str] = []
