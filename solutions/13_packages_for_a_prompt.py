@@ -431,8 +431,6 @@ assert 0.7 < tuning.iloc[30, 0] < 0.8 and tuning.iloc[30, 1] > 0.5, (
 )
 assert 0.45 < tuning.iloc[:, 0][least] < 0.55, "half of the needed packages are left"
 assert 0.2 < held_out.iloc[:, 0][least] < 0.3, "only a quarter"
-gains = held_out["needed packages kept"] - held_out["suggests where nothing is needed"]
-assert gains[least] > gains[0], "It is still better than always five"
 
 # %% [markdown]
 # On the half where it was chosen, half of the needed packages are left. On the other half, only a quarter are. With 21 and 23 packages, this may be luck, or the halves may differ. A similarity says what is *near*, and not what is *needed*. More certain is a check of the answer, as in the first
