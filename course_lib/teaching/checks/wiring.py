@@ -9,6 +9,7 @@ import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, cast
 
 from course_lib.pipeline.reading import as_json, topics_of
@@ -75,7 +76,8 @@ def _placeholders_have_no_value() -> Iterator[None]:
 
 def frames(context: int = 1) -> list[inspect.FrameInfo]:
     """Return the frames of a call without their source, as `inspect.stack` does with it."""
-    frame, found = sys._getframe(1), []
+    frame: FrameType | None = sys._getframe(1)
+    found = []
     while frame:
         code = frame.f_code
         known = (frame, code.co_filename, frame.f_lineno, code.co_name, None, None)
