@@ -90,7 +90,7 @@ def frames(context: int = 1) -> list[inspect.FrameInfo]:
 def _quick_stack() -> Iterator[None]:
     """Let kfp, which asks for the stack at each setting of a task, get it without the source.
 
-    A notebook's cells are no files, so `inspect.stack` would look for them in each of thousands of
+    A notebook's cells are not files, so `inspect.stack` would look for them in each of thousands of
     modules: 0.5 seconds a pipeline, and a check compiles dozens.
     """
     usual, inspect.stack = inspect.stack, frames
