@@ -56,7 +56,7 @@ lab.interact(
 # Each row is a piece of a text. It is shown from the sentence that is most similar to the question. You see its document, the heading above
 # it, and its lines. The bar and the number say how similar piece and question are in meaning.
 #
-# Ask three questions. For each, write into the next cell at which place the right piece is. For the question above, this is the second
+# Ask three questions. Look where the right piece is in each list, and write its place into the next cell. For the question above, this is the second
 # piece: it tells what to compare the data with.
 
 # %%
@@ -383,7 +383,7 @@ assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little
 #
 # </details>
 #
-# This range is called the *95 % [interval](../labs/GLOSSARY.md#confidence-interval)*, and is written 0.83 [0.73, 0.92]. If you asked many such sets of questions, about 95 of 100 of their intervals would contain the true share: that of all questions of this kind. It says nothing about other kinds.
+# This range is called the *95 % [interval](../labs/GLOSSARY.md#confidence-interval)*, and is written 0.83 [0.73, 0.92]. If you asked many such sets of questions, about 95 of 100 of their intervals would contain the true share: that of all questions of this kind. It says nothing about other kinds of questions.
 #
 # To compare two searches, ask both the same questions, and draw the *differences*: a question that both searches answer does not show which one is better. This gives the interval of a *paired gain*. If it is above 0, the gain is hardly luck. If it contains 0, these questions cannot tell: the gain may be 0, or any other value inside.
 #

@@ -137,8 +137,7 @@ lab.check("1.1", split_recursively)
 lab.hint("1.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to pass on all separators. A piece that is too long ends with its separator. If it is split there again, it
-# stays as it is, and this never ends. `separators[1:]` has one separator less at every step, so the recursion comes to an end.
+# The mistake to remember: to pass on all separators. A piece that is too long ends with its separator. If you split it there again, you get the same piece, and so on without end. `separators[1:]` has one separator less at every step, so the recursion comes to an end.
 
 # %%
 import numpy as np

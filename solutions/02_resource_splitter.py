@@ -85,7 +85,7 @@ assert (len(told), len(lab.questions())) == (17, 58), (
 #
 # Why not ask a parser? It needs valid files. Of the 31 files here, PyYAML refuses four: three
 # [Helm templates](../labs/GLOSSARY.md#helm-template), and one with a single bad document. In a valid file, it can tell where each value begins
-# and ends (`yaml.compose`), and you could cut the text there, comments included. The data alone have none, and the answers to 17 of our 58 questions are in comments: people write there *why*.
+# and ends (`yaml.compose`), and you could cut the text there, comments included. The data alone have none, and the answers to 17 of our 58 questions are in comments: there, people write *why*.
 
 # %% [markdown]
 # ## The first owner: the document
@@ -447,7 +447,7 @@ assert [len(header) + end - 20 for _, end in tried] == [189, 154], (
 # resource's kind and name.
 #
 # A header can also be put above a naive cut: the kind and name of the resource in which the piece begins, and the file. (Yours also has
-# words for the kind, and the path.) Naive pieces of 300 characters show a reader a little more than yours. A cheap rival is larger. In
+# words for the kind, and the path.) Naive pieces of 300 characters show a reader a little more than yours. There is a cheap rival: larger pieces. In
 # brackets is the [interval](../labs/GLOSSARY.md#confidence-interval) of a gain.
 #
 # > **Predict.** What helps the search: your cuts, the headers, or only both?
@@ -547,8 +547,7 @@ assert 0.45 < table.loc["course split"].pieces / yours.pieces < 0.55, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Both help together: yours gain 0.16 over naive pieces of about the same length with a header, and the whole interval is above 0. Of the
-# cuts alone, and of a header above these naive pieces, the interval contains 0.
+# Both help together: yours gain 0.16 over naive pieces of about the same length with a header, and the whole interval is above 0. Of the cuts alone, and of a header above these naive pieces, the interval contains 0.
 #
 # Larger naive pieces are cheaper: over them, the interval contains 0, and they find as many answers as `course split`. But five of them
 # show a reader about three times as much as five of yours.

@@ -126,8 +126,7 @@ lab.hint("4.1")  # run again for the next hint
 # %% [markdown]
 # ## Which fields?
 #
-# Seven things can happen before tonight. A key can be made of eight fields. To encode a piece is *needed* if its
-# vector is not there. Two things can go wrong:
+# Seven things can happen before tonight. A key can be made of eight fields. A piece needs encoding (*needed*) if its vector is not there. Two things can go wrong:
 #
 # - *Wasted*: the key is new, so the piece is encoded, but the right vector was there. With the date in the key, each night encodes everything.
 # - *Wrong*: the key is known, so the piece gets a vector, but it is of another text, another model or another tenant. Above, a piece of
@@ -344,8 +343,7 @@ lab.check("4.3", receive)
 lab.hint("4.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to refuse only *other* tenants, or to believe the record if it says nothing. Who a sender is, the login says, and
-# never what was sent. The course's `check_record` calls your function, and also refuses what cannot be stored.
+# The mistake to remember: to refuse only *other* tenants, or to believe the record if it says nothing. The login says who a sender is. What was sent never does. The course's `check_record` calls your function, and also refuses what cannot be stored.
 
 # %%
 receive = lab.use("receive")
@@ -365,7 +363,7 @@ assert {one.tenant_id for one in judged if isinstance(one, Chunk)} == {"acme"}, 
 # Two records are kept, and both are texts of acme. The others have a code for programs, and a message for people.
 #
 # Why is the second one not refused? For globex, both ways are safe: it never gets a text that it has not sent. With a stamp, acme can send the
-# same file to a test server, where it has another name. The price: who sends a file of globex with acme's login, by mistake, is not told. If
+# same file to a test server, where it has another name. This has a price: if somebody sends a file of globex with acme's login, by mistake, nothing tells them. If
 # your senders work for several tenants, refuse such a record, with a code of its own.
 #
 # ## Measure: a folder is renamed
@@ -475,8 +473,7 @@ if "LangChain" in done:
 #
 # LangChain encodes too little in no night. With the position, it encodes too much in two: all pieces of a file that is renamed, or in which lines have moved.
 # Without it, only in one, but then the search cannot show the line. It has one key for both
-# questions, what to encode and what to write. LangChain's `CacheBackedEmbeddings` has a second one, for the model alone: the text, also in a
-# namespace.
+# questions, what to encode and what to write. LangChain's `CacheBackedEmbeddings` adds a second key, for encoding alone: the text, in a namespace for the model.
 #
 # </details>
 #
@@ -489,7 +486,7 @@ if "LangChain" in done:
 # ## Recap
 #
 # - A hash of several texts has to tell where each one ends.
-# - Encode if tenant, text or model are new; to the model belong its revision and its settings. Write if anything in the row is new.
+# - Encode if tenant, text or model are new. The model includes its revision and its settings. Write if anything in the row is new.
 # - Judge records one by one. Whose they are, the login says.
 
 # %% [markdown]

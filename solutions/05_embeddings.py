@@ -306,7 +306,7 @@ lab.check("5.3", encode_in_batches)
 lab.hint("5.3")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to go the wrong way back, with `vectors[:] = rows[order]`. A test with two texts passes.
+# The mistake to remember: `vectors[:] = rows[order]`, the wrong way back. A test with two texts passes.
 # `vectors[order] = rows` sends each row to the place it came from. Why are the longest first? If the memory is too small, you learn it at
 # once.
 

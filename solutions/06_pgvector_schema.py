@@ -531,7 +531,7 @@ assert 0.3 < first.pages / first["pages, exact"] < 1, (
 #
 # At work, you need these settings:
 #
-# - `maintenance_work_mem`: the memory of a build, by default 64 MB. From the first row on that does not fit, the build is as slow as inserts.
+# - `maintenance_work_mem`: the memory of a build, by default 64 MB. As soon as a row does not fit, the build is as slow as inserts.
 #   Only a notice says so.
 # - `m` (the links of a row) and `ef_construction` (the list of a build): larger values find more, and build more slowly.
 # - `CREATE INDEX CONCURRENTLY`: others can write during the build.

@@ -207,8 +207,7 @@ lab.hint("7.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # One of the seven filters must not be optional: whoever forgets the tenant would search the texts of all tenants. So the course's tables also
-# have *row-level security*: for every role but their owner, PostgreSQL leaves out the private rows of other tenants. It
-# helps a program that forgets its tenant, not against a person who writes SQL and can name another one.
+# have *row-level security*: for every role but their owner, PostgreSQL leaves out the private rows of other tenants. It helps against a program that forgets its tenant, and not against a person who writes SQL and can name another one.
 #
 # The mistake to remember: `coalesce(%(kind)s, '') = ''` in place of `IS NULL`. It takes an empty value for no filter. For the list of partitions,
 # `cardinality(…) = 0` would be this mistake, and the worst case: a person who may see none of them, `[]`, would see all. And
@@ -282,8 +281,7 @@ assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their va
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The last search does, for every question, although the first got five. (The handbook's do for many questions, too: they walk from the first on.) From the sixth run on, PostgreSQL compares the mean cost of the plans so far
-# with that of a *generic* plan, one plan for all values. It takes the generic one if this seems to cost no more. Here PostgreSQL planned the
+# The last search does, for every question, although the first got five. (The handbook's do for many questions, too: they walk from the first on.) A *generic* plan is one plan for all values. From the sixth run on, PostgreSQL takes it if it seems to cost no more than the plans so far (in the mean). Here PostgreSQL planned the
 # first six runs for their values. The generic plan assumes a repository of average size, and walks the graph. But only one row in a hundred is
 # from our documents.
 #
@@ -389,8 +387,7 @@ assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with 
 # PostgreSQL expects such a walk to cost more than the exact scan, and takes that. In a small table, this is the simpler repair.
 #
 # For all sections, the walk misses about one true row in ten. The exact scan finds all, for 20 to 36 % more pages (each build makes another index). But it has to compare every
-# row that passes. So with a million sections you would walk, and then a list of 200 is too short: 12 of 12,121 rows are archived sections, so
-# 0.2 of 200 candidates pass.
+# row that passes. So with a million sections you would walk. Then a list of 200 is too short: 12 of 12,121 rows are archived sections, so of 200 candidates, 0.2 pass.
 #
 # PostgreSQL decides by its [estimate](../labs/GLOSSARY.md#row-estimate). Of 12,121 rows, 11 % are sections and half are archived. So it
 # expected hundreds of archived sections to pass: 0.11 · 0.5 · 12,121, about 660. But nearly all archived rows are comments. With the

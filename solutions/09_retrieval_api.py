@@ -586,7 +586,7 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # The library also has *dynamic batching*: all questions that wait (32 at most) go through the model in one call. We measure it with batches and
 # without.
 #
-# > **Predict.** Is your service faster than the ten lines, and than these with a plain `def`? Is the library faster with batches?
+# > **Predict.** Is your service faster than the ten lines? And than the ten lines with a plain `def`? Is the library faster with batches?
 
 # %%
 from course_lib.service import ServiceConfig, create_app

@@ -338,7 +338,7 @@ lab.hint("10.2")  # run again for the next hint
 
 # %% [markdown]
 # `ask` waits as your function says, then tries again. It also does so if the server fails (5xx) or the connection breaks, which stops most nightly
-# jobs. And it waits up to a tenth longer (*jitter*), or a whole class would come back in the same second.
+# jobs. And it waits up to a tenth longer (*jitter*). Without this, a whole class would come back in the same second.
 
 # %%
 import random
@@ -503,8 +503,7 @@ assert gone == {"code/scripts/keys.sh"} and missing.get(hashes(HERON.old)["code/
 #
 # </details>
 #
-# The last run downloaded the five files of the plan. (The new version has more pieces than the old one.) `docs/deployment.yaml` is new in the index without a
-# download: it is a link to a file that we have. Its pieces cite this file.
+# The last run downloaded the five files of the plan. (The new version has more pieces than the old one.) `docs/deployment.yaml` is new in the index without a download, because it is a link to a file that we have. Its pieces cite this file.
 #
 # > **Predict.** We ask the first question again. Does the index answer it now?
 

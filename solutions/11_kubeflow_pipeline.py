@@ -227,7 +227,7 @@ assert lost == (len(lines) - 10, 0), "not notice the other two"
 #
 # </details>
 #
-# So at the [fan-in](../labs/GLOSSARY.md#fan-in), where the results of all shards meet, they are compared with what has to come.
+# So at the [fan-in](../labs/GLOSSARY.md#fan-in), where the results of all shards meet, compare them with what has to come.
 
 # %% [markdown]
 # ## Exercise 11.2: the fan-in
@@ -538,7 +538,7 @@ assert more > 2, "Beside storing, the pipeline's steps take seconds"
 #
 # - A step may be started again at any moment: write the whole result, then rename it.
 # - Where shards meet, compare what came with what has to come.
-# - A step that writes never comes from the cache. Passwords come from Secrets. Imports are inside.
+# - A step that writes must never come from the cache. Passwords come from Secrets. Imports are inside.
 
 # %% [markdown]
 # ## Three questions to test yourself

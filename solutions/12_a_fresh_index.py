@@ -385,8 +385,7 @@ assert kept == "both stop: shared is an orphan", "The foreign key does not preve
 # </details>
 #
 # In the first case, each still sees that the other uses `shared`, so neither deletes it. The foreign key does not prevent it, and no later
-# night repairs it: a sync checks only names that its project has just removed. A check of the whole catalogue would find it. But without a
-# lock, this check can make the second mistake: *jobs* has not committed, so *app* does not see its use and deletes `shared`. There the foreign
+# night repairs it: a sync checks only names that its project has just removed. A check of the whole catalogue would find it. But without a lock, such a check can make the second mistake: it does not see what *jobs* has not committed yet, and deletes `shared`. There the foreign
 # key helps. With it, *app* would wait, and then fail.
 #
 # No statement can see what the other sync has not committed. So one sync has to wait for the other, or to fail and run again.
@@ -406,7 +405,7 @@ assert kept == "both stop: shared is an orphan", "The foreign key does not preve
 # Which one lets two syncs take turns, even if one of them fails?
 #
 # A caller may have chosen another isolation level. Under REPEATABLE READ, a transaction sees the database as it was when its first query
-# began. Here the first query is the one that waits for the lock, so the transaction sees old data, from before the wait. Which statement has
+# began. Here the first query waits for the lock. So the transaction goes on to see the data from before the wait. Which statement has
 # to come first? ([SET TRANSACTION](https://www.postgresql.org/docs/current/sql-set-transaction.html))
 
 # %% exercise="12.4"

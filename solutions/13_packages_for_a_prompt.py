@@ -169,8 +169,7 @@ assert large["tokens"].le(32_768).sum() == 4, "Only the short lists fit"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Only the short lists fit: all names take more than 60,000 tokens. The first fifty contain no needed package any more. The nearest fifty names contain seven of ten, the
-# five with descriptions more than half, for half the tokens. So here names win only after a search.
+# Only the short lists fit: all names take more than 60,000 tokens. The first fifty contain no needed package any more. The nearest fifty names contain seven of ten. The five with descriptions contain more than half, for half the tokens. So here names win only after a search.
 #
 # </details>
 #
@@ -287,7 +286,7 @@ ways = {
 }
 
 # %% [markdown]
-# > **Predict.** Of the needed packages of rider-app, which share do these ways suggest?
+# > **Predict.** Which share of the packages that rider-app needs do these ways suggest?
 
 # %% tags=["nbval-check-output"]
 asked = [one for one in instructions if one.project == "rider-app"]
@@ -374,8 +373,7 @@ assert expected > 3 * len(locked["rider-app"]), "several times as many"
 # <details><summary>The answer</summary>
 #
 # PostgreSQL uses it, and the project gets fewer than five. Read the plan from the inside: the index returns about 40 packages, the nearest of the catalogue. Hardly any is
-# the project's. PostgreSQL expected several times as many of the project's packages as there are, because it takes conditions on several columns as
-# independent. So it expected to have five soon.
+# the project's. PostgreSQL expected several times as many of the project's packages as there are, because it takes conditions on several columns for independent. So it expected to find five soon.
 #
 # If the walk continues (pgvector's `iterative_scan`, lab 07), there are five. The simplest repair is to have none: a project has hundreds of packages, so all of
 # them can be compared, exactly.

@@ -185,8 +185,7 @@ assert all(table.loc["cited", "difference"].low < 0 < table.loc["cited", "differ
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The first place gives fewer refusals: with the best passage last, our model refuses nine times, not five. More is not shown: in the 28 contexts
-# with a right passage, neither more refusals (six, not three) nor fewer right citations.
+# The first place gives fewer refusals: with the best passage last, our model refuses nine times, not five. More is not shown: in the 28 contexts with a right passage, neither more refusals (six, not three) nor fewer right citations.
 #
 # </details>
 #
@@ -236,7 +235,7 @@ hints = extract_file_hints(asked, {".md", ".py"})
 # %% [markdown]
 # ## Passages that repeat each other
 #
-# The context is chosen from the twenty best passages; what is equal, letter for letter, is left out already. Here are the similarities of the first
+# The context is chosen from the twenty best passages; exact copies are left out already. Here are the similarities of the first
 # six for the question *What is the difference between a split experiment with user groups and a safe roll-out?*
 
 # %%

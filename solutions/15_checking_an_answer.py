@@ -291,8 +291,7 @@ assert (shown.filter(like="reader", axis=0)["balanced accuracy"] > 0.95).all(), 
 # 15.1 alone rejects none of the others. It rejects one supported sentence about code, which cites in words, "Passage 3:". The second reader
 # nearly always agrees with the first.
 #
-# A threshold of 0.4 would do better for code. But you know this from *test*, so confirm it with other answers, as all that you find on
-# *test* from here on.
+# A threshold of 0.4 would do better for code. But you have seen this on *test*. So confirm it with other answers, and so all that you find on *test* from here on.
 #
 # These sentences were accepted without support, which is the dangerous mistake:
 
@@ -468,7 +467,7 @@ assert told["q55"]["judgements"][0]["note"] == "names the filter, not ef_search"
 #
 # These answers do not show that the mark tells right from wrong. For four of the ten, the reader notes, too, that they cite the wrong passage.
 #
-# `course ask` names sentences, and marks a whole answer only if none of the passages, cited or not, supports any of its sentences a little.
+# `course ask` names sentences, and marks a whole answer only if no passage, cited or not, supports any of its sentences even a little.
 #
 # Five wrong answers pass, three of them with supported sentences. One explains a filter, and the question is about another setting.
 #
@@ -532,7 +531,7 @@ print(find_unsupported(obeyed, {1: "notes.md"}, {1: evil.splitlines()}, lab.enco
 #
 # <details><summary>Answers</summary>
 #
-# 1. 15.2 notices it if the passage does not have its numbers, or few of its words. Otherwise only a reader.
+# 1. 15.2 notices it if the passage lacks its numbers, or most of its words. Otherwise only a reader.
 # 2. You have to know how many of the right answers it marks, and how many of the wrong ones.
 # 3. The model has no rights, and you look at each edit before `course` writes it.
 #

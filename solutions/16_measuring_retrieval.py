@@ -307,8 +307,7 @@ assert (dense[hybrid == dense] == 1).all(), "all at its upper end"
 #
 # ## Paired comparison
 #
-# The intervals are wide because some questions are easy and some are hard. In the right picture, a larger point is more questions:
-# 18 of 42 are on the line, all at its upper end. If you look only at the difference for each question, it does
+# The intervals are wide because some questions are easy and some are hard. In the second picture, a larger point is more questions: 18 of 42 are on the line, all at its upper end. If you look only at the difference for each question, it does
 # not matter how hard the question is, and the interval gets narrower.
 
 # %% [markdown]
@@ -487,7 +486,7 @@ assert len(held_out) == 21, "with 21 questions, we could not show a gain"
 # Two readers judged 57 answers of lab 15's model. Two who call nine of ten answers wrong, without reading any, agree on
 # 0.9² + 0.1² = 0.82 of them. *Cohen's kappa* is 0 for such chance, and 1 for equal verdicts: (agreed − chance) / (1 − chance).
 #
-# A third judge is lab 15's check: it *marks* an answer if it names all of its sentences.
+# A third judge is lab 15's check. It *marks* an answer if no sentence of the answer is supported.
 #
 # > **Predict.** Both readers are runs of one kind of language model. How often do they agree? What share of the wrong answers does the
 # > check mark, and of the right ones?
