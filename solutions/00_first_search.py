@@ -9,7 +9,8 @@
 # %% [markdown]
 # # 00 · A first search
 #
-# Ask your own notes a question in words that are not in them, and find the lines that answer it. You build such a search in this course. In this lab you use the finished one.
+# You ask your own notes a question, and the search finds the lines that answer it, even if they use other words. In this lab you use the
+# finished search. In the rest of the course you build it.
 #
 # | You will be able to | Time | Needs | Builds |
 # |---|---|---|---|
@@ -21,7 +22,8 @@ database_url = ""
 embedding_model = ""
 
 # %% [markdown]
-# A notebook is a page of cells. Click into a code cell and press **Shift + Enter**: it runs, its result appears below it, and the next cell is selected. Run the cells from top to bottom, because each one uses what the cells before it made.
+# A notebook is a page of cells. Click into a code cell and press **Shift + Enter**. The cell runs, and its result appears below it. Run the
+# cells from top to bottom, because each cell uses what the cells before it made.
 
 # %%
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
@@ -31,7 +33,8 @@ lab = start("00", data_dir=data_dir, database_url=database_url, embedding_model=
 # %% [markdown]
 # ## Search a folder of your own
 #
-# Begin with texts of your own: notes (`.md`, `.txt`), notebooks, YAML, Python, Go or shell. Write the path of their folder between the quotes, for example `r"~/notes"` or `r"d:\notes"`.
+# Begin with texts of your own: notes (`.md`, `.txt`), notebooks, YAML, Python, Go or shell. Write the path of their folder between the
+# quotes, for example `r"~/notes"` or `r"d:\notes"`.
 #
 # If you leave the quotes empty, the lab takes five pages of the course. Then first read lines 1 to 60 of
 # `data/documents/model-monitoring.md`, so that you can judge the results.
@@ -44,7 +47,8 @@ my_folder = r""  # the path goes between the quotes
 ask = lab.search_folder(my_folder)
 
 # %% [markdown]
-# Now ask. Think of something that is in one of the texts, and ask for it in *other* words than the text uses. Type the question into the box and press **Enter**.
+# Think of something that is in one of the texts. Ask for it in *other* words than the text uses: type the question into the box and press
+# **Enter**.
 
 # %%
 lab.interact(
@@ -53,11 +57,11 @@ lab.interact(
 )
 
 # %% [markdown]
-# Each row is a piece of a text. It is shown from the sentence that is most similar to the question. You see its document, the heading above
-# it, and its lines. The bar and the number say how similar piece and question are in meaning.
+# Each row is a piece of a text, with its document, the heading above it and its lines. You see the piece from the sentence on that is most
+# similar to the question. The bar and the number say how similar piece and question are in meaning.
 #
-# Ask three questions. Look where the right piece is in each list, and write its place into the next cell. For the question above, this is the second
-# piece: it tells what to compare the data with.
+# Ask three questions. For each question, write the place of the right piece into the next cell. For the question above, the right piece is
+# the second: it tells what to compare the data with.
 
 # %%
 judged = {  # a question, and the place of its right piece (0: it is not among the five)
@@ -66,12 +70,13 @@ judged = {  # a question, and the place of its right piece (0: it is not among t
 print(sum(place == 1 for place in judged.values()), "of", len(judged), "right pieces came first")
 
 # %% [markdown]
-# Take a question whose right piece was not first. Which word of this piece is not in the question? Ask again with this word. Which place
-# has the piece now?
+# Take a question whose right piece was not first. Ask again with a word of this piece that the question did not have. Which place has the
+# piece now?
 #
 # ## Why not search for the words?
 #
-# To see what the system has done, look at texts that all readers of this lab have: the course's five pages about running machine learning in production. Suppose that you ask which warnings deserve waking someone up. The first idea is to search the pages for these words.
+# From here on, the lab uses the course's five pages about running machine learning in production. Suppose that you ask which warnings
+# deserve waking someone up. The first idea is to search the pages for these words.
 
 # %% tags=["nbval-check-output"]
 import numpy as np
@@ -107,25 +112,28 @@ assert pages.loc["model-monitoring.md"].sum() == 1, "it has none of the words"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The page with the answer is `model-monitoring.md`, as we knew. But it has none of the words, so a search for them cannot find it.
+# The answer is on another page, `model-monitoring.md`. But it has none of the words, so a search for these four words cannot find it.
 #
 # </details>
 #
-# What you need is a search that compares *meanings*.
+# You need a search that compares *meanings*.
 #
 # ## The system, in four steps
 #
-# The strip below shows the whole course. Each later lab is about one of the boxes, and marks it. In this lab you go through the first five, from *documents* to *search*.
+# The strip below shows the whole course. In this lab you go through the first five boxes, from *documents* to *search*.
 
 # %%
 lab.show.pipeline()
 
 # %% [markdown]
-# **Step 1: an empty database.** The system needs a place for its texts, so it uses a real PostgreSQL. This lab gets one of its own, which is deleted after the notebook is shut down. With the extension [pgvector](../labs/GLOSSARY.md#pgvector), the database can also store long lists of numbers, and find the lists that are most similar to a given one.
+# **Step 1: an empty database.** The system stores its texts in PostgreSQL. This lab gets a database of its own, which is deleted after the
+# notebook is shut down. With the extension [pgvector](../labs/GLOSSARY.md#pgvector), the database can also store long lists of numbers, and
+# find the lists that are most similar to a given one.
 #
-# **Step 2: a model.** A program cannot compare meanings, but it can compare numbers. So a [model](../labs/GLOSSARY.md#embedding) reads a text and gives back 384 numbers. Such a list is called a [vector](../labs/GLOSSARY.md#vector).
+# **Step 2: a model.** A program cannot compare meanings, but it can compare numbers. So a [model](../labs/GLOSSARY.md#embedding) reads a
+# text and gives back 384 numbers. Such a list is called a [vector](../labs/GLOSSARY.md#vector).
 #
-# The next cell does steps 1 and 2: it opens the database, and makes the vector of the question. It shows the length of the vector and its first five numbers.
+# The next cell opens the database, makes the vector of the question, and shows its length and first five numbers.
 
 # %% tags=["nbval-check-output"]
 conn = lab.connect(autocommit=True)
@@ -134,9 +142,11 @@ vector = lab.encode(question)
 print(vector.shape, vector[:5].round(2))
 
 # %% [markdown]
-# These numbers alone say nothing to a reader. But the model was trained so that texts with similar meanings get similar vectors.
+# These numbers say nothing to a reader. But the model was trained so that texts with similar meanings get similar vectors.
 #
-# **Step 3: fill the table.** This step reads the documents and cuts them into pieces of at most 512 characters, which are called [chunks](../labs/GLOSSARY.md#chunk). Then it turns each chunk into a vector, and writes chunks and vectors into a table of the database.
+# **Step 3: fill the table.** The documents are cut into pieces of at most 512 characters, which are called
+# [chunks](../labs/GLOSSARY.md#chunk). The model turns each chunk into a vector. Chunks and vectors are written into a table of the
+# database.
 
 # %% tags=["nbval-check-output"]
 from course_lib.indexing import IngestOptions, ingest
@@ -146,7 +156,7 @@ report = ingest(lab.data_dir, options=options, conn=conn, embedder=lab.embedder)
 print(report.documents, "documents became", report.chunks, "chunks")
 
 # %% [markdown]
-# **Step 4: search.** The question becomes a vector, too. Then the database looks for the chunks with the nearest vectors, here for the nearest three.
+# **Step 4: search.** The question becomes a vector, too. Then the database finds the chunks with the nearest vectors, here three.
 
 # %%
 from course_lib.retriever import Query, search
@@ -167,15 +177,16 @@ assert len(results) == 3 and similarities == sorted(similarities, reverse=True),
 )
 
 # %% [markdown]
-# The first chunk has the answer, which is marked. The search has found it by its meaning. The other two are from the same page, and less similar.
+# The first chunk has the answer, which is marked. The other two are from the same page, and less similar.
 #
-# The number below each bar is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) of the two vectors. It gives the order, by more digits than you see: the most similar chunk is the first. Lab 05 shows what this number tells you and what it does not.
+# The number below each bar is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) of the two vectors, the question's and the
+# chunk's. It gives the order: the most similar chunk is the first.
 #
 # Each chunk is stored with its document, the heading above it and its lines. Without these, you could not check an answer.
 #
 # ## A question without an answer
 #
-# Users do not know the pages, so they also ask for things that are not in them.
+# Users also ask for things that are not in the pages.
 #
 # > **Predict.** What will the search return for a question that has nothing to do with its documents?
 
@@ -192,13 +203,19 @@ assert len(off_topic) == 3 and off_topic[0].similarity_score < similarities[-1],
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The search returns three chunks again, with lower similarities, although no chunk is about eggs. It looks for the *nearest* vectors, and some vectors are always the nearest, even if they are far away.
+# The search returns three chunks again, with lower similarities, although no chunk is about eggs. It looks for the *nearest* vectors, even
+# if they are far away.
 #
 # </details>
 #
-# A search can also have a [threshold](../labs/GLOSSARY.md#threshold). Then it leaves out each chunk whose similarity to the question is below it. The next cell tries thresholds with three kinds of questions: 63 that the pages answer, 16 *far* ones, such as the egg, and 28 *near* ones. Near ones are about subjects of the course, but none of its texts has their answer.
+# A search can have a [threshold](../labs/GLOSSARY.md#threshold). It leaves out each chunk whose similarity to the question is lower. The
+# next cell tries thresholds with three kinds of questions:
 #
-# > **Predict.** Is there a threshold at which near questions get no chunk, but answered questions still do?
+# - 63 *answered* ones: the pages have their answer.
+# - 16 *far* ones, such as the egg.
+# - 28 *near* ones: they are about subjects of the course, but none of its texts has their answer.
+#
+# > **Predict.** Is there a threshold at which no near question gets a chunk, but nearly all answered ones do?
 
 # %%
 from course_lib.teaching.lab.retrieval import without_answer
@@ -225,7 +242,12 @@ assert 0.75 < refused.loc[0.35, "near"] < 0.85 and 0.18 < refused.loc[0.35, "ans
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# No threshold does both well. With 0.25, all far questions get no chunk, but only a third of the near ones, and one of twenty with an answer. With 0.35, four fifths of the near ones get none, and also a fifth of those with an answer. So for plausible questions, no threshold on this model's cosine works: somebody has to read what was found.
+# No, not with this model and these questions:
+#
+# - With 0.25, all far questions get no chunk, but only a third of the near ones. The search also refuses one of twenty with an answer.
+# - With 0.35, four fifths of the near ones get none, and also a fifth of those with an answer.
+#
+# So a reader has to judge what was found.
 #
 # </details>
 #
@@ -245,7 +267,8 @@ cursor = conn.execute(statement)
 pd.DataFrame(cursor.fetchall(), columns=[column.name for column in cursor.description])
 
 # %% [markdown]
-# You can also draw the chunks. A point in a picture has two numbers, so each vector is reduced to two. Each point below is one chunk, and each colour and shape is one page. The star is the question. The circles 1, 2 and 3 are the chunks that the search found for it.
+# In a picture, each vector is reduced to two numbers. Each point is one chunk, and each colour and shape is one page. The star is the
+# question. The circles 1, 2 and 3 are the chunks that the search found.
 #
 # > **Predict.** Are these three the points nearest to the star?
 
@@ -284,13 +307,15 @@ assert same_page.mean() > 0.8, "the points of one colour are near each other"
 #
 # </details>
 #
-# The picture keeps less than a quarter of the differences (the variance) between the vectors, but the search compares all 384 numbers. So never judge a search by such a picture.
+# The picture keeps less than a quarter of the differences (the variance) between the vectors, but the search compares all 384 numbers. So
+# never judge a search by such a picture.
 #
-# The picture is good for something else: the points of one colour are near each other. So chunks on one subject have similar vectors. (They also share words, because the model reads each chunk with its page's title and headings.)
+# You can still see that the points of one colour are near each other. The chunks of a page share its subject, and its title, which the
+# model reads with each chunk.
 #
 # ## Break it
 #
-# In practice, the same documents are read in (*ingested*) again and again, for example each night.
+# The same documents are read in (*ingested*) again and again, for example each night.
 #
 # > **Predict.** If you ingest the five pages a second time, how many chunks are in the table then?
 
@@ -303,13 +328,15 @@ print("anything encoded:", again.chunks_per_second > 0)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The table has as many chunks as before. This system notices that the documents have not changed. So it does not encode them either. You will build that in lab 06.
+# The table has as many chunks as before. The system notices that the documents have not changed, so it encodes nothing. You will build that
+# in lab 06.
 #
 # </details>
 #
 # ## Measure
 #
-# One good answer proves little, because it may be luck. So the course has labelled questions: for each of them, it is known which page and which words answer it. The share of questions whose answer is among the first five chunks is called [recall@5](../labs/GLOSSARY.md#recallk).
+# One good answer may be luck. So the course has labelled questions: the page and the words that answer each of them are known. The share of
+# questions whose answer is among the first five chunks is called [recall@5](../labs/GLOSSARY.md#recallk).
 #
 # > **Predict.** Of ten such questions about the five pages, how many have their answer among the first five chunks?
 #
@@ -337,15 +364,17 @@ assert counts["1"] > counts.sum() / 2, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Eight or nine of ten questions have their answer there: about one question in six goes without its answer, although there are only five pages. For more than half of the questions, the first chunk has the answer.
+# Eight or nine of ten questions have their answer there. For more than half of the questions, the first chunk has the answer. But about one
+# question in six goes without its answer.
 #
 # </details>
 #
 # ## How sure is this number?
 #
-# Other questions would have given another share. To see how much is luck, draw 63 questions from the 63: some come twice, and some do not come. Compute the share again. Do this 2,000 times.
+# Other questions would have given another share. How much of it is luck? Draw 63 questions at random from the 63: some come twice, and some
+# do not come. Compute the share again. Repeat this 2,000 times.
 #
-# > **Predict.** Between which two numbers are 95 of 100 of these shares? And with 13 questions, or 253?
+# > **Predict.** Between which two numbers are 95 of 100 of these shares? And with 13 questions, or 253? The slider shows it.
 
 # %%
 found = np.array([place != "none" for place in answered_at])
@@ -379,50 +408,65 @@ assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# With 63 questions, the range is from 0.73 to 0.92. With four times as many, it is half as wide, and with 13, it is a little more than twice as wide.
+# With 63 questions, the range is from 0.73 to 0.92. With four times as many, it is half as wide, and with 13, it is a little more than
+# twice as wide.
 #
 # </details>
 #
-# This range is called the *95 % [interval](../labs/GLOSSARY.md#confidence-interval)*, and is written 0.83 [0.73, 0.92]. If you asked many such sets of questions, about 95 of 100 of their intervals would contain the true share: that of all questions of this kind. It says nothing about other kinds of questions.
+# This range is called the *95 % [interval](../labs/GLOSSARY.md#confidence-interval)*, and is written 0.83 [0.73, 0.92]. The *true share* is
+# the share of all questions of this kind. If you asked many such sets of questions, about 95 of 100 of their intervals would contain the
+# true share. The interval says nothing about other kinds of questions.
 #
-# To compare two searches, ask both the same questions, and draw the *differences*: a question that both searches answer does not show which one is better. This gives the interval of a *paired gain*. If it is above 0, the gain is hardly luck. If it contains 0, these questions cannot tell: the gain may be 0, or any other value inside.
+# To compare two searches, ask both the same questions. For each question, take the *difference*: 1 if only the second search answers it, −1
+# if only the first does, and 0 otherwise. The mean of these differences is the *paired gain*. Draw the differences again to get its
+# interval:
+#
+# - The whole interval is above 0: the gain is hardly luck.
+# - The interval contains 0: these questions cannot tell which search is better.
 #
 # ## Recap
 #
-# - A document is cut into [chunks](../labs/GLOSSARY.md#chunk). Each chunk becomes a [vector](../labs/GLOSSARY.md#vector), and both are stored in a table.
-# - A question becomes a vector, too, and finds the chunks with the nearest vectors. So the words of question and answer may differ.
-# - Such a search always finds something, even if no text has the answer.
-# - One good answer proves little. **At work**, ask many questions to which you know the answers, and give the interval, too.
+# - A document is cut into [chunks](../labs/GLOSSARY.md#chunk). Each chunk becomes a [vector](../labs/GLOSSARY.md#vector), and both are
+#   stored in a table.
+# - A question becomes a vector, too, and finds the chunks with the nearest vectors. So question and answer may have different words.
+# - Without a threshold, such a search always finds something, even if no text has the answer.
+# - **At work**, ask many questions to which you know the answers, and give the interval, too.
 #
 # ## Three questions to test yourself
 #
-# 1. Why did the search find the answer although it has no word of the question?
+# 1. Why did the search find the answer although its page has none of the four words?
 # 2. What does the search return for a question that the documents cannot answer, and what can you do about it?
 # 3. Why is it not enough to store only the vector of each chunk?
 #
 # <details><summary>Answers</summary>
 #
-# 1. Question and answer have vectors that are near each other, because the model was trained to give similar vectors to texts with similar meanings.
-# 2. It returns the nearest chunks, even if they are far away. A threshold can refuse far questions, but not those that the texts nearly answer.
+# 1. The model was trained to give similar vectors to texts with similar meanings, so the answer's vector is near the question's.
+# 2. It returns the nearest chunks, even if they are far away. A threshold can refuse far questions, but it cannot separate near questions
+#    from answered ones.
 # 3. A reader wants to read the answer and to check it. This needs the text, the document and the place in the document.
 #
 # </details>
 #
 # ## If you want to go on
 #
-# Keep the index of your folder. In a terminal, `course ingest ~/notes --repo notes` makes it, and `course search "your question" --repo notes` asks it. This search also counts the words of the question (lab 08). Which of your questions does this help?
+# You can keep an index of your folder. In a terminal, `course ingest ~/notes --repo notes` makes it, and
+# `course search "your question" --repo notes` asks it. This search also compares words (lab 08).
 #
 # ## Next
 #
-# The third step began with cutting the documents into pieces. The places of the cuts decide what a search can find. This is the subject of [lab 01](../labs/01_recursive_splitter.ipynb).
+# Step 3 cuts the documents into pieces. Where to cut is the subject of [lab 01](../labs/01_recursive_splitter.ipynb).
 #
-# From there on you write the system yourself. Each of your functions that passes its check is kept in `my/system/`. `course mine` runs the whole system with your functions in place of the course's, and shows which are yours.
+# From there on you write the system yourself. Each function that passes its check is kept in `my/system/`. `course mine` runs the system
+# with your functions in place of the course's.
 #
 # The last cell shows what the course's system reaches. It searches these pages (*docs*), the manifests of lab 02 and the code of lab 03
-# together. Here, *recall@10* is the share of questions with the right file among the first ten results. Do not compare it with the recall@5
-# above: a file is easier to find than a passage, and ten results hold more than five. [MRR](../labs/GLOSSARY.md#mrr) is
-# higher if this file is nearer to the top. In brackets are intervals. When you have written a
-# function, run the cell again: your own numbers then appear, too.
+# together. In brackets are intervals.
+#
+# - *recall@10* is the share of questions with the right file among the first ten results. Do not compare it with the recall@5 above: a file
+#   is easier to find than a passage, and there are ten results, not five.
+# - [MRR](../labs/GLOSSARY.md#mrr) is higher if the right file is nearer to the top.
+#
+# When you have written a function, run the cell again: your own numbers then appear, too.
 
 # %%
 recall_at_5 = 1 - answered_at.count("none") / len(answered_at)

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 01 · Where to cut
 #
-# A page has the answer to a question. But a cut goes through it, so no piece has the answer. A page must be cut, because the model of this
-# course reads only about 200 words. You will write two splitters: first the usual one, then one that can promise more.
+# The model of this course reads only about 200 words at once, so a *splitter* cuts each page into pieces. If a cut goes through an answer,
+# no piece has this answer. You will write two splitters: the usual one, and one that knows the place of each piece.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | write a recursive splitter, and say what it cannot promise · write one on offsets that can · read a test that searches for a splitter's mistakes | about {minutes} min | only this notebook |
+# | write a recursive splitter, and say what it cannot promise · write a splitter that knows the place of each piece · read a test that searches for a splitter's mistakes | about {minutes} min | only this notebook |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -21,8 +21,8 @@ lab.show.pipeline("chunks")
 # %% [markdown]
 # ## A cut in the wrong place
 #
-# In a *canary release*, a new model gets a small share of the real traffic. Somebody asks how much. The page says it in one sentence: 1 or 5 per
-# cent.
+# In a *canary release*, a new model gets a small share of the real traffic. A user asks how much. One sentence of a page has the answer: 1
+# or 5 per cent.
 #
 # The pieces of a document are its [chunks](../labs/GLOSSARY.md#chunk). The shortest splitter is one line of code: it cuts a page every 300
 # characters.
@@ -56,20 +56,24 @@ assert not answering(fixed)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# About half of the cuts: 12 of 26 go through a word, and one of these cuts goes through the answer. One chunk says what a canary release
-# is, the next says the number.
+# About half of the cuts: 12 of 26 go through a word. One of these cuts goes through the answer. One chunk says what a canary release is,
+# the next says the number.
 #
 # </details>
 
 # %% [markdown]
 # ## The recursive splitter, by hand
 #
-# A better splitter cuts where a reader pauses. It has a list of [separators](../labs/GLOSSARY.md#separator), from the strongest to
-# the weakest: a blank line, a line end, a sentence end, a space, and last `""`, which is between all characters.
+# A better splitter cuts where a reader pauses. It has a list of [separators](../labs/GLOSSARY.md#separator), from the strongest to the
+# weakest: a blank line, a line end, a sentence end, a space, and last `""`, which is between all characters.
 #
-# A [recursive splitter](../labs/GLOSSARY.md#recursive-splitter) splits the text at the strongest of them. If a piece is still too long, it
-# does the same to this piece with the weaker ones: this is the recursion. A piece that is short enough joins the chunk before it, if there is
-# room. An example with a [chunk size](../labs/GLOSSARY.md#chunk-size) of 16 characters:
+# A [recursive splitter](../labs/GLOSSARY.md#recursive-splitter) splits the text at the strongest separator that occurs in it. Then there
+# are two kinds of pieces:
+#
+# - A piece that is too long is split again, with the weaker separators. This is the recursion.
+# - A short piece joins the chunk before it, if there is room.
+#
+# An example with a [chunk size](../labs/GLOSSARY.md#chunk-size) of 16 characters:
 #
 # ```
 # "One.\n\nTwo three four. Five."
@@ -79,14 +83,14 @@ assert not answering(fixed)
 #     └── "Five."                    no room: 16 + 5 characters
 # ```
 #
-# Each separator stays with the piece that it ends, so all chunks joined are the text again.
+# Each separator stays with the piece that it ends. So all chunks joined are the text again.
 
 # %% [markdown]
 # ## Exercise 1.1: the recursive version
 #
-# In an [exercise](../labs/GLOSSARY.md#exercise) you complete a [stub](../labs/GLOSSARY.md#stub). Its docstring says what it must do.
-# A [check](../labs/GLOSSARY.md#check) and [hints](../labs/GLOSSARY.md#hint) follow. `split_after` is given. It also returns what is left
-# after the last separator, if this is not empty.
+# In an [exercise](../labs/GLOSSARY.md#exercise) you complete a [stub](../labs/GLOSSARY.md#stub). Its docstring says what it must do. A
+# [check](../labs/GLOSSARY.md#check) and [hints](../labs/GLOSSARY.md#hint) follow. `split_after` is given. Text after the last separator is
+# a piece, too.
 #
 # ```
 # split_recursively("ab cd. ef gh", 8)  →  ["ab cd. ", "ef gh"]
@@ -137,7 +141,8 @@ lab.check("1.1", split_recursively)
 lab.hint("1.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to pass on all separators. A piece that is too long ends with its separator. If you split it there again, you get the same piece, and so on without end. `separators[1:]` has one separator less at every step, so the recursion comes to an end.
+# The mistake to remember: to pass on all separators. A piece that is too long would be split at the same separator again, without end.
+# `separators[1:]` has one separator less at every step.
 
 # %%
 import numpy as np
@@ -171,10 +176,10 @@ assert cut["nothing lost"].all() and cut["longest"].max() <= 512, (
 #
 # ## What it cannot promise
 #
-# **Overlap.** Sometimes a phrase is cut in two. So neighbours share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap). If one
-# chunk cuts a phrase off, the next one has it whole. A splitter that works on pieces can only repeat whole pieces.
+# **Overlap.** Neighbouring chunks can share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap). A short phrase that one chunk cuts
+# off is then whole in the next. Your splitter works on pieces, so it can repeat only whole pieces.
 #
-# > **Predict.** We ask for 64 characters, in whole lines or sentences. How many of your chunks can repeat nothing, or only a line end?
+# > **Predict.** We ask for 64 characters, in whole lines or sentences. How many of your chunks then repeat nothing, or only a line end?
 
 # %%
 from course_lib.teaching.lab.retrieval import can_repeat
@@ -200,7 +205,7 @@ assert repeated.max() < 64, "none repeats 64"
 # </details>
 #
 # **Offsets.** A citation needs a chunk's [offset](../labs/GLOSSARY.md#offset), its position in the document, counted from 0. Your chunks do
-# not have it. Without overlap you could add up their lengths; with overlap this is wrong. So many programs search the text for the chunk.
+# not have it. Without overlap you could add up their lengths; with overlap the sum is wrong. You could also search the text for each chunk.
 #
 # > **Predict.** Here are four chunks of a log. At which offsets does `find` find them?
 
@@ -217,12 +222,11 @@ log = "Retry in 5 s.\n" * 8
 #
 # ## Cut on offsets
 #
-# One change solves both problems: work with offsets, and copy characters only at the end. A chunk is then a
-# [span](../labs/GLOSSARY.md#span): its start, its end, and the text between them. The overlap is a subtraction, because the next
-# chunk begins that many characters before this one ends.
+# One change solves both problems: work with offsets instead of pieces. A chunk is then a [span](../labs/GLOSSARY.md#span): its start, its
+# end, and the text between them. With an overlap of 64, the next chunk begins 64 characters before this one ends.
 #
-# Look at the text that one chunk can hold. Find its strongest separator, and cut after the last place where it occurs. Python's `rfind`
-# finds this place: `"ab cd. ef gh".rfind(". ", 0, 8)` is 5. The separator has two characters, so the first chunk ends at 7.
+# Where does a chunk end? In the text that it can hold, find the strongest separator, and cut after the last place where it occurs. Python's
+# `rfind` finds this place: `"ab cd. ef gh".rfind(". ", 0, 8)` is 5. The separator has two characters, so the first chunk ends at 7.
 #
 # ## Exercise 1.2: find the cut
 #
@@ -244,8 +248,8 @@ lab.check("1.2", find_cut)
 lab.hint("1.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to give up at a separator that is found before the floor. It does not count, so the next separator has its turn. A
-# search from `floor + 1 - len(separator)` finds only what counts, because a separator may begin before the floor if it ends after it.
+# The mistake to remember: to give up at a separator that does not end after the floor. Try the next separator. A separator may begin before
+# the floor if it ends after it, so search from `floor + 1 - len(separator)`.
 
 # %% [markdown]
 # ## Exercise 1.3: the whole splitter
@@ -274,12 +278,13 @@ for floor in (0, 3):
 #
 # </details>
 #
-# So that the splitter always comes to an end, a chunk that begins at `start` must end *after* `start + chunk_overlap`: this is the floor.
+# A chunk that begins at `start` must end *after* `start + chunk_overlap`: this is the floor. Then the next chunk begins after `start`, and
+# the splitter always comes to an end.
 #
 # ![A text as a bar: the next chunk begins one overlap before the cut. Cuts count only after the floor.](../labs/figures/overlap_and_floor.svg)
 #
 # - If the rest of the text fits into one chunk, it is the last one and needs no cut.
-# - A book has thousands of chunks. So use a loop, and copy only the chunks, never the rest of the text.
+# - Use a loop, because a book has thousands of chunks. Copy only the chunks, never the rest of the text.
 
 # %% exercise="1.3"
 # Given up to: spans, start = [], 0
@@ -292,13 +297,13 @@ lab.check("1.3", split_text)
 lab.hint("1.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a loop that runs while `start` is before the end of the text. It makes one more chunk of what the last one already
-# holds, and may never end. The right loop ends as soon as the rest fits.
+# The mistake to remember: a loop that runs while `start` is before the end of the text. It makes one more chunk of what the last one
+# already holds, and may never end.
 
 # %% [markdown]
 # Now look at your chunks. Violet text is in more than one of them.
 #
-# > **Predict.** A longer overlap is safer. What is its price? Then try size 100 and overlap 96.
+# > **Predict.** What is the price of a longer overlap? Then try size 100 and overlap 96.
 
 # %%
 split_text = lab.use("split_text")
@@ -324,16 +329,16 @@ assert (len(dense), len(plain)) == (2398, 122), "The price is more chunks"
 #
 # </details>
 #
-# At every cut, neighbours share as much as we asked for. But a chunk can begin inside a word, unless it snaps to words.
+# At every cut, neighbours share as much as we asked for.
 
 # %% [markdown]
 # ## Break it
 #
-# A splitter that loses a sentence raises no error. So write down what must be true of *every* text, and let the computer search for one
-# that breaks it: a [property-based test](../labs/GLOSSARY.md#property-based-test).
+# A splitter that loses a sentence raises no error. So write down what must be true of *every* text, and let the computer search for a text
+# where it is false: a [property-based test](../labs/GLOSSARY.md#property-based-test).
 #
-# > **Predict.** A colleague strips the white space at both ends of each chunk, and keeps the offsets. How many of 5,000
-# > random texts does this break?
+# > **Predict.** A colleague strips the white space at both ends of each chunk, and keeps the offsets. How many of 5,000 random texts does
+# > this break?
 
 # %%
 from random import Random
@@ -369,7 +374,7 @@ for name, texts in failures.items():
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Stripped chunks break nine of ten texts: a citation would show other characters. Your splitter breaks none.
+# Stripping breaks nine of ten texts: a chunk differs from the text at its offsets. Your splitter breaks none.
 #
 # </details>
 #
@@ -425,18 +430,16 @@ if "LangChain" in found:
 # </details>
 #
 # The lost characters are white space: it removes white space at both ends of each chunk (`strip_whitespace=False` keeps it). With
-# `add_start_index` it has offsets. It looks for each chunk with `find`, but only from near the end of the one before, so the log above
-# causes no mistake. Its default separators have no sentence end. Take it if you need no exact overlap.
+# `add_start_index` it has offsets. Its default separators have no sentence end. Take it if you need no exact overlap.
 
 # %% [markdown]
 # ## Measure: cuts, overlap, and size
 #
-# Good cuts or overlap can keep a sentence whole. Chunks can also be larger. One line of code cuts *at spaces*, the last before the
-# limit. All get the same four sizes, because one size may be lucky:
+# Good cuts, an overlap or larger chunks can keep a sentence whole. Which of them help the search? *fixed* cuts by length alone, and *at
+# spaces* at the last space before the limit. All get the same four sizes:
 #
 # - *torn*: how many of 563 sentences of up to 128 characters no chunk holds whole (mean of the four sizes).
-# - *300* to *900*: [recall@5](../labs/GLOSSARY.md#recallk) with chunks of this size: the share of questions for which one of the first five
-#   chunks has an answer.
+# - *300* to *900*: [recall@5](../labs/GLOSSARY.md#recallk) with chunks of this size.
 # - *gain*: the mean of the four, minus that of the row above, with its [interval](../labs/GLOSSARY.md#confidence-interval).
 #
 # > **Predict.** Do good cuts find more than cuts at spaces?
@@ -503,38 +506,40 @@ assert all((most > 256) == (size == 900) for (_, size), most in longest.items())
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Good cuts gain 0.08 over fixed ones, and this interval is above 0. But these questions do not decide whether they
-# find more than cuts at spaces, or with an overlap. With five chunks each, larger ones find more.
+# Good cuts gain 0.08 over fixed ones, and this interval is above 0. But these questions do not decide whether they find more than cuts at
+# spaces, or with an overlap.
 #
-# One thing is certain, and it is for the reader: cuts at spaces tear as many sentences as fixed ones. Good cuts tear none, by construction.
+# For a reader, the difference is certain: cuts at spaces tear as many sentences as fixed ones. Good cuts tear none, because a sentence end
+# is stronger than a space.
 #
 # </details>
 #
-# Larger chunks have a price. Five chunks of 900 characters show a reader three times as much text as five of 300. With as much text, fifteen
-# of 300, good cuts have a recall of 0.94, and five of 900 have 0.86. And the model reads only 256 word pieces: of 500 characters it reads all chunks to the end, of 900 not all.
+# With five chunks each, larger ones find more. But five of 900 characters show as much text as fifteen of 300. With fifteen of 300, good
+# cuts have a recall of 0.94, and five of 900 have 0.86. The model also reads only 256 word pieces: of 500 characters it reads all chunks to
+# the end, of 900 not all.
 #
-# Overlap protects a phrase *wherever* the cuts are: with 64, up to 65 characters stay whole. So take as
-# much as the longest phrase that must stay whole.
+# With an overlap of 64, each phrase of up to 65 characters is whole in some chunk, *wherever* the cuts are. So take an overlap as long as
+# the longest phrase that must stay whole.
 
 # %% [markdown]
 # ## Recap
 #
 # - A recursive splitter splits what is too long at weaker separators. It cannot promise an overlap, and it has no offsets.
-# - A splitter on offsets has both, and both are exact. Because of the floor, each chunk begins after the one before it begins.
-# - **At work**, cut prose like this; manifests, code, PDF and HTML have better boundaries. Try three sizes, up to what the model reads to the end, and
-#   measure recall with your own questions ([lab 16](../labs/16_measuring_retrieval.ipynb)). Models and services count in
-#   [tokens](../labs/GLOSSARY.md#token), so count tokens, too. Some systems search small chunks, and show the larger text around them.
+# - A splitter on offsets has both, and both are exact. The floor makes sure that it comes to an end.
+# - **At work**, cut prose like this. Try three sizes, and measure recall with your own questions
+#   ([lab 16](../labs/16_measuring_retrieval.ipynb)). Count [tokens](../labs/GLOSSARY.md#token), too, because the model must read each chunk
+#   to the end.
 #
 # ## Three questions
 #
 # 1. With an overlap of 64, why is a phrase of 65 characters always whole in some chunk?
 # 2. What goes wrong if a splitter drops the separators?
-# 3. A file comes from Windows. Which separator is never found, and what warns you?
+# 3. In a text, all lines end with `"\r\n"`, as on Windows. Which separator is never found, and what warns you?
 #
 # <details><summary>Answers</summary>
 #
-# 1. Take the last chunk that holds only the beginning of the phrase. It ends before the phrase's last character. The next chunk starts 64
-#    characters earlier, so at the phrase's first character or before. It has the whole phrase.
+# 1. Take the last chunk that ends inside the phrase. It holds at most 64 characters of the phrase. The next chunk begins 64 characters
+#    before this end, so it has the phrase from its first character on. It does not end inside the phrase, so it has the whole phrase.
 # 2. Blank lines and full stops are in no chunk, so a citation shows a text with gaps.
 # 3. The separator `"\n\n"` is never found, and nothing warns you.
 #
@@ -546,4 +551,5 @@ assert all((most > 256) == (size == 900) for (_, size), most in longest.items())
 # Lines from Windows end with `"\r\n"` ([CRLF](../labs/GLOSSARY.md#crlf)), so a splitter never finds `"\n\n"` there. Write
 # `keep_crlf(text, spans)`, so that no span starts or ends between the two characters.
 #
-# **Next.** In a manifest, each line belongs to another line above it, and a cut can separate the two: [lab 02](../labs/02_resource_splitter.ipynb).
+# **Next.** In a manifest, each line belongs to another line above it, and a cut can separate the two:
+# [lab 02](../labs/02_resource_splitter.ipynb).

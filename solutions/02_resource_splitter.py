@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 02 · Whose line is it?
 #
-# A line of a manifest says little without its owner. You will write a splitter that keeps the owner, also in files that a parser refuses.
+# A line of a manifest, such as `memory: 3Gi`, says little without its *owner*: what the line belongs to. You will write a splitter that
+# says above each piece what it belongs to, also in files that a parser refuses.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -79,19 +80,21 @@ assert (len(told), len(lab.questions())) == (17, 58), (
 #
 # </details>
 #
-# In YAML, **the owner of a line is above it and further left**. Only an item of a list may begin in the column of its owner.
+# In YAML, **the owner of a line is above it and further left**. An item of a list may also begin in the same column as its owner.
 #
 # ![Six lines of YAML and the tree that their indentation makes.](../labs/figures/indentation_tree.svg)
 #
 # Why not ask a parser? It needs valid files. Of the 31 files here, PyYAML refuses four: three
-# [Helm templates](../labs/GLOSSARY.md#helm-template), and one with a single bad document. In a valid file, it can tell where each value begins
-# and ends (`yaml.compose`), and you could cut the text there, comments included. The data alone have none, and the answers to 17 of our 58 questions are in comments: there, people write *why*.
+# [Helm templates](../labs/GLOSSARY.md#helm-template), and one with a single bad document.
+#
+# In a valid file, `yaml.compose` tells where each value begins and ends. The data alone have no comments, but the answers to 17 of our 58
+# questions are in comments. So cut the text itself.
 
 # %% [markdown]
 # ## The first owner: the document
 #
-# A file holds any number of [YAML documents](../labs/GLOSSARY.md#yaml-document), with `---` between them. No line has its owner
-# in another document, so no piece may cross this border. This file holds three documents that are not empty:
+# A file holds any number of [YAML documents](../labs/GLOSSARY.md#yaml-document), with `---` between them. A line and its owner are in the
+# same document, so no piece may cross this border. This file holds three documents that are not empty:
 #
 # ```
 # ---
@@ -105,12 +108,14 @@ assert (len(told), len(lab.questions())) == (17, 58), (
 # --- {kind: Secret}
 # ```
 #
-# `split("---")` also cuts in the note. But `re.finditer(r"^---(?=\s|\Z)", text, re.MULTILINE)` finds the right ones: dashes at the
-# beginning of a line (`^`) before white space or the end of the text, which `(?=…)` leaves out of the match.
+# `split("---")` also cuts in the note. But `re.finditer(r"^---(?=\s|\Z)", text, re.MULTILINE)` finds the right ones:
+#
+# - `^`: the dashes begin a line.
+# - `(?=\s|\Z)`: white space or the end of the text follows. It is not part of the match.
 #
 # ## Exercise 2.1: the documents
 #
-# Write `split_stream`, which decides what a document is: where it begins, where it ends, and which ones count.
+# Write `split_stream`. It decides where each document begins and ends, and which documents count.
 
 # %% exercise="2.1"
 from course_lib.loader.kubernetes import split_stream
@@ -122,15 +127,14 @@ lab.check("2.1", split_stream)
 lab.hint("2.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a separator is a place between two documents, and nothing more. If you remove its whole line, you lose a comment or
-# a mapping that is written after the dashes. `(?=\s|\Z)` leaves them to the next document. The pattern uses `^`, not
-# `\n`, because the first line of a file has no line end before it.
+# The mistake to remember: to remove the whole line of a separator. A comment or a mapping after the dashes is part of the next document,
+# and would be lost.
 
 # %% [markdown]
 # ## Which resource is it?
 #
-# A document describes a [resource](../labs/GLOSSARY.md#resource). A piece has to say which one, so you need its kind, name,
-# and [namespace](../labs/GLOSSARY.md#namespace). The first `name:` is not always right:
+# A document describes a [resource](../labs/GLOSSARY.md#resource). A piece has to say which one, so you need its kind, name, and
+# [namespace](../labs/GLOSSARY.md#namespace). The first `name:` is not always the resource's name:
 #
 # ```
 # kind: Role
@@ -141,12 +145,12 @@ lab.hint("2.1")  # run again for the next hint
 # apiVersion: v1
 # ```
 #
-# It belongs to `labels`. So a key counts only with its *path*.
+# Here, the first `name:` belongs to `labels`. So a key counts only with its *path*.
 #
 # ## Exercise 2.2: the identity
 #
-# Write `read_identity`, which gives `Identity("Role", "reader", None, "v1")` for this document. Go from line to line, and keep a list of the owners. The
-# owners of a new key are left of its column: remove the others, then add the key. Given are:
+# Write `read_identity`, which gives `Identity("Role", "reader", None, "v1")` for this document. Go from line to line, and keep a list of
+# the owners. The owners of a new key are left of its column. Remove the others, then add the new key. Given are:
 #
 # ```
 # read_key('  name: "web"  # front')  →  Key(column=2, name="name", value="web")
@@ -164,8 +168,8 @@ lab.check("2.2", read_identity)
 lab.hint("2.2")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a key ends the blocks of *all* keys in its column and further right, and not only of the last one. One comparison
-# is enough for this: `above.column < key.column` keeps the owners and drops the rest.
+# The mistake to remember: to remove only the last key from the list. A new key ends the blocks of *all* keys in its column and further
+# right. `above.column < key.column` keeps the owners and drops the rest.
 
 # %% [markdown]
 # ## Break it: what no parser reads
@@ -194,22 +198,21 @@ for name in ("odd/broken.yaml", "chart/templates/status-page.yaml"):
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Your function finds all four identities, because it needs no valid file. It also finds those of the template.
+# Your function finds all four identities, because it needs no valid file.
 #
 # </details>
 #
-# Another style breaks your function: where YAML is written in
-# braces or in a [block scalar](../labs/GLOSSARY.md#block-scalar), it differs from the parser. There, `course split` asks a parser.
+# Your function differs from the parser where YAML is written in braces or in a [block scalar](../labs/GLOSSARY.md#block-scalar).
 
 # %% [markdown]
 # ## Where to cut a resource
 #
-# A resource can be too long for one [chunk](../labs/GLOSSARY.md#chunk). The model reads 256
-# [word pieces](../labs/GLOSSARY.md#word-piece) and drops the rest without a warning. So cut, as in lab 01, at the strongest boundary. In YAML, **a boundary is stronger if its line begins further left**, because a larger block
-# ends there.
+# A resource can be too long for one [chunk](../labs/GLOSSARY.md#chunk). The model reads 256 [word pieces](../labs/GLOSSARY.md#word-piece)
+# and drops the rest without a warning. So cut, as in lab 01, at the strongest boundary. In YAML, **a boundary is stronger if its line
+# begins further left**, because a larger block ends there.
 #
-# `lines_of` gives each line a number for this, its *depth*: the smaller it is, the stronger is the boundary before the line. It is twice
-# the column. For an item of a list, one is added, because it may begin in the same column as its owner:
+# `lines_of` gives each line a *depth*. The boundary before a line is stronger if the line's depth is smaller. The depth is twice the
+# column. An item of a list has one more, because it may begin in the same column as its owner:
 #
 # ```
 # containers:        depth 0
@@ -259,17 +262,16 @@ outline()
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The piece should end before line 7. Otherwise it has a limit and then the name of the wrong container.
+# The piece should end before line 7. Otherwise it has the limit of one container and the name of the next.
 #
 # </details>
 #
-# The arrow ↳ marks the first line inside a block (`first` in the code). No piece should begin there, because the
-# block would lose its key.
+# The arrow ↳ marks the first line inside a block (`first` in the code). No piece should begin there, because the block would lose its key.
 
 # %% [markdown]
 # ## Exercise 2.3: the next cut
 #
-# Write `next_cut`:
+# Write `next_cut`. Its docstring has three rules. Each decides once, for the lines above:
 #
 # ```
 # next_cut(lines, 5, 139)  →  7    rule 1: 9 is less than 12
@@ -318,7 +320,8 @@ assert "Pod" not in small, "no piece names the Pod"
 #
 # </details>
 #
-# A piece should name its container and its resource. So write the owner above each piece, in a [header](../labs/GLOSSARY.md#header):
+# A piece should say which container and which resource it belongs to. So write this above each piece, in a
+# [header](../labs/GLOSSARY.md#header):
 #
 # ```
 # # v1 Pod web: containers that run together
@@ -329,10 +332,9 @@ assert "Pod" not in small, "no piece names the Pod"
 #
 # The header names the resource, its file, and the path that the lines of the piece share.
 #
-# The header counts towards the limit. But its length depends on where the piece ends. So you try, measure, and try again.
-#
-# For example, the limit is 160 characters, and a piece begins with line 2. If it ends before line 9, it has 189 characters with its
-# header. So the next try ends before line 7.
+# The header counts towards the limit, but its length depends on where the piece ends. So you try, measure, and try again. For example, the
+# limit is 160 characters, and a piece begins with line 2. If it ends before line 9, it has 189 characters with its header. So the next try
+# ends before line 7.
 
 # %%
 from course_lib.loader.kubernetes import ResourceSpan
@@ -360,9 +362,8 @@ lab.check("2.4", cut_document)
 lab.hint("2.4")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a piece that is measured without its header can be too long for the model, and nothing tells you. If a try does not
-# fit, the next one must be *shorter*: `limit = end - 1` takes the last cut out of reach. This ends at `at + 1`, because a single line cannot be
-# cut.
+# The mistake to remember: to measure a piece without its header. It can be too long for the model, and nothing tells you. If a try does not
+# fit, `limit = end - 1` makes the next one *shorter*.
 
 
 # %%
@@ -382,8 +383,8 @@ shown = [(piece.path or "top level", piece.text) for piece in cut[file]]
 lab.show.pieces(shown, mark="memory: 3Gi")
 
 # %% [markdown]
-# The limit is now in a piece whose header says where it is: in the first of the containers. The last line printed begins this container, so it is
-# `predictor`.
+# The header of the piece with the limit says where it is: in the first of the containers. The last line printed begins this container, so
+# it is `predictor`.
 #
 # > **Predict.** How many pieces are too long for the model: of those with 1,000 characters, and of yours?
 
@@ -442,13 +443,16 @@ assert [len(header) + end - 20 for _, end in tried] == [189, 154], (
 # %% [markdown]
 # ## Measure: what do cuts buy, and what headers?
 #
-# [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions with an answering piece among the first five
-# results. The misleading piece counts there, too. So *owned* says for how many of the 58 questions a piece has the answer together with its
-# resource's kind and name.
+# [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions with an answering piece among the first five results, even if this piece
+# does not name its owner. So *owned* says for how many of the 58 questions a piece has the answer together with its resource's kind and
+# name.
 #
-# A header can also be put above a naive cut: the kind and name of the resource in which the piece begins, and the file. (Yours also has
-# words for the kind, and the path.) Naive pieces of 300 characters show a reader a little more than yours. There is a cheap rival: larger pieces. In
-# brackets is the [interval](../labs/GLOSSARY.md#confidence-interval) of a gain.
+# - *every 300*: naive pieces that show a reader a little more than yours.
+# - *+ header*: with its file, and the kind and name of the resource in which it begins. Your headers also have the path, and words for the
+#   kind.
+# - *every 1,000 + header*: a cheap rival, with larger pieces.
+#
+# In brackets is the [interval](../labs/GLOSSARY.md#confidence-interval) of a gain.
 #
 # > **Predict.** What helps the search: your cuts, the headers, or only both?
 
@@ -547,18 +551,18 @@ assert 0.45 < table.loc["course split"].pieces / yours.pieces < 0.55, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Both help together: yours gain 0.16 over naive pieces of about the same length with a header, and the whole interval is above 0. Of the cuts alone, and of a header above these naive pieces, the interval contains 0.
+# Both help together: yours gain 0.16 over naive pieces of about the same length with a header, and the whole interval is above 0. Each of
+# them alone is not certain to help. Of the cuts alone, and of a header above these naive pieces, the interval contains 0.
 #
-# Larger naive pieces are cheaper: over them, the interval contains 0, and they find as many answers as `course split`. But five of them
-# show a reader about three times as much as five of yours.
+# Large naive pieces with a header are cheaper: over them, the interval contains 0, and they find as many answers as `course split`. But
+# five of them show a reader about three times as much as five of yours.
 #
-# Without headers, about six of ten answers are owned; with headers, more than nine of ten, by construction.
+# Without headers, about six of ten answers are owned; with headers, more than nine of ten, because a header has the kind and the name.
 #
 # </details>
 #
-# The large naive piece with the limit still names only `log-shipper`. A path would not help it: its
-# lines share only `spec.template.spec.containers`, which names no container. And 15 of the 91 large pieces with a header are too long for
-# the model.
+# The large naive piece with the limit still names only `log-shipper`. A path would not help it: its lines share only
+# `spec.template.spec.containers`. And 15 of the 91 large pieces with a header are too long for the model.
 #
 # `course split` has about half as many pieces, because it joins small neighbours and leaves out most of a custom resource's schema.
 #
@@ -599,10 +603,12 @@ if which("kubectl"):
 # %% [markdown]
 # ## Recap
 #
-# - The owner of a line is above it and further left, or in the same column if the line begins an item. A name counts only with its path.
+# - The owner of a line is above it and further left, or in the same column if the line begins an item.
 # - Cut where the indentation is smallest, but never after the end of the block in which the piece begins.
-# - **At work**, take this splitter for manifests that people write, with pieces that your model reads to the end.
-#   `course split FILE.yaml` cuts a file of yours: read each piece alone. Whose is it? Do not index Secrets: all who may search could read them.
+# - **At work**, take this splitter if a reader needs short pieces that say whose they are. Large pieces with a header are simpler, but
+#   count their word pieces.
+# - `course split FILE.yaml` cuts a file of yours.
+# - Do not index Secrets: all who may search could read them.
 #
 # ## Three questions
 #
@@ -612,12 +618,13 @@ if which("kubectl"):
 #
 # <details><summary>Answers</summary>
 #
-# 1. It cuts the document if it is in column 0. A block scalar's lines are indented, so this happens only in a broken file.
-# 2. If `fits` does not count it either, the model drops the end of a long piece. You notice it only if you count word pieces.
-# 3. The pieces of all later containers: `containers[0]` in their headers is now `containers[1]`.
+# 1. It cuts the document if it is in column 0. This happens only in a broken file, because a block scalar's lines are indented.
+# 2. The model drops the end of a piece that is too long. You notice it only if you count word pieces.
+# 3. The pieces of all later containers, because the number in their headers changes: `containers[0]` is now `containers[1]`.
 #
 # </details>
 #
 # **Stretch.** Make paths that say `containers[predictor]`.
 #
-# **Next.** [Lab 05](../labs/05_embeddings.ipynb): how a text becomes a vector. Or an elective: code has blocks, too, in [lab 03](../labs/03_code_splitters.ipynb).
+# **Next.** [Lab 05](../labs/05_embeddings.ipynb): how a text becomes a vector. Or an elective: code has blocks, too, in
+# [lab 03](../labs/03_code_splitters.ipynb).

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 03 · Code splitters
 #
-# A search over code should return a whole function, and say which one. You will split code where its authors would: at its functions and classes.
+# A search over code should return a whole function, and say which one. You will split code at its functions and classes.
 #
-# **Elective.** It adds a splitter for program code. For you if people will search code with your system.
+# **Elective.** It adds a splitter for program code. It is for you if people will search code with your system.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -23,8 +23,10 @@ lab.show.pipeline("chunks")
 # %% [markdown]
 # ## A torn answer
 #
-# `files` holds the source code of Heron, a small platform in Python, Go and shell that forecasts how many bicycles will be hired. Begin with the simplest way: split it every 512 characters, and ask a question. The search
-# compares [embeddings](../labs/GLOSSARY.md#embedding), which lab 05 explains. This is the best piece:
+# `files` holds the source code of Heron, a small platform in Python, Go and shell.
+#
+# The simplest way is to cut every 512 characters. Then ask a question: the search compares [embeddings](../labs/GLOSSARY.md#embedding)
+# (lab 05) and shows the best piece.
 
 # %%
 from textwrap import indent
@@ -68,17 +70,18 @@ assert "len(current[column]) < minimum_sample" not in torn.text, (
 assert torn.text.startswith(" return sum("), "The piece begins with the end of another function"
 
 # %% [markdown]
-# The answer begins in this piece. What is missing?
+# The answer begins in this piece. But three things are wrong:
 #
-# - You cannot read the reason to its end: the piece ends in the middle of a word.
-# - The code that does this is in the next piece. Nothing there says that it belongs to `inspect`.
+# - You cannot read the whole reason: the piece ends in the middle of a word.
+# - The code that does this is in the next piece. That piece does not say that it belongs to `inspect`.
 # - The piece begins with the end of another function.
 #
 # ## How much is torn?
 #
-# `drift.py` has seven functions and classes. `inspect` is larger than a piece (grey). Each of the other six would fit: it is *torn* if no
-# piece holds all of it. The figure compares the cuts every 512 characters with lab 01's [recursive
-# splitter](../labs/GLOSSARY.md#recursive-splitter), which has no rule for Python.
+# `drift.py` has seven functions and classes. Only `inspect` (grey in the figure) is larger than a piece. Each of the other six is *torn* if
+# no piece holds all of it.
+#
+# The figure compares these cuts with lab 01's [recursive splitter](../labs/GLOSSARY.md#recursive-splitter), which has no rule for Python.
 #
 # > **Predict.** How many of the six does each splitter tear?
 
@@ -113,8 +116,8 @@ assert torn_by(splits["recursive"]) == 1, "The recursive splitter tears only one
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Cuts every 512 characters tear four of the six. The recursive splitter tears only one. But it keeps the others by accident: it prefers
-# blank lines, and there are blank lines between functions.
+# Cuts every 512 characters tear four of the six. The recursive splitter tears only one. It prefers blank lines, and there are blank lines
+# between functions.
 #
 # </details>
 #
@@ -129,7 +132,7 @@ assert torn_by(splits["recursive"]) == 1, "The recursive splitter tears only one
 #  6  """
 # ```
 #
-# A first rule for a program: cut above each line that begins with `def` or `class`.
+# A first rule: cut above each line that begins with `def` or `class`.
 #
 # > **Predict.** Where would *you* cut this file? Where does the rule cut it?
 
@@ -145,20 +148,20 @@ print("-------- cut\n".join(re.split(r"^(?=def |class )", tiny, flags=re.MULTILI
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The best cut is above line 8, because all that a reader needs for `yes` begins there. The rule makes two mistakes:
+# The best cut is above line 8, because the comment and the decorator belong to `yes`. The rule makes two mistakes:
 #
-# 1. It cuts above line 10. The comment and the decorator of `yes` stay in the piece before, where they explain nothing.
-# 2. It cuts above line 4, which is not a definition, but text in quotes.
+# 1. It cuts above line 10. The comment and the decorator of `yes` stay in the piece before.
+# 2. It cuts above line 4, which is text in quotes and not a definition.
 #
 # </details>
 #
 # ## Exercise 3.1: split at definitions
 #
-# Repair the first mistake of the rule: the comments and decorators above a definition belong to it. They begin with one of `ABOVE`, which is
-# `("#", "@", "//")`. Where do you stop: at an empty line? At an indented comment? At the first line of the file?
+# Repair the first mistake: the comments and decorators above a definition belong to it. Such lines begin with one of `ABOVE`, which is
+# `("#", "@", "//")`.
 #
-# Each language has its own rule, so your function gets it as a [regular expression](https://docs.python.org/3/library/re.html). For
-# Python, this is `LANGUAGES["python"].starts`.
+# Each language has its own rule, so your function gets the rule as a [regular expression](https://docs.python.org/3/library/re.html), such
+# as `LANGUAGES["python"].starts`.
 
 # %% exercise="3.1"
 from course_lib.loader.languages import split_definitions
@@ -170,11 +173,11 @@ lab.check("3.1", split_definitions)
 lab.hint("3.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to look only at the one line above. A definition often has a comment *and* decorators, so go up until a line
-# does not belong. The dict maps the start of each piece to its name. Each piece ends where the next one begins, so no text is lost.
+# The mistake to remember is to look only at the one line above. A definition often has a comment *and* decorators, so go up until a line
+# does not belong.
 
 # %% [markdown]
-# The small file with your function:
+# Your function cuts the small file:
 
 # %%
 split_definitions = lab.use("split_definitions")
@@ -193,9 +196,9 @@ assert by_rule[1].startswith("def no"), "the cut above line 4 is still there"
 #
 # ## Ask a parser
 #
-# This rule looks at one line, so it cannot know that line 4 is in quotes. A parser can know it, for example
-# [tree-sitter](https://tree-sitter.github.io). It turns a text into a [syntax tree](../labs/GLOSSARY.md#syntax-tree). Each node is a part of
-# the text, such as a class, and the nodes below it are its parts.
+# The rule looks at one line, so it cannot know that line 4 is in quotes. A parser can, for example
+# [tree-sitter](https://tree-sitter.github.io). It turns a text into a [syntax tree](../labs/GLOSSARY.md#syntax-tree). Each node of the tree
+# is a part of the text, such as a class. The nodes below it are its parts.
 #
 # > **Predict.** The next cell shows the nodes directly below the root of `tiny`. At which lines do they begin?
 
@@ -221,21 +224,20 @@ assert nodes.iloc[-1].to_list() == [9, 11, "decorated_definition"], (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The nodes begin at lines 1, 3, 8 and 9. None begins at line 4, because the text in quotes is part of the node above it. Decorator and
-# function are one node, so they stay together. The comment is a node of its own: `split_code`, the course's splitter, adds it to the
-# definition below, if both fit.
+# The nodes begin at lines 1, 3, 8 and 9. No node begins at line 4, because the text in quotes is part of the node above it. Decorator and
+# function are one node, so they stay together. The comment is a separate node.
 #
 # </details>
 #
 # ## Exercise 3.2: find the definitions
 #
 # Which nodes should become pieces? In the example below, the function `turn` is inside an `if`, and the method `grind` is inside the class
-# `Mill`. There, two simple answers fail:
+# `Mill`. Two simple answers fail there:
 #
-# - *The definitions directly below the root.* Then `turn` is not found.
-# - *All definitions, also those inside others.* Then the lines of `grind` are in two pieces, its own and that of `Mill`.
+# - *Only the definitions directly below the root.* Then `turn` is not found.
+# - *All definitions.* Then the lines of `grind` are in two pieces, its own and that of `Mill`.
 #
-# So you decide where to look, and where to stop. `node.named_children` is the list of the nodes directly below a node.
+# So decide where to look, and where to stop. `node.named_children` is the list of the nodes directly below a node.
 
 # %% exercise="3.2"
 from course_lib.loader.languages import find_definitions
@@ -247,17 +249,16 @@ lab.check("3.2", find_definitions)
 lab.hint("3.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a function that calls itself for each child. It is shorter, and fails on a file with thousands of
-# nested brackets. A list of waiting nodes has no such limit. The children are added in reverse order, so that `pop()` returns them in the
-# order of the text.
+# The mistake to remember is a function that calls itself for each child. It fails on a file with thousands of nested brackets. A list of
+# waiting nodes has no such limit.
 
 # %% [markdown]
 # ## Break it
 #
-# Is the rule also wrong in real code? Use rule and tree on three files of Heron, and compare. One of them, `scaffold.py`, writes code from
-# templates.
+# Is the rule also wrong in real code? The next cell compares the rule with the tree on three files of Heron. One of them, `scaffold.py`,
+# writes code from templates.
 #
-# > **Predict.** In `scaffold.py`, five lines look like a definition. How many of them are one?
+# > **Predict.** In `scaffold.py`, five lines look like the start of a definition. How many of them really start one?
 
 # %%
 from course_lib.loader.languages import definition_of, name_of
@@ -280,20 +281,20 @@ assert counts.iloc[2, :2].to_list() == [5, 2], "Two of the five lines are defini
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Two of the five lines are definitions. The others are text in the templates. The Go and shell files also hold such text.
+# Two of the five lines are definitions. The others are text in the templates.
 #
 # </details>
 #
 # ## Too large, and without context
 #
-# So far, a piece is a whole definition, however long it is. But our model [ignores](../labs/GLOSSARY.md#truncation) the end of a long
-# text, so pieces have at most 512 characters. A larger class is cut at its methods, and a larger method at its blank lines.
+# So far, a piece is a whole definition, even a very long one. But the model [ignores](../labs/GLOSSARY.md#truncation) the end of a long
+# text, so the course limits a piece to 512 characters. A larger class is cut at its methods, and a larger method at its blank lines.
 #
-# Then a part can begin with `return [forecast for part in parts …]`, and nothing says which method this is. So a
-# [header](../labs/GLOSSARY.md#header) is put above the part. It holds *signatures*: the lines that introduce the class and the method.
+# In such a part, nothing says which method it is from. So a [header](../labs/GLOSSARY.md#header) is put above it. The header holds
+# *signatures*: the lines that introduce the class and the method.
 #
-# Header and part together must fit into 512 characters. Often there is no room for all signatures. Suppose that the header may have 90
-# characters. Here are two quick ideas.
+# Header and part together must fit into 512 characters, so there may be no room for all signatures. Suppose that the header may have 90
+# characters. Here are two simple ideas.
 #
 # > **Predict.** What does each idea show of the method `_score_batch` of the class `Scorer`?
 
@@ -336,14 +337,14 @@ assert at_90["_score_batch"][1] == "class Scorer:\n", "The second shows only the
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The first idea ends in the middle of a name. The second shows only the class, so all its methods get the same header.
+# The first idea ends in the middle of a name. The second shows only the class, so all methods of the class get the same header.
 #
 # </details>
 #
 # ## Exercise 3.3: choose the header
 #
-# Your function decides what a header keeps when there is little room. The signature directly around a part, the
-# *innermost* one, says most about the part.
+# Your function decides what a header keeps when there is little room. The *innermost* signature is the one directly around a part, and says
+# most about the part.
 
 # %% exercise="3.3"
 from course_lib.loader.code import choose_header
@@ -355,8 +356,8 @@ lab.check("3.3", choose_header)
 lab.hint("3.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The candidates go from the longest to the shortest, so the first one that fits is the longest that fits. The mistake to remember: to
-# return the first line without its line end. Then the part would begin on the same line.
+# The candidates go from the longest to the shortest, so take the first one that fits. The mistake to remember is to return the first line
+# without its line end. Then the part begins on the same line.
 
 # %% [markdown]
 # The same parts with your function (move the control):
@@ -376,10 +377,10 @@ assert all(name in header for name, header in zip(signatures, chosen, strict=Tru
 #
 # ## The whole splitter
 #
-# `split_code` puts all parts together. A definition that fits into 512 characters stays whole. In a larger one, it looks for definitions
+# `split_code` does all of this. A definition that fits into 512 characters stays whole. In a larger one, `split_code` looks for definitions
 # again. If there are none, it cuts as in lab 01.
 #
-# A parser needs a file that keeps to the grammar. Somebody is writing the line `x = f(` at the top of `drift.py`, and its bracket is still
+# A parser needs a file that keeps to the grammar. Suppose that `drift.py` begins with an unfinished line, `x = f(`. Its bracket is still
 # open.
 #
 # > **Predict.** The file has seven functions and classes. How many of them are in the tree? How many does `split_definitions` find?
@@ -394,8 +395,8 @@ print("split_definitions:", sum(bool(name) for name, _ in split_definitions(brok
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The tree has none of the seven: the bracket hides all that comes after it. (Often a parser loses less.) `split_definitions` finds all seven. So
-# `split_code` uses it first if a file breaks the grammar.
+# Here, the tree has none of the seven: the open bracket hides all code after it. `split_definitions` finds all seven. So `split_code` uses
+# `split_definitions` first if a file breaks the grammar.
 #
 # </details>
 #
@@ -425,14 +426,20 @@ assert "len(current[column]) < minimum_sample" in after.text and after.header ==
 #
 # ## Measure, and in the field
 #
-# [LangChain's text splitters](https://docs.langchain.com/oss/python/integrations/splitters) use lab 01's algorithm with other
-# separators, for example `"\ndef "` for Python. `by lines` is your `split_definitions`, with lab 01's splitter for what is still too large.
-# `no header` is `split_code` without its headers. The table has for each splitter:
+# Three of the splitters are new:
 #
-# - *whole %*: the share of definitions that it keeps whole, in other code: Python's standard library and the package `kfp`. Only
-#   definitions that fit into a piece count. *At the margin*: those that are inside no other.
-# - *[recall@5](../labs/GLOSSARY.md#recallk)*: for what share of the questions about Heron a search finds the answer.
-# - *gain on …*: how much higher this is than for another splitter, with its [interval](../labs/GLOSSARY.md#confidence-interval).
+# - `by lines` is your `split_definitions`; lab 01's splitter cuts what is still too large.
+# - `no header` is `split_code` without its headers.
+# - [LangChain's text splitters](https://docs.langchain.com/oss/python/integrations/splitters) use lab 01's algorithm with other separators,
+#   for example `"\ndef "` for Python.
+#
+# The table shows:
+#
+# - *whole %*: the share of definitions that stay whole, in Python's standard library and the package `kfp`. Only definitions that fit into
+#   a piece count.
+# - *at the margin*: the same, without definitions inside others.
+# - *[recall@5](../labs/GLOSSARY.md#recallk)*: the share of questions about Heron for which the search finds the answer.
+# - *gain on …*: this recall minus that of another splitter, with its [interval](../labs/GLOSSARY.md#confidence-interval).
 #
 # > **Predict.** Which splitter keeps most definitions whole? Does it also find most, with an interval above 0?
 
@@ -521,16 +528,18 @@ if "LangChain" in field:
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# `split_code` keeps nearly all definitions whole, because it was made to. Over cuts every 512 characters, only the interval of `split_code` is above 0.
-# But over `recursive`, its gain is 0.056 [-0.019, 0.148], which contains 0: these questions cannot tell whether it finds more. The headers
-# alone gain one question of 54.
+# **Whole definitions.** `split_code` keeps nearly all definitions whole, because it was made to. `by lines` keeps nearly every definition
+# at the left margin, but tears some inside classes. `recursive` does not know definitions, but it goes more than half of the way from
+# `every 512` to `split_code`.
 #
-# `by lines` keeps nearly every definition at the left margin, but tears some inside classes. `recursive` knows no definitions, but it goes
-# more than half of the way from `every 512` to `split_code`.
+# **Search.** Over cuts every 512 characters, only the interval of `split_code` is above 0. But over `recursive`, its gain is 0.056
+# [-0.019, 0.148], which contains 0. So these questions cannot tell whether `split_code` finds more than `recursive`. The headers alone gain
+# one question of 54.
 #
 # </details>
 #
-# LangChain is most similar to `by lines`, and finds less than `split_code` without headers. Use it if you index many languages and want no parser.
+# LangChain is most similar to `by lines` in what it keeps whole. In the search, it finds less than `split_code` without headers. Use
+# LangChain if you index many languages and want no parser.
 
 # %% [markdown]
 # ## Recap
@@ -538,9 +547,9 @@ if "LangChain" in field:
 # - **At work**, begin with lab 01's splitter: it kept more than four fifths of the definitions whole, and with these 54 questions no other
 #   splitter is certainly better.
 # - For a language without a grammar, use a regular expression.
-# - A syntax tree needs one more package and a grammar for each language. It pays if methods must stay whole, if code contains
-#   code as text, or if a result must name its function.
-# - If you cut a definition, a header says where each part is from.
+# - A syntax tree needs one more package, and a grammar for each language. It pays if methods must stay whole, if code contains code as
+#   text, or if a result must name its function.
+# - If you cut a definition, put a header above each part.
 
 # %% [markdown]
 # ## Three questions to test yourself
@@ -551,9 +560,10 @@ if "LangChain" in field:
 #
 # <details><summary>Answers</summary>
 #
-# 1. It puts the decorator in the piece before `train`, because `)` does not begin with one of `ABOVE`. For a tree, decorator and function are one node.
+# 1. It puts the decorator in the piece before `train`, because `)` does not begin with one of `ABOVE`. In a tree, decorator and function
+#    are one node.
 # 2. Otherwise a method would be in two pieces: its own and that of its class.
-# 3. The model would ignore the end of some parts, so a search could not find it.
+# 3. Some texts would have more than 512 characters. If a text is too long for the model, the model ignores its end.
 #
 # </details>
 

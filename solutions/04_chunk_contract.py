@@ -1,14 +1,15 @@
 # %% [markdown]
 # # 04 · What may be skipped
 #
-# An index is made again every night, and to encode all texts is slow. So you skip what is known. If you skip too little, the work is not
-# done by the morning. If you skip too much, the search answers with code that is gone.
+# A search index is made again every night. To encode a text, a model computes its vector, which is slow. So you skip the texts that are
+# known. If you skip too little, you lose time. If you skip too much, the search answers with code that is gone.
 #
-# **Elective.** It adds a search index that is made again every night and encodes only what it must. For you if your index will be made more than once, or from other people's records.
+# **Elective.** It adds an index that encodes only what it must. It is for you if your index will be made more than once, or from other
+# people's records.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | hash several texts so that no two lists are confused · choose what a stored vector is found by · take records from people whom you do not know | `records.py` · `loader/contract.py` | about {minutes} min | labs 01 and 03 |
+# | hash several texts so that different lists have different hashes · choose the key by which a stored vector is found · take records from people whom you do not know | `records.py` · `loader/contract.py` | about {minutes} min | labs 01 and 03 |
 
 # %% tags=["parameters"]
 data_dir = "data/code"
@@ -24,10 +25,10 @@ lab.show.pipeline("chunks")
 # %% [markdown]
 # ## A function that is gone
 #
-# Last night, the code of Heron (lab 03) was indexed: each piece with its record and its vector, its
-# [embedding](../labs/GLOSSARY.md#embedding) (lab 05). Tonight, a function of `drift.py` has a new
-# name: `inspect` is now `compare`. The job compares the two states. Each piece has a *key*, here a
-# [content hash](../labs/GLOSSARY.md#content-hash):
+# Last night, a job indexed the code of Heron (lab 03). Each piece has a record and a vector, its [embedding](../labs/GLOSSARY.md#embedding)
+# (lab 05). Tonight, a function of `drift.py` has a new name: `inspect` is now `compare`.
+#
+# The job compares the two nights. Each piece has a *key*, here a [content hash](../labs/GLOSSARY.md#content-hash):
 #
 # - Only tonight has the key: the piece is new, so it is encoded.
 # - Both nights have it: the piece is known, so it is skipped.
@@ -77,12 +78,11 @@ assert len(ends) == len(set(ends)) == 3, "three functions end with a piece"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The name is `inspect`, and this function is gone. Who calls it, a person or a language model, gets an error. One
-# piece was new: the first part of the function, with the line `def`. In the other parts, the name is only in the header above (lab 03), and
-# the key does not know the header.
+# The name is `inspect`, and this function is gone. A program that calls it gets an error. Only one piece was new: the first part of the
+# function, with the line `def`. In the other parts, the name is only in the header (lab 03), which the key does not contain.
 #
-# And Heron has 188 pieces, but the index has 186: three functions end with a piece `return decorate`. These three share a key, so two
-# are lost. With the header in the key, all 188 are there, because the functions have other headers.
+# Another fault: Heron has 188 pieces, but the index has 186. The reason is that three functions end with a piece `return decorate`. These
+# pieces share a key, so two are lost. With the header in the key, all 188 are there.
 #
 # </details>
 #
@@ -90,8 +90,8 @@ assert len(ends) == len(set(ends)) == 3, "three functions end with a piece"
 #
 # ## One hash of several texts
 #
-# A key is a hash of several texts. The simplest way is to join them. These are two tenants with a repository each. A *tenant* is an
-# owner of texts: no tenant may see the private texts of another one.
+# A key is a hash of several texts. The simplest way is to join them. Here are two *tenants* with a repository each. A tenant is an owner of
+# texts: no tenant may see the private texts of another one.
 #
 # > **Predict.** Are the two hashes different?
 
@@ -102,13 +102,13 @@ for tenant, repository in (("acme", "platform"), ("acmep", "latform")):
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The two hashes are equal. Joined, both texts are `acmeplatform`, so the pieces of one tenant are taken for those of the other.
+# The two hashes are equal, because both joined texts are `acmeplatform`. So the pieces of one tenant are taken for those of the other.
 #
 # </details>
 #
 # ## Exercise 4.1: where a text ends
 #
-# You decide how the texts are joined. A comma between them is not enough: `["a", "b"]` and `["a,b"]` would have one hash.
+# You decide how the texts are joined. A comma between them is not enough: `["a", "b"]` and `["a,b"]` would have the same hash.
 
 # %% exercise="4.1"
 from course_lib.records import hash_texts
@@ -120,17 +120,17 @@ lab.check("4.1", hash_texts)
 lab.hint("4.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to look for a character that is in no text. There is none. A length before each text needs no such character,
-# because it says where the text ends.
+# The mistake to remember is to look for a separator that is in no text. Every character can be in a text. A length before each text says
+# where the text ends.
 
 # %% [markdown]
 # ## Which fields?
 #
-# Seven things can happen before tonight. A key can be made of eight fields. A piece needs encoding (*needed*) if its vector is not there. Two things can go wrong:
+# Seven things can happen before tonight. A key can be made of eight fields. The figure shows three kinds of pieces, in per cent:
 #
-# - *Wasted*: the key is new, so the piece is encoded, but the right vector was there. With the date in the key, each night encodes everything.
-# - *Wrong*: the key is known, so the piece gets a vector, but it is of another text, another model or another tenant. Above, a piece of
-#   `compare` got the vector of a text that begins with `def inspect(`.
+# - *Needed*: the right vector is not stored, and the piece is encoded.
+# - *Wasted*: the right vector is stored, but the key is new, so the piece is encoded.
+# - *Wrong*: the key is known, but its vector is of another text, another model or another tenant.
 #
 # > **Predict.** The key has the content and the path. In which nights is work wasted? In which are vectors wrong?
 
@@ -175,8 +175,8 @@ assert list(base.index[base["wrong"] > 0]) == [
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Work is wasted if the file is renamed, because the path is in the key. Vectors are wrong in three nights: nothing in the key is
-# about the header, the model or the tenant.
+# Work is wasted if the file is renamed, because the path is in the key. Vectors are wrong in three nights, because the header, the model
+# and the tenant are not in the key.
 #
 # </details>
 #
@@ -184,8 +184,8 @@ assert list(base.index[base["wrong"] > 0]) == [
 #
 # ## Exercise 4.2: the key of a vector
 #
-# Write what you have found. The seven nights are simple: the check also asks what happens if one line moves from the
-# content into the header. A record also has properties, which `help(Chunk)` lists near its top. `hash_texts` is yours.
+# Write the key that you have found. The check also asks what happens if one line moves from the content into the header. A record also has
+# properties, which `help(Chunk)` lists near its top. Use your `hash_texts`.
 
 # %%
 hash_texts = lab.use("hash_texts")
@@ -200,8 +200,10 @@ lab.check("4.2", vector_key)
 lab.hint("4.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to hash header and content one by one. The model reads one text, and does not see where the header ends. And to
-# leave out the tenant: who sends a text, and sees that nothing was encoded, knows that another tenant has it.
+# There are two mistakes to remember:
+#
+# - You hash header and content one by one. The model reads one text, and does not see where the header ends.
+# - You leave out the tenant. Then a sender who sees that nothing was encoded knows that another tenant has the text.
 
 # %%
 from itertools import chain, combinations
@@ -220,11 +222,11 @@ assert zero == [("tenant", "header", "content", "model")], "Of 256 choices, one 
 assert len(tables) == 256
 
 # %% [markdown]
-# Nothing is wasted or wrong. Of 256 choices, one does this for these seven nights: *tenant, text, model*.
+# Nothing is wasted or wrong. Of 256 choices, one does this for these seven nights: *tenant, text, model*. The text is header and content.
 #
-# - *Why is the repository not in it?* It is the tenants that are kept apart. Two repositories of one tenant may share a vector.
-# - *Is a name enough for the model?* Only if it always means the same weights, as the course's do: their SHA-256 is checked. A new revision of
-#   the model, another precision or another prefix for texts gives other vectors, so it has to be in `model`.
+# - *Why is the repository not in the key?* Two repositories of one tenant may share a vector. Only tenants are kept apart.
+# - *Is a name enough for the model?* Only if it always means the same weights. The course checks their SHA-256. A new revision, another
+#   precision and another prefix for texts give other vectors, so each has to be in `model`.
 #
 # ## Break it: the right vector, the wrong lines
 #
@@ -250,8 +252,8 @@ assert len(known) == 188, "With the header in the key, all 188 are there"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The search shows line 80, because the job has skipped the whole piece. Only the *encoding* may be skipped. The row, with its name, its path and its
-# lines, is a second question.
+# The search shows line 80, because the job has skipped the whole piece. Only the *encoding* may be skipped. The row, with its name, its
+# path and its lines, must still be written.
 #
 # </details>
 #
@@ -283,17 +285,15 @@ assert list(done.loc["the file is renamed"]) == [0, 12, 0], (
 # %% [markdown]
 # One more import changes or moves all 12 pieces, and one has to be encoded. If the file is renamed, all are written and none is encoded.
 #
-# Labs 06, 10 and 12 compare two states in this way again: rows, repositories, and nights that fail halfway.
-#
 # ## A key is only as good as its record
 #
 # So far, the course's own [parsers](../labs/GLOSSARY.md#parser) made the records, as a [registry](../labs/GLOSSARY.md#registry) chose them.
-# But tenants can also split their files themselves, and send the records, for example as
-# [JSON Lines](../labs/GLOSSARY.md#json-lines). You cannot know whether these keep the
-# [chunk contract](../labs/GLOSSARY.md#chunk-contract), the form of all records. Four come from *acme*. `changes` says how they differ
-# from the record of lines 80 to 84.
+# But tenants can also send records of their own, for example as [JSON Lines](../labs/GLOSSARY.md#json-lines). Such records may break the
+# [chunk contract](../labs/GLOSSARY.md#chunk-contract), the form of all records.
 #
-# > **Predict.** What becomes of each record in this loop?
+# Four records come from *acme*. `changes` says how they differ from the record of lines 80 to 84.
+#
+# > **Predict.** What happens to each record in this loop?
 
 # %%
 import json
@@ -321,17 +321,18 @@ assert [(one.tenant_id, one.line_start) for one in kept] == [("acme", 1), ("glob
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# - The first is kept, as line 1: by default, pydantic makes a number of `True`. So the search will show a wrong line.
-# - The second is now a text of globex, and acme has written it. The people of globex will find it, and trust it.
-# - The third stops the loop, so the fourth is lost, although it is right. And the loop stops for the wrong reason: only because the
-#   contract has no field for a vector. You cannot know from which text a vector was made, so you never take one.
+# - The first is kept, as line 1: by default, pydantic makes a number of `True`. So the search would show a wrong line.
+# - The second is now a text of globex, but acme has written it. The people of globex could find it, and trust it.
+# - The third has a vector of its own, and stops the loop. So the fourth is lost, although it is right.
+#
+# Never take a vector from a sender: you cannot know from which text it was made.
 #
 # </details>
 #
 # ## Exercise 4.3: a stranger's record
 #
-# You decide what a wrong record costs the others, and whom you believe. `stamp(chunk, scope)` returns a copy with the tenant and the
-# repository of the scope.
+# Your function judges one record. Decide what a wrong record does to the others, and whom you believe. `stamp(chunk, scope)` returns a copy
+# with the tenant and the repository of the scope.
 
 # %% exercise="4.3"
 from course_lib.loader.contract import receive
@@ -343,7 +344,7 @@ lab.check("4.3", receive)
 lab.hint("4.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to refuse only *other* tenants, or to believe the record if it says nothing. The login says who a sender is. What was sent never does. The course's `check_record` calls your function, and also refuses what cannot be stored.
+# The mistake to remember is to believe the tenant in a record. Only the login says who a sender is.
 
 # %%
 receive = lab.use("receive")
@@ -360,18 +361,17 @@ assert {one.tenant_id for one in judged if isinstance(one, Chunk)} == {"acme"}, 
 )
 
 # %% [markdown]
-# Two records are kept, and both are texts of acme. The others have a code for programs, and a message for people.
+# Two records are kept, and both are texts of acme.
 #
-# Why is the second one not refused? For globex, both ways are safe: it never gets a text that it has not sent. With a stamp, acme can send the
-# same file to a test server, where it has another name. This has a price: if somebody sends a file of globex with acme's login, by mistake, nothing tells them. If
-# your senders work for several tenants, refuse such a record, with a code of its own.
+# Why is the second record not refused? Its stamp makes it a text of acme, so globex is safe. But if a person sends a file of globex with
+# acme's login by mistake, there is no warning. If your senders work for several tenants, refuse such a record.
 #
 # ## Measure: a folder is renamed
 #
-# Now the real job. `ingest` indexes 1,000 small files. For what it encodes, it has the same rule as you (`course mine` runs it with your
-# functions). Then somebody renames their folder, so each file has another path.
+# The real job, `ingest`, indexes 1,000 small files. It encodes by the same rule as you. Then the folder is renamed, so each file has
+# another path.
 #
-# > **Predict.** How many rows are written then, how many texts are encoded, and how much time is saved?
+# > **Predict.** After that, how many rows are written, how many texts are encoded, and how much time is saved?
 
 # %%
 from pathlib import Path
@@ -413,17 +413,17 @@ assert max(others) < first / 2, "less than half of the time"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Each time, 1,000 rows are written, and 0 texts are encoded. It takes less than half of the time of the first night; the cell has
-# printed both. With the path in the key, each of these nights would encode 1,000 texts, as the first one did.
+# Each time, 1,000 rows are written. After a renaming, 0 texts are encoded, and the job takes less than half of the time of the first night.
+# With the path in the key, all 1,000 texts would be encoded again. The hours for a million are an estimate from this run.
 #
 # </details>
 
 # %% [markdown]
 # ## In the field
 #
-# [LangChain's `index`](https://reference.langchain.com/python/langchain-core/indexing) does the same job for many vector stores. Its key is
-# a hash of the text *and its metadata*, in a *namespace*, here the tenant and the model. Its loaders put the path into the metadata, and its
-# splitters the position, if you ask for it (`add_start_index`). We try it with and without the position.
+# [LangChain's `index`](https://reference.langchain.com/python/langchain-core/indexing) does the same job. Its key is a hash of the text
+# *and its metadata*, in a *namespace*, here the tenant and the model. LangChain's loaders put the path into the metadata. Its splitters add
+# the position, if you ask for it (`add_start_index`). We try `index` with and without the position.
 #
 # > **Predict.** In which of the seven nights does it encode too much, and in which too little?
 
@@ -471,23 +471,26 @@ if "LangChain" in done:
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# LangChain encodes too little in no night. With the position, it encodes too much in two: all pieces of a file that is renamed, or in which lines have moved.
-# Without it, only in one, but then the search cannot show the line. It has one key for both
-# questions, what to encode and what to write. LangChain's `CacheBackedEmbeddings` adds a second key, for encoding alone: the text, in a namespace for the model.
+# LangChain encodes too little in no night. With the position, it encodes too much in two: all pieces of a file that is renamed, or in which
+# lines have moved. Without it, only in one, but then the search cannot show the line.
+#
+# The reason: `index` has one key for two questions, what to encode and what to write. LangChain's `CacheBackedEmbeddings` (not tried here)
+# adds a key for encoding alone.
 #
 # </details>
 #
-# What it does better: it knows dozens of vector stores, and removes what is gone from each.
+# LangChain does one thing better: it works with many vector stores.
 #
-# **On Monday**, ask of your index: what is its key, and is the model's revision in it? Rename a file, change the model in the settings, and
-# count what is encoded.
+# **On Monday**, look at your own index. What is its key, and is the model's revision in it? Rename a file, change the model, and count what
+# is encoded.
 
 # %% [markdown]
 # ## Recap
 #
 # - A hash of several texts has to tell where each one ends.
-# - Encode if tenant, text or model are new. The model includes its revision and its settings. Write if anything in the row is new.
-# - Judge records one by one. Whose they are, the login says.
+# - Encode a piece if its tenant, text or model is new. *Model* includes its revision and its settings.
+# - Write a row if anything in it is new.
+# - Judge records one by one. The login says whose they are.
 
 # %% [markdown]
 # ## Three questions to test yourself
@@ -498,17 +501,17 @@ if "LangChain" in done:
 #
 # <details><summary>Answers</summary>
 #
-# 1. The first piece is encoded, because its text is new. All 40 are written, because their lines are.
-# 2. Those of all pieces that now have a header: the model reads another text. The version itself is not in the key.
-# 3. Too much costs time, and one sees it. Too little leaves a wrong vector, and there is no error.
+# 1. The first piece is encoded, because its text is new. All 40 are written, because their lines are new.
+# 2. The keys of all pieces that now have a header: the model reads another text. The parser's version is not in the key.
+# 3. With too much, the job takes longer, and you can see this. With too little, a vector is wrong, and there is no error.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch
 #
-# `data/parsers/forecast.proto` is in a language for which the course has no grammar. Split it with lab 03's `split_definitions` and the
-# pattern `^(?:message|enum|service) (?P<name>\w+)`. One of the definitions is in a comment: find it, and mend the rule, so that
-# no record has its name. `data/parsers/toml_sections.py` shows how a parser is registered.
+# The course has no grammar for the language of `data/parsers/forecast.proto`. Split it with lab 03's `split_definitions` and the pattern
+# `^(?:message|enum|service) (?P<name>\w+)`. One of the definitions is in a comment. Find it, and mend the rule, so that no record has its
+# name. `data/parsers/toml_sections.py` shows how a parser is registered.
 #
 # **Next.** [Lab 05](../labs/05_embeddings.ipynb): how a text becomes a vector.

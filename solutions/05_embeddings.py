@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 05 · Meaning as numbers
 #
-# You ask which alarms justify waking somebody, and a search by words shows when a model needs no platform. A model's 384 numbers lead to the
-# right page. What do they say about a text, and what not?
+# You ask which warnings deserve waking someone up. A search by words shows a page about platforms. A model turns each text into 384
+# numbers, and these lead to the right page. What do the numbers say about a text, and what not?
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | compare texts by cosine, and say what it does not tell · get from word pieces to one vector · encode in batches, and notice what was never read | about {minutes} min | a little NumPy |
+# | compare texts by the cosine of their numbers, and say what it does not tell · make one vector from the vectors of word pieces · encode in batches, and find what the model never reads | about {minutes} min | a little NumPy |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -21,10 +21,13 @@ lab.show.pipeline("vectors")
 # %% [markdown]
 # ## Words that are not there
 #
-# Two searches rank the [chunks](../labs/GLOSSARY.md#chunk) of five pages. One goes by words ([BM25](../labs/GLOSSARY.md#bm25)): rare words
-# count more, words like *which* do not count, and endings are cut off. The other compares vectors, the numbers that a model gives each text.
+# Two searches rank the [chunks](../labs/GLOSSARY.md#chunk) of five pages:
 #
-# > **Predict.** The question is that of lab 00: *Which warnings deserve waking someone up?* Which word leads the first search to a wrong page?
+# - *By words* ([BM25](../labs/GLOSSARY.md#bm25)): rare words count more. Words like *which* are left out, and endings are cut off.
+# - *By vectors*: a model gives each text numbers, and these are compared.
+#
+# > **Predict.** The question is *Which warnings deserve waking someone up?*, as in lab 00. Which word leads the first search to a wrong
+# > page?
 
 # %%
 import numpy as np
@@ -64,21 +67,19 @@ assert not {*stems(question)} & {*stems(answer)}, (
 #
 # </details>
 #
-# How can numbers tell that two texts are near?
-#
 # ## By hand: two numbers for each text
 #
-# How much is each note about *releases*, and how much about *alarms*? The two numbers are its
-# [vector](../labs/GLOSSARY.md#vector), of [dimension](../labs/GLOSSARY.md#dimension) 2.
+# How much is each note about *releases*, and how much about *alarms*? These two numbers are its [vector](../labs/GLOSSARY.md#vector), of
+# [dimension](../labs/GLOSSARY.md#dimension) 2.
 #
 # - a: *Ship it, and watch the alarms.* (4, 3)
 # - b: *An alarm stops the release.* (3, 4)
 # - c: note a, written twice (8, 6)
 # - d: *Who is on call tonight?* (0, 5)
 #
-# Draw each vector as an arrow. Compare two arrows by the distance between their tips (a ruler), or by the angle between them.
+# Draw each vector as an arrow. Compare two arrows by the distance between their tips, or by the angle between them.
 #
-# > **Predict.** Which of b, c and d is farthest from a by the ruler? Which is nearest by the angle?
+# > **Predict.** You measure these distances with a ruler. Which of b, c and d is farthest from a? Which has the smallest angle to a?
 
 # %%
 from math import dist, hypot
@@ -105,23 +106,22 @@ assert round(cosines["b"], 2) == 0.96, "24 / (5 · 5) = 0.96"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The ruler puts note c farthest from a, although c says the same as a. But by the angle, c is nearest. So the angle tells what a text is
-# about, however often the text says so.
+# The ruler puts note c farthest from a, although c says the same as a. But by the angle, c is nearest. So the angle does not depend on how
+# often a text says the same.
 #
 # </details>
 #
 # The number for the angle is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity). It is 1 for the same direction, 0 for a right
-# angle, and −1 for opposite directions. For a and b, 4·3 + 3·4 = 24 is the [inner
-# product](../labs/GLOSSARY.md#inner-product). Each arrow has the [length](../labs/GLOSSARY.md#norm) √(16 + 9) = 5. So the cosine is
-# 24 / (5 · 5) = 0.96.
+# angle, and −1 for opposite directions. For a and b, 4·3 + 3·4 = 24 is the [inner product](../labs/GLOSSARY.md#inner-product). Each arrow
+# has the [length](../labs/GLOSSARY.md#norm) √(16 + 9) = 5. So the cosine is 24 / (5 · 5) = 0.96.
 
 # %% [markdown]
 # ## Exercise 5.1 · cosine for whole tables
 #
-# A search compares a question with every chunk, and a loop over them is slow. So write the cosine for single vectors and whole tables,
-# without a loop.
+# A search compares a question with every chunk, and a loop over them is slow. Write the cosine for single vectors and whole tables, without
+# a loop.
 #
-# The length of a vector of zeros is 0, and you cannot divide by 0. So decide what to divide by.
+# The length of a vector of zeros is 0. You cannot divide by 0, so decide what to divide by.
 
 # %% exercise="5.1"
 from course_lib.embedder.vectors import cosine_similarity
@@ -133,18 +133,16 @@ lab.check("5.1", cosine_similarity)
 lab.hint("5.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to call `np.linalg.norm(a)` without an axis. It gives *one* length for the whole table, so each number depends on
-# all other rows. To add 1e-8 to each length is wrong, too: it changes the cosines, above all those of short vectors.
+# The mistake to remember is to call `np.linalg.norm(a)` without an axis. It gives *one* length for the whole table, so each number depends
+# on all other rows.
 
 # %% [markdown]
 # ## What the number does not tell
 #
-# [MiniLM](../labs/GLOSSARY.md#minilm), a model, makes 384 numbers of a text, its
-# [embedding](../labs/GLOSSARY.md#embedding). One of them alone has no meaning.
+# The model [MiniLM](../labs/GLOSSARY.md#minilm) makes 384 numbers of a text, its [embedding](../labs/GLOSSARY.md#embedding). Does a high
+# cosine mean that two texts *say* the same?
 #
-# Does a high cosine mean that two texts *say* the same?
-#
-# > **Predict.** Which is more similar to *The model was deployed*: its opposite, or *We put the network into production*? (Try your own.)
+# > **Predict.** Which is more similar to *The model was deployed*: its opposite, or *We put the network into production*?
 
 
 # %%
@@ -175,13 +173,13 @@ assert paraphrase < 0.4 and min(opposite, *rest) > 0.78, "All four such pairs ha
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The opposite is nearer than the paraphrase, so a high cosine does not mean that two texts say the same. A vector holds what a text is
-# *about*. Small changes of a text hardly change it: a *not*, *rose* or *fell*, a number, or who does what to whom. All four such pairs have
-# about 0.8 or more. So where such words matter, read the text that was found.
+# The opposite is nearer than the paraphrase, so a high cosine does not mean that two texts say the same. The opposite differs only by
+# *not*, and the last three pairs by a word, a number or the order of two names. All four such pairs have about 0.8 or more. If such words
+# matter, read the text that was found.
 #
-# Why? The model learned from pairs of texts that belong together, such as a question and its answer. Training moved the two vectors of a
-# pair nearer to each other, and away from those of other pairs ([contrastive loss](../labs/GLOSSARY.md#contrastive-loss)). Most other pairs
-# are about something else. So the model learned to tell *subjects* apart, and seldom had to tell a sentence from its opposite.
+# A likely reason is the training. The model learned from pairs of texts that belong together. Training moved the two vectors of a pair
+# nearer to each other, and away from those of other pairs ([contrastive loss](../labs/GLOSSARY.md#contrastive-loss)). Most other pairs are
+# about something else, so the model learned to tell *subjects* apart.
 #
 # </details>
 #
@@ -191,11 +189,11 @@ assert paraphrase < 0.4 and min(opposite, *rest) > 0.78, "All four such pairs ha
 # [vocabulary](../labs/GLOSSARY.md#vocabulary). A rare word becomes several pieces, and `##` marks those that continue it. Two special
 # [tokens](../labs/GLOSSARY.md#token) are put around the text.
 #
-# Then a [transformer](../labs/GLOSSARY.md#transformer) computes a vector for each piece, and uses all other pieces for it. The mean
-# of these vectors is the simplest vector for the whole text.
+# Then a [transformer](../labs/GLOSSARY.md#transformer) computes a vector for each piece. It uses all other pieces for this. The mean of
+# these vectors is the simplest vector for the whole text.
 #
-# > **Predict.** Will *page* have the same vector in the three sentences below? And will the first sentence have the same mean if it is
-# > encoded alone?
+# > **Predict.** Will *page* have the same vector in the three sentences below? The first sentence is also encoded alone. Will its mean be
+# > the same?
 
 
 # %%
@@ -236,16 +234,15 @@ assert cosine_similarity(alone, vectors[0].mean(axis=0)) < 0.9, "The means diffe
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# *page* has a different vector in each sentence, because the model reads the words around it. This is good: the two verbs are more alike than
-# verb and noun.
+# *page* has a different vector in each sentence, because the model reads the words around it. This is good: the two verbs are more alike
+# than verb and noun.
 #
-# The means differ, too, and this is bad. A simple mean also counts the places that are filled up, so the vector depends on the text's
-# neighbours.
+# The means differ, too, and this is bad: the vector of a text should not depend on the texts beside it.
 #
 # </details>
 #
-# The mask is at the end of the output. All rows of a [batch](../labs/GLOSSARY.md#batch) must have the same length, so short texts are filled
-# up ([padding](../labs/GLOSSARY.md#padding), a 0 in the mask).
+# The mask is at the end of the output. All rows of a [batch](../labs/GLOSSARY.md#batch) have the same length, so short texts are filled up
+# ([padding](../labs/GLOSSARY.md#padding), a 0 in the mask). A simple mean counts the padding, too.
 #
 # ![Seven word pieces. Two are padding, with a 0 in the mask. The mean is of the other five.](../labs/figures/mean_pooling.svg)
 
@@ -264,12 +261,12 @@ lab.check("5.2", mean_pool)
 lab.hint("5.2")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to take the padding out of the sum, and still divide by the length of the batch. Every vector has the right
+# The mistake to remember is to take the padding out of the sum, but divide by the length of the batch. Every vector has the right
 # direction, so no cosine shows the mistake. But the vectors of short texts are too short, so their inner products are too small.
 
 # %% [markdown]
-# Does the first sentence have the same mean now? And are your vectors those of the library, sentence-transformers? It also scales each vector to length 1,
-# a [unit vector](../labs/GLOSSARY.md#unit-vector). For unit vectors the inner product *is* the cosine.
+# Does the first sentence have the same mean now? Are your vectors the same as those of the library, sentence-transformers? It also scales
+# each vector to length 1, a [unit vector](../labs/GLOSSARY.md#unit-vector). For unit vectors, the inner product *is* the cosine.
 
 # %% tags=["nbval-check-output"]
 mean_pool = lab.use("mean_pool")
@@ -293,8 +290,8 @@ assert np.allclose(units, model.encode(batch), rtol=0, atol=1e-5), (
 # %% [markdown]
 # ## Exercise 5.3 · batches by length
 #
-# The neighbours no longer change a vector, but they cost time: a text of 2 pieces beside one of 30 is computed as if it had 30. Write a
-# function that puts texts of similar length into one batch. The shortest or the longest may come first.
+# Neighbours still cost time: a text of 2 pieces beside one of 30 is computed as if it had 30. Write a function that puts texts of similar
+# length into one batch. It may begin with the shortest or with the longest texts.
 
 # %% exercise="5.3"
 from course_lib.embedder.vectors import encode_in_batches
@@ -306,9 +303,8 @@ lab.check("5.3", encode_in_batches)
 lab.hint("5.3")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: `vectors[:] = rows[order]`, the wrong way back. A test with two texts passes.
-# `vectors[order] = rows` sends each row to the place it came from. Why are the longest first? If the memory is too small, you learn it at
-# once.
+# The mistake to remember is `vectors[:] = rows[order]`. It puts vectors in the wrong places, but a test with two texts passes.
+# `vectors[order] = rows` sends each row to its place. The longest texts come first, so you learn at once if the memory is too small.
 
 
 # %% [markdown]
@@ -365,8 +361,8 @@ assert 1.8 < pieces["16 in a batch, by length"] / pieces["4 in a batch, by lengt
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Sorting saves padding. But each call of the model costs time, too. So sorted batches of 4 can beat single
-# texts, although they compute more pieces. Batches of 16 compute nearly twice as many.
+# Sorting saves padding. But each call of the model costs time, too. So sorted batches of 4 can beat single texts, although they compute
+# more pieces. Batches of 16 compute nearly twice as many as batches of 4.
 #
 # </details>
 
@@ -405,7 +401,7 @@ lab.check("5.4", unread)
 lab.hint("5.4")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to forget the two special pieces. Then a text of 255 pieces seems to fit, but its last piece is lost.
+# The mistake to remember is to forget the two special pieces. Then a text of 255 pieces seems to fit, but its last piece is lost.
 
 # %% [markdown]
 # > **Predict.** You cut all pages into chunks of 512, 1,024 or 2,048 characters, or not at all. What share of the text is never read?
@@ -437,20 +433,22 @@ assert cut_off.loc["whole pages", "% never read"] == 85, "of whole pages 85 per 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# With 512 characters nothing is lost here, with 1,024 one per cent. But of whole pages 85 per cent is lost. This is why documents are cut
-# into chunks.
+# With 512 characters nothing is lost here, with 1,024 one per cent. But of whole pages 85 per cent is lost. This is one reason why
+# documents are cut into chunks.
 #
 # </details>
 #
-# The course takes 512. The title and headings above a chunk take pieces, too, and MiniLM was trained on at most 128 pieces.
+# The course takes 512. The title and headings above a chunk take pieces, too.
 #
 # ## Measure: words or vectors?
 #
-# [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions for
-# which a chunk with the answer is among the first five. After the paired gain comes its
-# [interval](../labs/GLOSSARY.md#confidence-interval), as in lab 00.
+# The next cell measures:
 #
-# > **Predict.** Which search finds more? And of all pairs of question and chunk with a cosine between 0.3 and 0.4, what share has the answer?
+# - [recall@5](../labs/GLOSSARY.md#recallk): the share of questions for which a chunk with the answer is among the first five;
+# - the gain of the vectors in recall@5, with its [interval](../labs/GLOSSARY.md#confidence-interval);
+# - for ranges of the cosine, the share of pairs (question and chunk) where the chunk has the answer.
+#
+# > **Predict.** Which search finds more? What share of pairs has the answer, if the cosine is between 0.3 and 0.4?
 
 # %%
 from course_lib.evaluation.statistics import paired_interval
@@ -490,9 +488,9 @@ assert share["mean"].is_monotonic_increasing, "a higher cosine is right more oft
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Vectors find more. The whole interval is above 0, but it begins near 0. The gain comes from questions that
-# share fewer than three words with their answer. For the others, words find as many, and some that vectors miss: [lab
-# 08](../labs/08_words_and_meaning.ipynb) combines both.
+# Vectors find more. The whole interval is above 0, but it begins near 0. The gain comes from questions that share fewer than three words
+# with their answer. For the others, words find as many, and some that vectors miss. So [lab 08](../labs/08_words_and_meaning.ipynb)
+# combines both.
 #
 # Between 0.3 and 0.4, about one pair in ten has the answer. So a cosine of 0.35 does not mean 35 per cent. But a higher cosine is right
 # more often, so you can sort by it.
@@ -502,27 +500,25 @@ assert share["mean"].is_monotonic_increasing, "a higher cosine is right more oft
 # %% [markdown]
 # ## In the field
 #
-# At work, call `SentenceTransformer.encode` with `normalize_embeddings=True`.
+# At work, call `SentenceTransformer.encode` with `normalize_embeddings=True`. How do you choose a model?
 #
-# How do you choose a model?
-#
-# - A **benchmark** such as [MTEB](https://huggingface.co/spaces/mteb/leaderboard) gives a short list: look at *retrieval* in your language.
-# - The **model's card** tells the licence, the longest input, and the prefixes: some models want `query: ` before a question and `passage: `
+# - A **benchmark** such as [MTEB](https://huggingface.co/spaces/mteb/leaderboard) gives a short list. Look at *retrieval* in your language.
+# - The **model's card** tells the licence, the longest input and the prefixes. Some models want `query: ` before a question and `passage: `
 #   before a text. If you forget them, there is no warning.
-# - The **dimension** costs memory: at 4 bytes a number, a million vectors of 384 need 1.5 GB, of 1,024 they need 4.1 GB.
-# - **Your questions** decide: measure two models as above. If the interval contains 0, take the smaller one.
+# - The **dimension** costs memory. At 4 bytes a number, a million vectors need 1.5 GB with 384 numbers each, and 4.1 GB with 1,024.
+# - **Your questions** decide: measure two models as above. If the interval contains 0, take the smaller model.
 #
 # ## Recap
 #
 # - The cosine compares directions. It orders texts, but it is not a probability.
-# - MiniLM's embedding is the mean of the pieces' vectors without the padding, scaled to length 1. It covers only the first 256 pieces,
-#   without a warning.
+# - MiniLM's embedding is the mean of the pieces' vectors, without padding and scaled to length 1.
+# - MiniLM reads only the first 256 pieces of a text, without a warning.
 
 # %% [markdown]
 # ## Three questions to test yourself
 #
 # 1. Two long texts have the same vector. Are they the same?
-# 2. In two batches, one chunk gets two vectors with a cosine of 0.6. Where do you look first?
+# 2. One chunk is encoded in two batches. Its two vectors have a cosine of 0.6. Where do you look first?
 # 3. You change the model. Why must you also choose a new threshold?
 #
 # <details><summary>Answers</summary>

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 06 · A table for vectors
 #
-# A search shows one text twice, and another that was deleted. You will write a table in which this cannot happen, also when a job runs
-# twice or fails halfway.
+# A search returns one text twice, and another text that its author has deleted. You will write a table and the SQL that fills it, so that
+# neither happens, even if a job runs twice or stops halfway.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | give each chunk an identity, so that none is stored twice or stays after its text is deleted · replace a document in one transaction · build a vector index at the right moment, and measure what it costs and finds | `store/schema.sql` · `store/writer.py` | about {minutes} min | SQL; lab 05 for embeddings |
+# | give each chunk a key, so that none is stored twice · replace all chunks of a document in one transaction, so that no deleted text stays · decide when to build a vector index, and measure its cost and its recall | `store/schema.sql` · `store/writer.py` | about {minutes} min | SQL; lab 05 for embeddings |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -26,8 +26,8 @@ lab.show.pipeline("table")
 # %% [markdown]
 # ## A first table, without identity
 #
-# A colleague asks how to undo a bad release, and gets one text twice, and another that its author has deleted. Here is how. We cut five
-# documents into [chunks](../labs/GLOSSARY.md#chunk), and store each with its [embedding](../labs/GLOSSARY.md#embedding), as JSON.
+# We cut five documents into [chunks](../labs/GLOSSARY.md#chunk), and store each chunk with its [embedding](../labs/GLOSSARY.md#embedding)
+# as JSON.
 
 # %%
 import numpy as np
@@ -56,7 +56,7 @@ def search_plain(question, k=5):
 
 
 # %% [markdown]
-# The search fetches every row and compares in Python. The ingest now runs every night.
+# The search fetches every row, and compares the vectors in Python. The ingest runs every night.
 #
 # > **Predict.** How many rows are there after the second night? How many different texts are among the best five?
 
@@ -78,11 +78,11 @@ assert len(set(found)) == 3, "The best five hold only three different texts"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Nothing in this table says which row is which, so each night adds all chunks again. The best five hold only three different texts.
+# No column tells which rows are the same chunk, so each night adds all chunks again. The best five hold only three different texts.
 #
 # </details>
 #
-# The next night is worse. An author has deleted the section about rollback from the first document.
+# Before the third night, an author deletes the section about rollback from the first document.
 
 # %%
 from dataclasses import replace
@@ -102,18 +102,18 @@ assert best not in shorter.content, (
 # %% [markdown]
 # The document no longer says this, but the search still finds it. Such a chunk is [stale](../labs/GLOSSARY.md#stale-chunk).
 #
-# So we want a table that
+# So we have four wishes for the table:
 #
-# 1. stores vectors and compares them itself,
-# 2. can tell which row is which, so that a second night changes nothing,
-# 3. deletes what a new version no longer has, in one step or not at all,
-# 4. stays quick when it grows.
+# 1. It stores vectors, and compares them itself.
+# 2. It recognises a chunk that it has already, so that a second night changes nothing.
+# 3. It deletes what a new version no longer has, in one step or not at all.
+# 4. It stays quick when it grows.
 
 # %% [markdown]
 # ## By hand: three distances
 #
-# For the first wish there is [pgvector](../labs/GLOSSARY.md#pgvector). This extension of PostgreSQL adds the type `vector(n)`. Three of its
-# operators say how far two vectors are from each other. A small number always means near:
+# For the first wish there is [pgvector](../labs/GLOSSARY.md#pgvector), an extension of PostgreSQL with the type `vector(n)`. Three of its
+# operators compare two vectors. A small number always means near:
 #
 # - `<->` is the [Euclidean distance](../labs/GLOSSARY.md#euclidean-distance)
 # - `<#>` is the [inner product](../labs/GLOSSARY.md#inner-product) with its sign reversed
@@ -151,25 +151,27 @@ assert np.isnan(distances.loc["zeros", "<=>"]), (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# For *slant*, `<->` is √20, `<#>` is −3, and `<=>` is 1 − 3 / (1 · 5). The inner product puts the longest vector first, although it points
-# elsewhere. By the other two, *east* is first. By `<->`, *zeros* is second, although it points nowhere.
+# For *slant*, `<->` is √20, `<#>` is −3, and `<=>` is 1 − 3 / (1 · 5). The inner product puts the longest vector first. By the other two,
+# *east* is first.
 #
 # </details>
 #
 # The course uses `<=>`, because for it only the direction counts.
 #
-# A vector of zeros has no direction, and its distance is NaN. This is dangerous, because PostgreSQL puts NaN above all numbers: a similarity of
-# NaN passes every threshold.
+# A vector of zeros has no direction, and its distance is NaN. For PostgreSQL, NaN is larger than all numbers, so a similarity of NaN passes
+# every threshold.
 #
-# A table can refuse such a vector by a [constraint](../labs/GLOSSARY.md#constraint). This is a `CHECK (…)` with a condition that every row must
-# meet. Here the condition is about `vector_norm(embedding)`, the vector's length.
+# A [constraint](../labs/GLOSSARY.md#constraint) can refuse such a vector: `CHECK (…)` holds a condition that every row must meet. Here the
+# condition uses `vector_norm(embedding)`, the vector's length.
 
 # %% [markdown]
 # ## Which rows are the same?
 #
-# Now the second wish. The columns that tell one row from all others are the table's [primary key](../labs/GLOSSARY.md#primary-key). Which
-# columns? Four chunks arrive: two of `a.md`, an edited version of the first, and one of an `a.md` in another repository. A row whose
-# key is in the table already is skipped.
+# The second wish needs a [primary key](../labs/GLOSSARY.md#primary-key). These are columns whose values together are different in every
+# row. Which columns?
+#
+# Four chunks arrive: two of `a.md`, an edited version of the first, and one of an `a.md` in another repository. If the table has a chunk's
+# key already, the chunk is skipped.
 #
 # > **Predict.** Which of the four does the table take with each of the four keys below?
 
@@ -198,20 +200,17 @@ assert taken["repo, name, place, content"] == [True] * 4, (
 # <details><summary>The answer</summary>
 #
 # The name alone is not enough. Without the repository, the chunk of the wiki is lost. With the text in the key, the edited chunk counts as
-# another chunk, and then the document has two beginnings. The third key is right. It skips the edited chunk, but exercise 6.2 will take its
-# text.
+# another chunk. The third key is right: exercise 6.2 will take the edited text.
 #
 # </details>
 #
-# A chunk's identity is its document and its place in it.
+# So a chunk's identity is its document and its place in it.
 
 # %% [markdown]
 # ## Exercise 6.1: the table
 #
-# One thing is missing: a search of the documentation should not even open the issues.
-#
-# A table can be [partitioned](../labs/GLOSSARY.md#partition). It is used like one table, but it consists of several, and each row
-# goes into one of them.
+# A search of the documentation should not read the issues. So the table is [partitioned](../labs/GLOSSARY.md#partition): you use it like
+# one table, but it consists of several.
 #
 # The cell below is `schema.sql`. Complete its second table, `document_chunks`:
 #
@@ -237,19 +236,19 @@ lab.check("6.1", SCHEMA)
 lab.hint("6.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a key that is too small loses rows, and a key that is too large keeps stale ones. PostgreSQL makes a
-# [B-tree index](../labs/GLOSSARY.md#b-tree-index) of the key in each partition. That is why the column that decides about the partition has to
-# be part of it.
+# The mistake to remember: a key with too few columns loses rows, and a key with too many keeps stale rows.
 #
-# One thing is a compromise: there is no foreign key to `documents`, because this lab stores chunks alone. So the table does not refuse a chunk
-# whose document is gone, and every program must delete both. At work, have the foreign key, with `ON DELETE CASCADE`.
+# PostgreSQL makes a [B-tree index](../labs/GLOSSARY.md#b-tree-index) of the key in each partition, so `partition` has to be in the key.
+#
+# `document_chunks` has no foreign key to `documents`, because this lab stores chunks alone. So the table accepts a chunk whose document is
+# gone. At work, use a foreign key with `ON DELETE CASCADE`.
 
 # %% [markdown]
-# Does a search of the documentation leave the issues alone now? We fill your table with our chunks and, as issues, with 5,000 made-up ones,
-# whose vectors are mixtures of real ones.
+# Does a search of the documentation read the issues now? We fill your table with our chunks and 5,000 made-up issues, whose vectors are
+# mixtures of ours.
 #
-# > **Predict.** One search wants the nearest five of all rows. Another search wants the nearest five `WHERE partition = 'documentation'`. How
-# > many partitions does each read?
+# > **Predict.** One search wants the nearest five of all rows. Another search wants the nearest five `WHERE partition = 'documentation'`.
+# > How many partitions does each read?
 
 # %%
 import re
@@ -286,8 +285,8 @@ assert [len(tables) for tables in read.values()] == [6, 1], (
 # %% [markdown]
 # ## Exercise 6.2: insert, or else update
 #
-# Your table refuses a second copy of a chunk. But if a chunk was edited, its new text should replace the old one. An
-# [upsert](../labs/GLOSSARY.md#upsert) does this: it inserts a row or, if its key is there already, updates that row.
+# The new text of an edited chunk should replace the old one. An [upsert](../labs/GLOSSARY.md#upsert) inserts a row or, if its key is there
+# already, updates that row.
 #
 # Here is an upsert for another table. `old` is the row in the table, and `excluded` is the new row:
 #
@@ -297,12 +296,11 @@ assert [len(tables) for tables in read.values()] == [6, 1], (
 # WHERE old.price > excluded.price
 # ```
 #
-# In the statement below, the new values are given. You decide
+# In the statement below, the new values are given. You write the rest:
 #
-# - which columns make a conflict (those of 6.1),
-# - what else an update sets: `updated_at` becomes now,
-# - which rows do not change: if all values are equal, do not update the row. An update writes a new copy of a row, even if the values are the
-#   same.
+# - The columns of 6.1 make a conflict.
+# - An update also sets `updated_at` to now.
+# - If all values are equal, the row is not updated.
 #
 # `(a, b) IS DISTINCT FROM (c, d)` compares several values at once, and treats two NULLs as equal.
 
@@ -318,13 +316,11 @@ lab.check("6.2", UPSERT_CHUNK)
 lab.hint("6.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: without the `WHERE`, every night writes every row again. PostgreSQL updates a row by writing a new copy of it, even
-# if all values are the same.
-#
-# PostgreSQL finds a conflict in the primary key's index, so an upsert is safe when two jobs run at once. "Look first, then insert" is not.
+# The mistake to remember: without the `WHERE`, every night writes every row again. PostgreSQL updates a row by writing a new copy of it,
+# even if all values are the same.
 
 # %% [markdown]
-# We start again with two nights. On the third, the second edition of a document arrives. For a chunk in its middle, the model returns zeros.
+# We start again with two nights. On the third, a second edition of a document arrives. For a chunk in its middle, the model returns zeros.
 #
 # > **Predict.** The loop stops with an error. Which rows of this document does the table hold then?
 
@@ -373,22 +369,25 @@ assert after_loop == f"{len(own)} rows, {len(second) // 2} of the 2nd edition", 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The table holds the beginning of the second edition and the end of the first, and a document that is half old and half new is worse than an
-# old one.
+# The table holds the beginning of the second edition and the end of the first. For a reader, a document that is half old and half new is
+# worse than an old one.
 #
 # </details>
 #
-# But the second night wrote no row: now a second run gives the same result as one run. Such an ingest is
+# The second night wrote no row. With your upsert, a second run gives the same result as one run. Such an ingest is
 # [idempotent](../labs/GLOSSARY.md#idempotent).
 
 # %% [markdown]
 # ## Exercise 6.3: all of a document, or nothing
 #
-# This is the third wish. It needs a [transaction](../labs/GLOSSARY.md#transaction). `with conn.transaction():` commits at
-# the end of its block. If an exception leaves the block, all changes are undone.
+# The third wish needs a [transaction](../labs/GLOSSARY.md#transaction). `with conn.transaction():` commits at the end of its block. If an
+# exception leaves the block, all changes are undone.
 #
-# One statement can delete all stale rows, because a placeholder can hold a list. `chunk_index = ANY(%(numbers)s)` is true if the number is in
-# the list, and `chunk_index <> ALL(%(numbers)s)` if it is not. `(a, b) = (%(a)s, %(b)s)` compares two columns at once.
+# A placeholder can hold a list, so one statement can delete all stale rows:
+#
+# - `chunk_index = ANY(%(numbers)s)` is true if the number is in the list.
+# - `chunk_index <> ALL(%(numbers)s)` is true if the number is not in the list.
+# - `(a, b) = (%(a)s, %(b)s)` compares two columns at once.
 
 # %% exercise="6.3"
 from course_lib.store.writer import replace_document
@@ -400,10 +399,8 @@ lab.check("6.3", replace_document)
 lab.hint("6.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: if the DELETE is outside the transaction, readers still see a mixture. With both inside, they see the old document
-# until the commit and the new one after it.
-#
-# If a transaction is open already, `conn.transaction()` becomes a part of it. So a caller can put several documents into one.
+# The mistake to remember: if the DELETE is outside the transaction, readers can still see a mixture. With both inside, they see the old
+# document until the commit, and the new one after it.
 
 # %%
 replace_document = lab.use("replace_document")
@@ -430,23 +427,26 @@ assert shortened == (1, len(own) - len(pieces)) and best_now != best, (
 )
 
 # %% [markdown]
-# The repair restored what the failed loop had overwritten. The broken edition changed nothing, and the shorter document lost its last rows.
-# The last line printed is another text: the search no longer finds the deleted one.
+# The repair restored what the failed loop had overwritten. The broken edition changed nothing. Then the shorter document lost its last
+# rows, and the search no longer finds the deleted text.
 
 # %% [markdown]
 # ## A vector index, before the rows or after
 #
-# The last wish is a search that stays quick. So far, each search is an [exact scan](../labs/GLOSSARY.md#exact-scan), which reads every row. With
-# a vector index, a search reads few rows, but it misses some of the nearest.
+# The last wish is a search that stays quick. So far, each search is an [exact scan](../labs/GLOSSARY.md#exact-scan): it reads every row.
+# With a vector index, a search reads fewer rows, but it misses some of the nearest.
 #
-# [HNSW](../labs/GLOSSARY.md#hnsw) is a graph, in which each row is linked to near ones. A search walks along these links
-# towards the query. On its way, it keeps the best rows in a list of the length [`ef_search`](../labs/GLOSSARY.md#ef_search).
+# [HNSW](../labs/GLOSSARY.md#hnsw) is a graph, in which each row is linked to near ones. A search walks along these links towards the query,
+# and keeps the best rows in a list of the length [`ef_search`](../labs/GLOSSARY.md#ef_search).
 #
 # ![A graph in three layers, through which a search walks towards the query.](../labs/figures/hnsw_walk.svg)
 #
-# Many scripts create the index together with the table. We build it before the 5,000 made-up rows are inserted, and after: five times each,
-# because a graph also depends on chance. Then we measure two things. [Recall](../labs/GLOSSARY.md#recall) is the share of the true ten nearest
-# rows that a search finds. The pages of 8 kB that it visits are its cost.
+# We build the index before the 5,000 made-up rows are inserted, and after: five times each, because a graph also depends on chance. We
+# measure
+#
+# - *[recall](../labs/GLOSSARY.md#recall)*: the share of the true ten nearest rows that a search finds
+# - *pages*: how many pages of 8 kB a search visits
+# - *seconds*: the time to insert the rows and build the index
 #
 # > **Predict.** What is worse if the index comes before the rows: the time, the recall, both, or neither?
 
@@ -497,15 +497,17 @@ assert took["before"] > 1.5 * took["after"], "it takes much longer"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The time is worse: it takes much longer, because each new row changes the graph page by page. If the rows are there first, PostgreSQL makes
-# the graph in memory. We see no harm to the recall: the two means differ by less than five builds of one kind do among themselves. So build a vector
-# index when the rows are there. Later nights can insert into it.
+# The time is worse: it takes much longer, because each new row changes the graph page by page. If the rows are there first, PostgreSQL
+# makes the graph in memory.
+#
+# We see no harm to the recall: the two means differ by less than five builds of one kind do among themselves. So build a vector index when
+# the rows are there. Later nights can insert into it.
 #
 # </details>
 #
 # These rows are mixtures of only 121 vectors, so measure again with your own.
 #
-# > **Predict.** For a recall of 0.95, which share of the pages of an exact scan does a search visit?
+# > **Predict.** A search should reach a recall of 0.95. What share of the pages of an exact scan does it visit? Find it with the slider.
 
 # %%
 def look(ef_search=60):
@@ -525,18 +527,18 @@ assert 0.3 < first.pages / first["pages, exact"] < 1, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# A search visits a third of these pages or more: each build makes another graph. With more rows, an index saves more.
+# A search visits a third of these pages or more. The share differs from build to build, because each build makes another graph.
 #
 # </details>
 #
-# At work, you need these settings:
+# At work, you need these ([pgvector's page](https://github.com/pgvector/pgvector) has more):
 #
-# - `maintenance_work_mem`: the memory of a build, by default 64 MB. As soon as a row does not fit, the build is as slow as inserts.
-#   Only a notice says so.
-# - `m` (the links of a row) and `ef_construction` (the list of a build): larger values find more, and build more slowly.
+# - `maintenance_work_mem`: the memory of a build, by default 64 MB. If the graph does not fit, the build is slower, and only a notice says
+#   so.
+# - `m` (a row's links) and `ef_construction` (the list of a build): larger values find more, and build more slowly.
 # - `CREATE INDEX CONCURRENTLY`: others can write during the build.
-# - `halfvec`: an index on `embedding::halfvec(384)` has two bytes a number in place of four.
-# - `VACUUM`: until it runs, the old versions of updated rows stay in the graph.
+# - `halfvec`: an index on `embedding::halfvec(384)` takes two bytes per number, not four.
+# - `VACUUM`: removes the old versions of updated rows from the graph.
 #
 # ## Your schema and the course's
 #
@@ -590,8 +592,8 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 #
 # - A row's identity is its primary key. With it, an upsert makes a second run harmless.
 # - A document changes in one transaction, which also deletes its stale rows.
-# - **At work**, begin without a vector index: an exact scan misses nothing, and with a partition for each kind of text it reads only this
-#   partition. When searches become too slow, load the rows, build HNSW, and measure recall and pages with your own questions.
+# - **At work**, begin with exact scans, which miss nothing, and a partition for each kind of text. If searches become too slow, load the
+#   rows, build HNSW, and measure recall and pages with your own questions.
 #
 # ## Three questions
 #
@@ -603,16 +605,15 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 #
 # 1. It does not delete the chunks that the new version lacks.
 # 2. Loading the rows takes much longer. We saw no harm to the recall.
-# 3. It goes wrong as soon as two branches are indexed. Each ingest overwrites the other's chunks, and readers find texts of another version.
+# 3. It goes wrong with two branches. Each ingest overwrites the other's chunks, and readers find texts of another version.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# pgvector's other index, [IVFFlat](../labs/GLOSSARY.md#ivfflat), sorts the vectors into cells ([`lists`](../labs/GLOSSARY.md#lists)), whose
-# centres it learns from the rows. A search reads only the few cells that are nearest to the query
-# ([`probes`](../labs/GLOSSARY.md#probes)).
+# pgvector's other index, [IVFFlat](../labs/GLOSSARY.md#ivfflat), sorts the vectors into cells ([`lists`](../labs/GLOSSARY.md#lists)). It
+# learns their centres from the rows. A search reads only the cells nearest to the query ([`probes`](../labs/GLOSSARY.md#probes)).
 #
 # ![Five cells of points. A query near a border is compared with the rows of two cells.](../labs/figures/ivf_cells.svg)
 #

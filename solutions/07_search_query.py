@@ -1,11 +1,11 @@
 # %% [markdown]
 # # 07 · The search query
 #
-# A search asks for five rows, gets two, and nobody notices. You will write the SQL that the course searches with, and repair this.
+# A search asks for five rows and gets two, without an error. You will write the SQL that the course searches with, and repair this.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | write one search statement with filters that are safe from injection, and read its plan · say when an index returns too few rows, and repair it · choose a threshold | `retriever/statements.py` · `retriever/query.py` | about {minutes} min | SQL; lab 06 for the table |
+# | write one search statement with filters that are safe from injection, and read its plan · find searches that return too few rows, and repair them · choose a threshold for the similarity | `retriever/statements.py` · `retriever/query.py` | about {minutes} min | SQL; lab 06 for the table |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -22,9 +22,9 @@ lab.show.pipeline("search")
 # %% [markdown]
 # ## A search that returns too few rows
 #
-# All texts of a company are in one table: the [chunks](../labs/GLOSSARY.md#chunk) of our five documents, and 12,000 rows of a handbook and
-# a forum, which we make up. Each of their sections (`doc-section`) has nine comments. Old rows have the namespace `archive`. More than half
-# of the comments are old, but only twelve of the sections.
+# All texts of a company are in one table: the [chunks](../labs/GLOSSARY.md#chunk) of our five documents, and 12,000 made-up rows of a
+# handbook and a forum. Each made-up section (`doc-section`) has nine comments. Old rows have the namespace `archive`. More than half of the
+# comments are old, but only twelve of the sections are old.
 #
 # For each question we want the five nearest sections.
 #
@@ -76,24 +76,22 @@ assert 0.32 < few / len(counts) < 0.48, "About two of five questions get fewer t
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# About two of five questions get fewer than five rows. There is no error and no warning: some lists are just shorter.
+# About two of five questions get fewer than five rows. PostgreSQL gives no error and no warning.
 #
 # </details>
 #
-# Why are rows missing? An [HNSW](../labs/GLOSSARY.md#hnsw) index is a graph, in which each row is linked to rows near it. A search walks from
-# neighbour to neighbour towards the query. On its way, it keeps the best rows in a list of candidates, whose length is
-# [`ef_search`](../labs/GLOSSARY.md#ef_search), 40 by default. (The library's search takes 100 or more.)
+# In an [HNSW](../labs/GLOSSARY.md#hnsw) index, each row is linked to rows near it. A search walks along these links towards the query, and
+# keeps a list of candidates. Its length is [`ef_search`](../labs/GLOSSARY.md#ef_search), by default 40.
 #
 # ![A graph in three layers, and the way of a search through it.](../labs/figures/hnsw_walk.svg)
 #
-# First the index returns its candidates. Only then does PostgreSQL apply the [filter](../labs/GLOSSARY.md#filter). The index does not
-# replace the rows that the filter removes. Of our rows, 11 % are sections: of 40 candidates, about four pass.
+# PostgreSQL applies the [filter](../labs/GLOSSARY.md#filter) after the index has returned its candidates. The index does not replace the
+# rows that the filter removes. Of our rows, 11 % are sections, so we expect about four of 40 candidates to pass.
 
 # %% [markdown]
 # ## By hand: 20 rows, 8 candidates
 #
-# Here are 20 rows, the nearest first. Rows 3, 8, 12, 15, 19 and 20 pass the filter. We want five rows, and the list
-# has eight candidates.
+# Here are 20 rows, the nearest first. Rows 3, 8, 12, 15, 19 and 20 pass the filter. We want five rows, and the list has eight candidates.
 #
 # > **Predict.** How many rows come back? How many rows must a search read until it has five?
 
@@ -133,14 +131,16 @@ assert scan["Index Name"] == "chunks_hnsw", scan
 assert (planned, found) == (12121, 6), "LIMIT stops it after 6 rows"
 
 # %% [markdown]
-# In the plan, read the innermost line first. The index scan returns rows by distance, and LIMIT stops it after 6 rows: PostgreSQL reads a
-# sixth to be sure that the fifth has no equal. (It expected 12,121, because its estimate does not know `ef_search`.) This works because the
-# statement sorts by the distance itself. No index is sorted for `ORDER BY similarity_score DESC`, so PostgreSQL would read the whole table.
+# Read the plan from its innermost line. The index scan returns rows in the order of their distance, and LIMIT stops it after 6 rows. The
+# sixth row shows that the fifth has no equal. (The 12,121 expected rows are an estimate, which does not know `ef_search`.)
+#
+# The index helps because the statement sorts by the distance itself. With `ORDER BY similarity_score DESC`, PostgreSQL would read the whole
+# table.
 
 # %% [markdown]
 # ## A filter from outside
 #
-# The value of a filter often comes from outside, such as from a URL. The search below pastes it into its SQL. It is meant to show the
+# A filter's value often comes from outside, such as from a URL. The search below pastes it into its SQL. It should show the
 # [partition](../labs/GLOSSARY.md#partition) *documentation*, and never the note in *issues*.
 #
 # > **Predict.** What does the second call print?
@@ -170,9 +170,10 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 #
 # </details>
 #
-# The repair is a [parameterised query](../labs/GLOSSARY.md#parameterised-query). Its placeholders get values that are sent beside the
-# statement and are never read as SQL. If a filter is not used, its value is `None`, in SQL NULL,
-# and the condition lets every row pass:
+# The repair is a [parameterised query](../labs/GLOSSARY.md#parameterised-query). Its values are sent beside the statement, and are never
+# read as SQL.
+#
+# A filter that is not used has the value `None`, in SQL NULL. Then this condition lets every row pass:
 #
 # ```sql
 # (%(kind)s::text IS NULL OR kind = %(kind)s)
@@ -180,17 +181,17 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 #
 # ## Exercise 7.1: the statement
 #
-# Write the statement that all searches of the course run. Its columns are given, and four of its seven filters. These parts are missing:
+# Write the course's search statement. Its columns and four of its seven filters are given. You write the rest:
 #
 # - `similarity_score`: the similarity to `%(query)s`; do not use `{distance}`
 # - the table, `document_chunks`
-# - the filters `kind`, `namespace` and `partition`. The value of the last is a list (`text[]`), and `= ANY (…)` compares with each element. An
-#   empty list lets no row pass.
+# - the filters `kind`, `namespace` and `partition`. The value of `partition` is a list (`text[]`), and `= ANY (…)` compares with each
+#   element. An empty list lets no row pass.
 # - the order: by `{distance}`, then by document name, then by chunk index
 # - at most `%(top_k)s` rows
 #
-# `{distance}` is in braces, because it is a piece of SQL. A placeholder can only be a value. Python fills it in:
-# `NEAREST.format(distance=BY_VECTOR)` puts `embedding <=> %(query)s` there.
+# A placeholder can only be a value, but `{distance}` is a piece of SQL. Python fills it in: `NEAREST.format(distance=BY_VECTOR)` puts
+# `embedding <=> %(query)s` there.
 
 # %% exercise="7.1"
 # Given up to: kind, name, namespace, citation_url, metadata, tenant_id,
@@ -206,16 +207,16 @@ lab.check("7.1", NEAREST)
 lab.hint("7.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# One of the seven filters must not be optional: whoever forgets the tenant would search the texts of all tenants. So the course's tables also
-# have *row-level security*: for every role but their owner, PostgreSQL leaves out the private rows of other tenants. It helps against a program that forgets its tenant, and not against a person who writes SQL and can name another one.
+# The mistake to remember: `coalesce(%(kind)s, '') = ''` in place of `IS NULL`. It takes an empty value for no filter. For partitions, the
+# same mistake is `cardinality(…) = 0`: a person who may see no partition, `[]`, would see all.
 #
-# The mistake to remember: `coalesce(%(kind)s, '') = ''` in place of `IS NULL`. It takes an empty value for no filter. For the list of partitions,
-# `cardinality(…) = 0` would be this mistake, and the worst case: a person who may see none of them, `[]`, would see all. And
-# `namespace = coalesce(%(namespace)s, namespace)` loses all rows whose namespace is NULL.
+# A program that forgets the tenant would search the texts of all tenants. So the course's tables also have *row-level security*: for
+# ordinary roles, PostgreSQL leaves out the private rows of other tenants. It does not help against a person who writes SQL and can name
+# another tenant.
 
 # %% [markdown]
-# `Query(…).filters` returns the values of all seven filters, by the names in your statement: `repo=` becomes `repo_slug`, and `partitions=` becomes `partition`, a list.
-# What you do not name is None.
+# `Query(…).filters` returns the values of all seven filters, by the names in your statement: `repo=` becomes `repo_slug`, and `partitions=`
+# becomes `partition`, a list. A filter that you do not name is None.
 #
 # > **Predict.** We ask for the kind `doc-section`, in one partition. How many of the seven conditions are in the plan?
 
@@ -255,11 +256,11 @@ assert leaked == 0, "never read as SQL"
 # %% [markdown]
 # ## A plan for other values
 #
-# PostgreSQL can keep a statement [prepared](../labs/GLOSSARY.md#prepared-statement), with a plan. psycopg prepares a statement after
-# five uses, and with `prepare=True` at once.
+# PostgreSQL can keep a statement [prepared](../labs/GLOSSARY.md#prepared-statement), with a plan. psycopg prepares a statement after five
+# uses, and with `prepare=True` at once.
 #
-# > **Predict.** For each question, we ask for five chunks of our documents, ten times for five of the handbook, and for our documents
-# > again. Which of these searches return fewer than five rows?
+# > **Predict.** For each question, search 0 wants five chunks of our documents. Searches 1 to 10 want five of the handbook. Search 11 is
+# > like search 0. Which of these searches return fewer than five rows?
 
 # %%
 short = """
@@ -281,9 +282,12 @@ assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their va
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The last search does, for every question, although the first got five. (The handbook's do for many questions, too: they walk from the first on.) A *generic* plan is one plan for all values. From the sixth run on, PostgreSQL takes it if it seems to cost no more than the plans so far (in the mean). Here PostgreSQL planned the
-# first six runs for their values. The generic plan assumes a repository of average size, and walks the graph. But only one row in a hundred is
-# from our documents.
+# The last search does, for every question, although the first got five. The handbook's searches return too few for many questions: all of
+# them walk the graph.
+#
+# A *generic* plan is one plan for all values. From the sixth run on, PostgreSQL takes it if it seems to cost no more than the mean of the
+# plans so far. Here PostgreSQL planned the first six runs for their values. The generic plan assumes a repository of average size, and
+# walks the graph. But only one row in a hundred is from our documents.
 #
 # </details>
 #
@@ -291,9 +295,10 @@ assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their va
 #
 # ## Exercise 7.2: a walk that continues
 #
-# From version 0.8 on, pgvector continues a walk if `hnsw.iterative_scan` is not `off`. `strict_order` returns the rows by distance.
+# From version 0.8 on, pgvector continues a walk if `hnsw.iterative_scan` is not `off`. With `strict_order`, the rows are in the order of
+# their distance.
 #
-# `SET …` changes a setting of the connection, also for its next user. `SET LOCAL …` changes it until the transaction ends. `with
+# `SET …` changes a setting of the connection, also for its next user. `SET LOCAL …` changes it only until the transaction ends. `with
 # conn.transaction():` opens a transaction, or joins the one that is open. Which `SET` do you need?
 
 # %% exercise="7.2"
@@ -306,19 +311,22 @@ lab.check("7.2", find_nearest)
 lab.hint("7.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: `SET LOCAL` outside a transaction. PostgreSQL gives a warning that most programs do not show, and changes nothing. A
-# plain `SET` works, and stays: with a pool, the next search on this connection has your setting.
+# The mistake to remember: `SET LOCAL` outside a transaction. PostgreSQL only gives a warning, and changes nothing. A plain `SET` works, but
+# it stays: with a pool, the next search on this connection has your setting.
 
 # %% [markdown]
-# A full list is not enough: are its rows the nearest that pass? An [exact scan](../labs/GLOSSARY.md#exact-scan) compares all rows that
-# pass. `EXACT` makes PostgreSQL do this: it is the distance plus zero, and no index is sorted by that. So there are three ways to search:
-# `NEAREST` alone (*iterative scan off*), your `find_nearest` (*on*), and `find_nearest` with `EXACT`. For 20 questions, we take the means of
+# Are five rows also the nearest that pass? An [exact scan](../labs/GLOSSARY.md#exact-scan) compares all rows that pass. `EXACT`, the
+# distance plus zero, forces it, because no index is sorted by this sum. We compare
+#
+# - *iterative scan off*: `NEAREST` alone, also with a list of 200 candidates
+# - *iterative scan on*: your `find_nearest`, also with counts of the pairs of kind and namespace (`CREATE STATISTICS`)
+# - *exact scan*: `find_nearest` with `EXACT`
+#
+# The table has the means for 20 questions:
 #
 # - *[recall](../labs/GLOSSARY.md#recall)*: which share of the true rows a search finds
-# - *pages*: how many pages of 8 kB it visits (one visited twice counts twice)
+# - *pages*: how many pages of 8 kB it visits (repeated visits count)
 # - *rows expected*: how many rows will pass, by PostgreSQL's estimate
-#
-# PostgreSQL guesses how many rows pass two filters together. In a last run it first counts the pairs (`CREATE STATISTICS`).
 #
 # > **Predict.** How many pages does a walk visit to find five archived sections, compared with five of all sections?
 
@@ -383,21 +391,21 @@ assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with 
 #
 # </details>
 #
-# Without the iterative scan, a search found almost none of the archived sections. With it, each search gets five rows. So does a list of 200:
-# PostgreSQL expects such a walk to cost more than the exact scan, and takes that. In a small table, this is the simpler repair.
+# Without the iterative scan, a search found almost none of the archived sections. With it, each search gets five rows. So does a list of
+# 200, because PostgreSQL then runs the exact scan. In a small table, this is the simpler repair.
 #
-# For all sections, the walk misses about one true row in ten. The exact scan finds all, for 20 to 36 % more pages (each build makes another index). But it has to compare every
-# row that passes. So with a million sections you would walk. Then a list of 200 is too short: 12 of 12,121 rows are archived sections, so of 200 candidates, 0.2 pass.
+# For all sections, the walk misses about one true row in ten. The exact scan finds all of them, for 20 to 36 % more pages (each build makes
+# another index). With a million sections it would be slow, because it compares every row that passes.
 #
 # PostgreSQL decides by its [estimate](../labs/GLOSSARY.md#row-estimate). Of 12,121 rows, 11 % are sections and half are archived. So it
-# expected hundreds of archived sections to pass: 0.11 · 0.5 · 12,121, about 660. But nearly all archived rows are comments. With the
+# expected hundreds of archived sections to pass: 0.11 · 0.5 · 12,121 is about 660. But nearly all archived rows are comments. With the
 # statistics, it expects few rows and does not walk.
 
 # %% [markdown]
 # ## A threshold, inside or outside
 #
-# Some rows are always the nearest, even if no text answers the question. A
-# [threshold](../labs/GLOSSARY.md#threshold) on the similarity should remove them.
+# A search returns the nearest rows, even if no text answers the question. A [threshold](../labs/GLOSSARY.md#threshold) on the similarity
+# should remove them.
 #
 # > **Predict.** No row has a similarity of 0.8. What does the walk do when this threshold is in the statement?
 
@@ -423,13 +431,15 @@ assert read["inside"] > 11_000, "through nearly the whole table"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Inside the statement, a threshold is one more filter. We know that all later rows are even less similar. The index does not know it. So
-# the walk goes on, through nearly the whole table.
+# Inside the statement, a threshold is one more filter. The index does not know that all later rows are even less similar. So the walk goes
+# on, through nearly the whole table.
 #
 # </details>
 #
-# > **Predict.** Some people advise 0.7. We ask our own questions, and two kinds that no document answers: *far* ones, about something else,
-# > and *near* ones, which our documents nearly answer. Which threshold separates ours from each kind?
+# We ask our own questions, and two kinds that no document answers: *far* ones are about something else, and *near* ones are nearly
+# answered.
+#
+# > **Predict.** Which threshold separates our own questions from each kind? Is it 0.7?
 
 # %%
 others = pd.read_json(lab.data_dir.parent / "questions" / "unanswerable.jsonl", lines=True)
@@ -461,20 +471,22 @@ assert 0.12 < 1 - kept[0.35] < 0.18, "and loses about 15 % of the answers"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Here 0.7 removes nearly every answer. 0.25 keeps nearly every answer, and refuses every far question. But it refuses only a third of the near
-# ones. 0.35 refuses four of five near ones, and loses about 15 % of the answers.
+# Here 0.7 removes nearly every answer. 0.25 keeps nearly every answer, and refuses every far question. But it refuses only a third of the
+# near ones. 0.35 refuses four of five near ones, and loses about 15 % of the answers.
 #
 # </details>
 #
-# So a threshold refuses what is about something else. Choose a low value, with your own questions. Whether a near text answers the question,
-# no similarity says: something has to read it ([lab 15](../labs/15_checking_an_answer.ipynb)).
+# So a threshold refuses questions about something else. Choose a low value, with your own questions. Whether a near text answers the
+# question is the topic of [lab 15](../labs/15_checking_an_answer.ipynb).
 
 # %% [markdown]
 # ## Exercise 7.3: five rows, whatever the filter removes
 #
-# A walk may end too early: its limit is 20,000 rows (`hnsw.max_scan_tuples`), or memory (`hnsw.scan_mem_multiplier`).
-# An exact scan misses nothing, but may be slow. A threshold removes rows. Which of the three comes first, which only if it is needed, and
-# which last?
+# - A walk may end too early: its limit is 20,000 rows (`hnsw.max_scan_tuples`), or memory (`hnsw.scan_mem_multiplier`).
+# - An exact scan misses nothing, but may be slow.
+# - A threshold removes rows.
+#
+# Which of the three comes first, which only if it is needed, and which last?
 
 # %% exercise="7.3"
 from course_lib.retriever.query import search_filtered
@@ -486,9 +498,8 @@ lab.check("7.3", search_filtered)
 lab.hint("7.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: drop rows by the threshold first, and then count. A question that no text answers has no similar rows, so every such
-# search would look at the whole table. The comparison is in Python also because of NaN, which is never `>=` a number; to PostgreSQL, NaN is
-# larger than every number.
+# The mistake to remember: drop rows by the threshold first, and then count. A question that no text answers has no similar rows, so every
+# such search would also run an exact scan.
 
 # %% [markdown]
 # Our table has only 12,000 rows, so we end each walk after 2,000.
@@ -531,7 +542,7 @@ few, wide = (look("sections", 5, size, SCANS[1])["mean"] for size in (10, 100))
 assert wide.pages > few.pages and wide.recall > few.recall, "a list of 100 finds more than one of 10, and costs pages"
 
 # %% [markdown]
-# For all sections, a list of 100 finds more than one of 10, and costs pages.
+# Set `scan` to *iterative scan on*, and move `ef_search`. For all sections, a list of 100 finds more than one of 10, and costs pages.
 #
 # ## Measure
 
@@ -547,11 +558,12 @@ lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, in a table of
 # ## Recap
 #
 # - Values are parameters. If the plan is made for these values, a NULL filter is free.
-# - A filter can leave a walk with too few rows. Let it continue. Where rows are still missing, compare all that pass.
-# - A threshold comes after the statement. It refuses what is about something else, and no more.
-# - **At work**, run your rarest filter for twenty questions, and count the rows. Then switch the iterative scan on, and compare with an exact
-#   scan. If a library writes your SQL, does it set `hnsw.iterative_scan`? LangChain's `PGVectorStore` (0.0.19) does not; then
-#   `?options=-c%20hnsw.iterative_scan%3Dstrict_order` at the end of the database's URL sets it for every connection by psycopg. asyncpg takes
+# - A filter can leave a walk with too few rows. Let the walk continue. If rows are still missing, run an exact scan.
+# - Apply a threshold after the statement. A low value refuses questions about something else.
+# - **At work**, run your rarest filter for twenty questions, and count the rows. Then switch the iterative scan on, and compare with an
+#   exact scan.
+# - If a library writes your SQL, does it set `hnsw.iterative_scan`? LangChain's `PGVectorStore` (`langchain-postgres` 0.0.19) does not.
+#   With psycopg, add `?options=-c%20hnsw.iterative_scan%3Dstrict_order` to the database's URL. With asyncpg, use
 #   `connect_args={"server_settings": {"hnsw.iterative_scan": "strict_order"}}`.
 
 # %% [markdown]
@@ -565,14 +577,13 @@ lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, in a table of
 #
 # 1. It takes the walk. PostgreSQL knows from its statistics that every second row passes.
 # 2. To the index, the threshold is a filter that no row passes, so the walk goes on to its limit.
-# 3. After some searches on one connection, PostgreSQL may take a generic plan. This plan walks for rare values, too, and this is slow.
+# 3. After some searches on one connection, PostgreSQL may take a generic plan. This plan also walks for rare values, which is slow.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# Measure two other repairs: a partial index (`… WHERE kind = 'doc-section'`), and IVFFlat with
-# `ivfflat.iterative_scan`.
+# Measure two other repairs: a partial index (`… WHERE kind = 'doc-section'`), and IVFFlat with `ivfflat.iterative_scan`.
 #
-# Next is [lab 08](../labs/08_words_and_meaning.ipynb): a search for words finds what vectors miss.
+# Next is [lab 08](../labs/08_words_and_meaning.ipynb): a search by words finds what vectors miss.

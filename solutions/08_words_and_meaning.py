@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 08 · Words and meaning
 #
-# A search by meaning can miss the one text that has the very words of the question. So you will write a second ranking, by words, and put the
-# two rankings together.
+# A search by meaning can miss the one text that has the words of the question. You will write a second ranking, by words, and fuse the two
+# rankings into one.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | rank texts by their words, in SQL · fuse two rankings into one · find out which part of a search helps · decide which text is indexed | `store/rank_by_words.sql` · `retriever/query.py` · `store/search_words.sql` | about {minutes} min | SQL; lab 07 for the search by meaning |
+# | rank texts by their words, in SQL · fuse two rankings into one · measure which part of a search helps · choose the text that a search by words reads | `store/rank_by_words.sql` · `retriever/query.py` · `store/search_words.sql` | about {minutes} min | SQL; lab 07 for the search by meaning |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -43,7 +43,8 @@ def by_meaning(question, k=1000):
 
 
 # %% [markdown]
-# > **Predict.** The answer to *May guests in our office reach the production database?* is in a rule of Kubernetes, a `NetworkPolicy`. At which place does the search put it?
+# > **Predict.** The answer to *May guests in our office reach the production database?* is in a rule of Kubernetes, a `NetworkPolicy`. At
+# > which place does the search by meaning put it?
 
 # %%
 from course_lib.teaching.lab.retrieval import questions_for
@@ -79,8 +80,9 @@ assert re.search(r"ipBlock:\s+cidr: .*\s+except:\s+# The guest network of the of
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Dozens of chunks come before this one, although no other has both words, *office* and *guest*. The answer itself is *no*: port 5432 is
-# the database's, and the rule opens it to the network of the office, but not to the part for guests.
+# Dozens of chunks come before this one, although no other has both words, *office* and *guest*.
+#
+# The rule says *no*. It opens port 5432, the database's, to the network of the office, but not to the part for guests.
 #
 # </details>
 #
@@ -91,12 +93,12 @@ assert re.search(r"ipBlock:\s+cidr: .*\s+except:\s+# The guest network of the of
 #
 # PostgreSQL has [full-text search](../labs/GLOSSARY.md#full-text-search), with two types of its own:
 #
-# - A `tsvector` is the list of a text's words. Words like *the* are left out. Of the others only the stem is kept, so that *waiting* and
-#   *waits* are the same word.
+# - A `tsvector` is the list of a text's words, without words like *the*. It has only their stems, so *waiting* and *waits* are the same
+#   word.
 # - A `tsquery` says which words a text must have: `&` is and, `|` is or. `tsvector @@ tsquery` is true if the text has them.
 #
-# PostgreSQL cuts `kubeflow-pipelines` at the hyphen. But it takes `KubeflowPipelines` for one word. So the course has a function
-# `search_words`. It keeps each identifier as a whole, and also its parts.
+# PostgreSQL cuts `kubeflow-pipelines` at the hyphen, but takes `KubeflowPipelines` for one word. The course's function `search_words` keeps
+# each identifier as a whole, and also its parts.
 #
 # > **Predict.** Which texts does the query `kubeflow & pipeline` find, by PostgreSQL's words and by the course's?
 
@@ -130,10 +132,9 @@ assert list(words["found here"]) == [True, True, False], "and search_words finds
 #
 # </details>
 #
-# The table's column `search_text` holds the result of `search_words` for each chunk, with the words of the chunk's name, kind, document
-# and header.
+# The column `search_text` holds these words of each chunk's name, kind, document, header and content.
 #
-# `plainto_tsquery` makes the `tsquery` of a question: it joins all words by `&`. We can also join them by `|`.
+# `plainto_tsquery` makes the `tsquery` of a question. It joins all words by `&`, but we can also join them by `|`.
 #
 # > **Predict.** For how many of our 121 questions does a chunk have *all* words? How many chunks have *any* word of a question?
 
@@ -163,10 +164,10 @@ assert found.iloc[:, 1].median() > 40, "But dozens of chunks have at least one"
 # ## Rare words say more
 #
 # The word *guests* is rare, so a chunk that has it is more likely the answer than one with *production*. A word that is in *n* chunks gets
-# the weight 1 + ln(2000 / n), because the statement looks at no more than 2,000 chunks for one word. A chunk's score is the sum of its words' weights.
+# the weight 1 + ln(2000 / n). (To limit the cost, the search looks at no more than 2,000 chunks for one word.) A chunk's score is the sum
+# of its words' weights.
 #
-# This weight is a kind of *inverse document frequency*. The usual one has the number of all chunks in place of 2,000. BM25, the usual
-# ranking by words, also counts repeats and length.
+# This weight is a kind of *inverse document frequency*. BM25, the usual ranking by words, also counts repeats and length.
 #
 # > **Predict.** A word is in 2 chunks, another one in 200. Compute both weights: ln(1000) is 6.9, and ln(10) is 2.3.
 
@@ -188,9 +189,8 @@ rare.assign(weight=(1 + np.log(2000 / rare.chunks)).round(1))
 # %% [markdown]
 # ## Exercise 8.1: the ranking by words
 #
-# Now write this ranking as one statement. It has named parts (`WITH`), and each part reads those before it. `hit`, which finds the chunks
-# of each word, is given, and so is the end. You write the two parts between them, `weighed` and `found`. Read only the comments on `hit`,
-# `weighed` and `found`.
+# Write this ranking as one statement. It has named parts (`WITH`), and each part reads those before it. `hit`, which finds the chunks of
+# each word, and the end are given. You write `weighed` and `found`. Read only the comments on these three parts.
 #
 # For example, let *guest* be in chunk A, and *reach* in A and B:
 #
@@ -200,7 +200,7 @@ rare.assign(weight=(1 + np.log(2000 / rare.chunks)).round(1))
 # | `weighed` | (guest, 8600902), (reach, 7907755) |
 # | `found` | (A, 16508657), (B, 7907755) |
 #
-# In `found`, leave out words that are in 2,000 chunks or more. Keep the 2 · `%(most)s` best chunks, with ties.
+# In `found`, leave out words that are in 2,000 chunks or more. Keep the best 2 · `%(most)s` chunks, with ties.
 #
 # Three facts about SQL help:
 #
@@ -221,9 +221,8 @@ lab.check("8.1", RANK_BY_WORDS)
 lab.hint("8.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a `LIMIT` that cuts among equal scores. Then chance decides which of them stay, and two runs give two results.
-#
-# The bound of 2,000 is for the cost. Without it, a question with a word that is in every chunk would read every row.
+# The mistake to remember: a `LIMIT` in place of `WITH TIES`. Among equal scores, chance then decides which rows stay, and two runs can give
+# two results.
 
 # %%
 from course_lib.teaching.lab.searching import fill_word, make_visible
@@ -248,25 +247,25 @@ places.astype({"words": "Int64"})
 assert list(places.words[:2]) == [1, 1] and pd.isna(places.words[2]), "By words, the first two answers are first. The third is not found at all"
 
 # %% [markdown]
-# By words, the first two answers are first. The third is not found at all, because the text that answers *Which warnings deserve waking someone
-# up?* shares no word with it. So neither ranking is enough alone.
+# By words, the first two answers are first. The third is not found at all, because the text that answers it shares no word with the
+# question. So neither ranking is enough alone.
 #
 # ## Two rankings, one list
 #
-# Scores of two rankings cannot be added, because a similarity is at most 1, and a sum of weights may be 40. But the
-# *places* can be compared. [Reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion) gives a chunk 1 / (60 + place) from each ranking that it is
-# in, and adds these numbers up.
+# The scores of two rankings cannot be added: a similarity is at most 1, and a sum of weights may be 40. But their *places* can be compared.
+# In [reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion), a chunk gets 1 / (60 + place) from each ranking that it is in.
+# Its score is the sum.
 #
 # ![Two rankings, by meaning and by words, and the fused one between them.](../labs/figures/rankings_fused.svg)
 #
-# > **Predict.** Chunk A is first by meaning, and has none of the words. Chunk B is in both rankings, at the same place. How far down may
-# > B be in both and still come before A?
+# > **Predict.** Chunk A is first by meaning, and has none of the words. Chunk B has the same place in both rankings. Up to which place does
+# > B come before A?
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# B needs 2 / (60 + place) > 1 / 61, so its place may be 61 at most. A chunk at place 61 or better in both rankings comes before any that is
-# in only one.
+# B needs 2 / (60 + place) > 1 / 61, so its place may be 61 at most. A chunk at place 61 or better in both rankings comes before all that
+# are in only one.
 #
 # </details>
 #
@@ -285,9 +284,6 @@ lab.hint("8.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: `scores[item] = …` in place of adding to what is there. It keeps only the last ranking.
-#
-# Why 60? With such a large constant, the first place counts little more than the second. So one ranking alone cannot easily put its favourite
-# first.
 
 # %%
 fuse = lab.use("fuse")
@@ -306,8 +302,8 @@ places.astype({"words": "Int64"})
 assert all(places.both[:2] <= 5) and places.both[2] > 5, "Two answers are among the first five now, and one no longer is"
 
 # %% [markdown]
-# Two answers are among the first five now, and one no longer is. So we ask all questions. Recall@5 is the share of
-# questions with an answer among the first five results. [MRR](../labs/GLOSSARY.md#mrr) is the mean of 1 / place.
+# Two answers are among the first five now, and one no longer is. So we ask all questions. Recall@5 is the share of questions with an answer
+# among the first five results. [MRR](../labs/GLOSSARY.md#mrr) is the mean of 1 / place.
 #
 # > **Predict.** For which of the two corpora do words help more?
 
@@ -351,13 +347,16 @@ assert over_words["documents"].low > 0, "For documents it is the other way round
 assert [round(mrr[way]["manifests"], 2) for way in ("words", "both")] == [0.65, 0.66], "words alone have an MRR of 0.65, both have 0.66"
 
 # %% [markdown]
-# After the gain is its 95 % [interval](../labs/GLOSSARY.md#confidence-interval): the mean gain over all questions of this kind is probably
+# After each gain is its 95 % [interval](../labs/GLOSSARY.md#confidence-interval): the mean gain over all questions of this kind is probably
 # inside.
 #
 # <details><summary>The answer</summary>
 #
-# For manifests the whole interval over meaning is above 0, so words help there. But words alone have an MRR of 0.65, both have 0.66, and the
-# interval over words contains 0. For documents it is the other way round, and recall@5 is even lower. So fuse if you cannot choose.
+# For manifests the whole interval over meaning is above 0, so words help there. But words alone have an MRR of 0.65, both have 0.66, and
+# the interval over words contains 0.
+#
+# For documents it is the other way round: only the interval over words is above 0, and recall@5 is even lower with both rankings (0.79)
+# than by meaning alone (0.83). So fuse if you do not know which ranking is better for your texts.
 #
 # </details>
 #
@@ -403,19 +402,22 @@ assert 0 < lows.max() < 0.01, "just above 0"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# For manifests the best weight is above 1, for documents below 1. For manifests, no words at all (0) is worse. But the gains of the best
-# weights may be chance, because both bands contain 0 there. Of all bands, that of documents at 0.5 begins highest, just above 0. But of 24
-# bands, about one would miss 0 by chance if they were independent.
+# For manifests the best weight is above 1, for documents below 1. But these gains may be chance, because both bands contain 0 there. For
+# manifests, no words at all (0) is worse.
+#
+# Of all bands, that of documents at 0.5 begins highest, just above 0. It may be chance, too: of 24 independent bands, about one misses 0.
 #
 # </details>
 
 # %% [markdown]
 # ## In the field
 #
-# LangChain (`langchain-postgres` 0.0.19) has hybrid search on pgvector, too, and asks for *all* words. LlamaIndex
-# (`llama-index-vector-stores-postgres` 0.9.0) asks for *any* word, and ranks by PostgreSQL's `ts_rank`. Both read a chunk's text only. By
-# default, LlamaIndex puts its results by words after those by meaning, so the first five cannot change. Here we fuse places for all, and
-# LlamaIndex also gets our words.
+# Two libraries have hybrid search on pgvector, too. Both read a chunk's text only:
+#
+# - LangChain (`langchain-postgres` 0.0.19) asks for *all* words.
+# - LlamaIndex (`llama-index-vector-stores-postgres` 0.9.0) asks for *any* word, and ranks by PostgreSQL's `ts_rank`.
+#
+# We copy their searches for words, and fuse places for all. *LlamaIndex, our text* uses our words.
 #
 # > **Predict.** How much can LangChain's search for words help?
 
@@ -445,12 +447,13 @@ assert field.low["ours", "manifests"] > 0, "Of our gains, the interval for manif
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# LangChain's changes hardly anything, because it finds chunks for a few questions only. Of LlamaIndex's gains, both intervals contain 0. With
-# our words, most of the distance to ours is gone for manifests.
+# LangChain's changes hardly anything, because it finds chunks for a few questions only. Of LlamaIndex's gains, both intervals contain 0.
+# With our words, most of the distance to ours is gone for manifests, though the intervals overlap.
 #
 # </details>
 #
-# Of our gains, the interval for manifests is above 0. One thing is better in both libraries: you can set the language. Ours is always English.
+# Of our gains, the interval for manifests is above 0. One thing is better in both libraries: you can set the language. Ours is always
+# English.
 
 # %% [markdown]
 # ## Which part helps?
@@ -493,21 +496,24 @@ assert -0.02 < lost["the last two"].high, "and only just"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The search finds least without the last two parts. Only in the last row is the whole interval below 0, and only just. So the text that is indexed probably helps. 58 questions cannot tell
-# whether one of the two additions would do, nor whether weights help after the fusion.
+# The search finds least without the last two parts. Only in the last row is the whole interval below 0, and only just. So the text that is
+# indexed probably helps.
+#
+# With 58 questions we cannot tell which of the two parts helps, nor whether weights help after the fusion.
 #
 # </details>
 
 # %% [markdown]
 # ## Exercise 8.3: the indexed text
 #
-# Now write what splits identifiers and chooses the indexed text. For example, of `HTTPServer.v1Beta`, `parts` is `HTTP Server v1 Beta`, and `plain` is `HTTPServerv1Beta`.
+# Now split the identifiers, and choose the indexed text. For example, of `HTTPServer.v1Beta`, `parts` is `HTTP Server v1 Beta`, and `plain`
+# is `HTTPServerv1Beta`.
 #
 # Facts about SQL:
 #
 # - `replace('a-b-c', '-', ' ')` is `a b c`.
-# - `regexp_replace('x1y2', '(?<=[xy])(?=[0-9])', ' ', 'g')` is `x 1y 2`: the pattern is a place between x or y and a digit. `[a-z]{3}`
-#   is three small letters, and `A|B` is either pattern.
+# - `regexp_replace('x1y2', '(?<=[xy])(?=[0-9])', ' ', 'g')` is `x 1y 2`. The pattern is the place between an x or y and a digit.
+# - In a pattern, `[a-z]{3}` is three small letters, and `A|B` is either pattern.
 # - `'a' || NULL` is NULL, and `coalesce(NULL, 'b')` is `b`.
 # - The last line ends with `)) STORED;`.
 
@@ -528,8 +534,8 @@ lab.hint("8.3")  # run again for the next hint
 # %% [markdown]
 # ## Measure
 #
-# Now the library's own search, with the words that your text gives each chunk. It looks through one corpus at a time, and fuses only
-# the first 100 of each ranking. So its recall differs from that above.
+# Now we measure the library's search with your `SEARCH_WORDS`. It searches one corpus at a time, and fuses only the first 100 of each
+# ranking. So its recall differs from that above.
 
 # %%
 from course_lib.teaching.lab.retrieval import measure
@@ -564,48 +570,48 @@ assert abs(whole.recall - recall.both["documents"]) < 0.001 < best.recall - whol
 assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and asked == 63, "the difference is one question of 63"
 
 # %% [markdown]
-# For the manifests, words find more. For the documents, and so in your score, hybrid finds less: the difference is one question of 63. So
-# choose by corpus, with your own questions; `mode="dense"` leaves words out. Hybrid is the default, because for no corpus
-# is the gain without words certain.
+# For the manifests, words find more here. For the documents, and so in your score, hybrid finds less: the difference is one question of 63.
+# Neither difference has an interval, so choose by corpus, with your own questions. `mode="dense"` leaves words out. Hybrid is the default,
+# because leaving words out has no certain gain for either corpus.
 #
 # > **A reranker that had to go.** [Reranking](../labs/GLOSSARY.md#reranking) puts the first results in a better order. The course had
-# > MaxSim ([late interaction](../labs/GLOSSARY.md#late-interaction)), which compares [word pieces](../labs/GLOSSARY.md#word-piece). A search took
-# > about twenty times as long. The rule came first: it stays if it surely gains in both halves of questions from elsewhere. Gains in MRR@10
-# > over hybrid search:
+# > MaxSim ([late interaction](../labs/GLOSSARY.md#late-interaction)), which compares [word pieces](../labs/GLOSSARY.md#word-piece). The
+# > rule came first: MaxSim stays if its interval is above 0 in both halves of questions from elsewhere. Gains in MRR@10 over hybrid search:
 # >
 # > | questions | one half | the other half |
 # > |---|---|---|
 # > | 175 of the course's, with which it was made | 0.052 [0.007, 0.097] | 0.092 [0.048, 0.140] |
-# > | 90 about Kubeflow's website, half of them tuned to | 0.007 [−0.032, 0.047] | 0.046 [−0.015, 0.116] |
-# > | 90 about Kubeflow's manifests, likewise | 0.007 [−0.063, 0.080] | 0.010 [−0.059, 0.075] |
+# > | 90 about Kubeflow's website, one half used for tuning | 0.007 [−0.032, 0.047] | 0.046 [−0.015, 0.116] |
+# > | 90 about Kubeflow's manifests, one half used for tuning | 0.007 [−0.063, 0.080] | 0.010 [−0.059, 0.075] |
 # >
-# > So it went. `course search --rerank` takes a *cross-encoder*, a model that reads question and passage together.
+# > So MaxSim went. `course search --rerank` takes a *cross-encoder*, a model that reads question and passage together.
 #
 # ## Recap
 #
 # - Words are stems in a `tsvector`. Identifiers need their parts, too.
 # - Two scores have two scales, so fuse places.
-# - **At work**, use both rankings for texts with names: code, configuration, logs. Write 50 questions, and
-#   keep the weight 1, unless new questions give a gain whose interval is above 0.
+# - **At work**, use both rankings for texts with names: code, configuration, logs. Write 50 questions, and keep the weight 1, unless new
+#   questions give a gain whose interval is above 0.
 #
 # ## Three questions
 #
-# 1. A chunk is at place 80 in both rankings, another one at place 10 by words only. Which one comes first?
-# 2. Exercise 8.1 counts a word's chunks in `visible`, the rows that whoever asks may see. What could somebody learn if it counted all rows?
+# 1. A chunk is at place 80 in both rankings. Another chunk is at place 10, by words only. Which one comes first?
+# 2. Exercise 8.1 counts a word's chunks in `visible`, the rows that the user may see. What could a user learn if it counted all rows?
 # 3. A colleague adds the similarity and the score of words. What happens?
 #
 # <details><summary>Answers</summary>
 #
-# 1. Both chunks have 1 / 70. `fuse` keeps the order of the first ranking, so the one at place 80 comes first.
-# 2. The order of the results would tell them which words are in hidden rows.
+# 1. Both chunks have 1 / 70. `fuse` keeps the order of the first ranking, so the chunk at place 80 comes first.
+# 2. The order of the results would tell which words are in hidden rows.
 # 3. The score of words is many times as large, so it decides nearly alone.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# The cell prints hybrid search in one statement, with the function in `words_and_tenants.sql` that holds the ranking, and for how many questions
-# `search` finds other chunks. Copy it, and let words count `%(weight)s` times. Which weight is best for the manifests?
+# The cell prints hybrid search in one statement. Its function `chunks_with_words` is in `words_and_tenants.sql`. The last line counts the
+# questions for which `search` finds other chunks. Copy the statement, and let words count `%(weight)s` times. Which weight is best for the
+# manifests?
 
 # %%
 from course_lib.teaching.lab.searching import HYBRID, differing
@@ -618,4 +624,5 @@ print("found otherwise:", otherwise := differing(conn, HYBRID, encoded))
 assert otherwise == 0, "hybrid search in one statement"
 
 # %% [markdown]
-# In [lab 11](../labs/11_kubeflow_pipeline.ipynb), a pipeline fills the index. Or an elective: in [lab 09](../labs/09_retrieval_api.ipynb) the search becomes an API.
+# In [lab 11](../labs/11_kubeflow_pipeline.ipynb), a pipeline fills the index. Or an elective: in [lab 09](../labs/09_retrieval_api.ipynb)
+# the search becomes an API.

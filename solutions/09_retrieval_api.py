@@ -1,14 +1,14 @@
 # %% [markdown]
 # # 09 · The retrieval API
 #
-# Ten lines make your search an API. But it answers mistakes badly, one slow request makes all others wait, and a common repair tells
-# strangers too much. You will repair all three, and your API will say when it cannot answer.
+# Ten lines of code make your search an API. But a wrong request gets no reason, and one slow request makes all others wait. A common repair
+# shows strangers the address of your database. You will repair all three, and your API will say when it cannot answer.
 #
 # **Elective.** It adds an HTTP service around the search. For you if other programs will use your search.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | distinguish waiting from computing, and keep an event loop free · refuse a bad request with a reason, and leak nothing · write a readiness check that answers in time | `service/` | about {minutes} min | Python functions; lab 07 for the search |
+# | answer other requests while one waits or computes · refuse a bad request with a reason, and repeat no secret · write a readiness check that answers in time | `service/` | about {minutes} min | Python functions; lab 07 for the search |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -24,8 +24,8 @@ lab.show.pipeline("API")
 # %% [markdown]
 # ## An API in ten lines
 #
-# Other programs send their questions to an address, a [REST API](../labs/GLOSSARY.md#rest-api). FastAPI gives a function an address.
-# `lab.serve` starts a web server, and returns an HTTP client.
+# Other programs reach your search at an address, through a [REST API](../labs/GLOSSARY.md#rest-api). FastAPI gives a function an address.
+# `lab.serve` starts a web server and returns an HTTP client.
 
 # %%
 import psycopg
@@ -62,10 +62,9 @@ answer = api.post("/search", json={"query": "How is drift measured?", "top_k": 3
 pd.DataFrame(answer.json())[["document_name", "name"]]
 
 # %% [markdown]
-# Now four clients make mistakes.
+# Four clients make mistakes. A status 4xx blames the client, 5xx the server.
 #
-# > **Predict.** The query is a number; there is no query; `top_k` is −1; `top_k` is misspelled. Which status does each request
-# > get? 4xx blames the client, 5xx the server.
+# > **Predict.** The query is a number; there is no query; `top_k` is −1; `top_k` is misspelled. Which status does each get?
 
 # %% tags=["nbval-check-output"]
 mistakes = [
@@ -79,8 +78,8 @@ for body in mistakes:
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Three mistakes get a 500: the service blames itself, without a reason. The typo is worse, because it is not noticed: the client wanted one
-# result and got five, with a 200.
+# Three mistakes get a 500, without a reason. The typo gets a 200, which is worse: the client wanted one result, got five, and does not
+# notice it.
 #
 # </details>
 #
@@ -115,7 +114,7 @@ assert answer.status_code == 200, "with a status that programs understand as suc
 #
 # </details>
 #
-# The API's other fault shows only with many clients: it serves one request at a time.
+# With many clients, another fault appears: the API serves one request at a time.
 #
 # ## By hand: four requests
 #
@@ -129,12 +128,12 @@ assert answer.status_code == 200, "with a status that programs understand as suc
 #
 # <details><summary>The answer</summary>
 #
-# Threads wait together, so the last answer comes after 0.2 s. Two connections need two rounds: 0.4 s.
+# Threads wait at the same time: 0.2 s. Two connections need two rounds: 0.4 s.
 #
 # </details>
 #
-# The last line describes a *pool*. It keeps a few connections open and lends them to requests. The app's *lifespan* opens the pool at the start,
-# and closes it.
+# The last line describes a *pool*, which keeps a few connections open and lends them to requests. The app's *lifespan* opens the pool at
+# the start, and closes it.
 
 # %%
 from contextlib import asynccontextmanager
@@ -204,21 +203,24 @@ assert most["/pool"] == 2, "at most two at a time here"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The routes `/async-def`, `/def` and `/pool` are lines 1, 2 and 3 of the table. Each bar is a request that waits in the database.
+# The routes `/async-def`, `/def` and `/pool` are lines 1, 2 and 3 of the table. The service also opens connections, so the real times are
+# longer than in the table.
 #
 # </details>
 #
-# Why is the first route so slow, although it is `async`? The *event loop* is one thread that serves all requests. It goes to another request
-# only at an `await`, and this route has none. So only one request at a time waits in the database.
+# The *event loop* is one thread that serves all requests. It goes to another request only at an `await`, and the first route has none. So
+# only one request at a time waits in the database.
 #
 # ![Three requests. Above, one encodes on the event loop, and the others wait. Below, it encodes in a thread.](../labs/figures/event_loop.svg)
 #
-# The second route, `/def`, is faster, because FastAPI runs a plain `def` in a thread. But each request opens a connection of its own. The pool
-# keeps a few open, at most two at a time here. So your API uses a pool.
+# The second route is faster, because FastAPI runs a plain `def` in a thread. But each request opens a connection. The pool keeps a few
+# open, at most two at a time here. So your API uses a pool.
 #
-# `search` and the model have no `await`. Give each a thread, and `await` the thread. The database is another process, and the model's code is
-# not Python, so the event loop can work meanwhile. Python code would slow the loop: in the usual Python, threads take turns, and only one runs
-# at a time (the *GIL*). One long call of C code that keeps the GIL would stop the loop.
+# `search` and the model have no `await`. Run each in a thread, and `await` the thread. The loop can work meanwhile, because the database is
+# another process, and the model's code is not Python.
+#
+# Python code in a thread would slow the loop: only one thread at a time runs Python (it holds the *GIL*). One long call of C code that
+# keeps the GIL would stop the loop.
 
 # %% [markdown]
 # ## Exercise 9.1: what may be asked
@@ -233,8 +235,8 @@ assert most["/pool"] == 2, "at most two at a time here"
 #     extras: list[Extra] | None = Field(default=None, max_length=3)   # may be missing
 # ```
 #
-# `on_the_menu` returns the pizza, or raises a `ValueError`. `not_blank(text)` refuses a text of only white space.
-# `Filter` is a text of 1 to 500 characters.
+# `on_the_menu` returns the pizza, or raises a `ValueError`. `not_blank(text)` refuses a text of only white space. `Filter` is a text of 1
+# to 500 characters.
 
 # %% exercise="9.1"
 from course_lib.service.models import request_model
@@ -246,18 +248,19 @@ lab.check("9.1", request_model)
 lab.hint("9.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# There is no field for the [tenant](../labs/GLOSSARY.md#tenant), because a client could name another one. The library's service takes the tenant
-# from the API key in the request's header, and tells the database for which tenant it searches.
+# There is no field for the [tenant](../labs/GLOSSARY.md#tenant), because a client could name another one. The library's service takes the
+# tenant from the request's API key.
 #
-# The mistake to remember: a lowest value and no highest. Without `le=50`, a client may ask for the whole index. Without `max_length`, it
-# may send megabytes.
+# The mistake to remember: a lowest value and no highest. Without `le=50`, a client may ask for the whole index. Without `max_length`, the
+# model may get megabytes.
 
 # %% [markdown]
 # ## What a stranger may write
 #
-# Requests are checked now. But a stranger may have written a chunk, and chosen its `metadata` and its link.
+# Requests are checked now. But a stranger may have written a chunk, with its `metadata` and its link, `citation_url`. The function
+# `trusting` copies both into the answer.
 #
-# > **Predict.** A page shows `citation_url` as a link. Which two things can the stranger do with `trusting`?
+# > **Predict.** A page shows `citation_url` as a link. What can the stranger do with the metadata, and what with the link?
 
 # %%
 from dataclasses import asdict, replace
@@ -289,13 +292,13 @@ assert told["citation_url"].startswith("javascript:"), "a click on the link runs
 #
 # </details>
 #
-# The library's `search_response` names each field, and writes its own entries last. It drops every address that
-# does not begin with `https://` or `http://`.
+# The library's `search_response` writes its own entries last, so a stranger cannot replace them. It drops every address that does not begin
+# with `https://` or `http://`.
 
 # %% [markdown]
 # ## The endpoint
 #
-# A thread runs the model, another borrows a connection and searches. One thread is enough for the model: each call uses all cores.
+# One thread runs the model. Another thread borrows a connection and searches.
 
 # %%
 import asyncio
@@ -354,12 +357,11 @@ assert len(answer["results"]) == 3 and refused.status_code == 422 and "password"
 assert "tulip-42" in refused.text, "it repeats what the client sent, here a password"
 
 # %% [markdown]
-# Your model refuses the unknown field. But FastAPI wrote the text of the refusal, and it repeats what the client sent, here a password. Such
-# answers are often written into logs.
+# Your model refuses the unknown field. But FastAPI wrote the text of the refusal, and it repeats what the client sent, here a password.
 #
 # ## Exercise 9.2: a refusal that helps
 #
-# Write a refusal that helps the client and may be in a log. The standard form is the *problem document* of
+# Write a refusal that helps the client and does not repeat the values. The standard form is the *problem document* of
 # [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457).
 
 # %% exercise="9.2"
@@ -372,12 +374,11 @@ lab.check("9.2", validation_problem)
 lab.hint("9.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: copying the whole error. Then `input` goes out, with the password. A person reads `detail`. A program reads
-# `errors`, for example to mark the wrong fields of a form.
+# The mistake to remember: copying the whole error. Then the refusal contains `input`, and so the password.
 
 # %% [markdown]
-# Two kinds of errors are not the client's. Without a database, the answer is 503, and `Retry-After` says when to try again. Any other error is a
-# 500, with its reason in the log only.
+# Some errors are not the client's fault. Without a database, the answer is 503, and `Retry-After` says when to try again. Any other error
+# is a 500. Its reason is only in the log.
 
 # %%
 from fastapi.exceptions import RequestValidationError
@@ -423,16 +424,15 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 #   httpGet: {path: /ready, port: http}
 # ```
 #
-# Suppose that `/health` also asks the database. While the database is away, the cluster restarts all copies again and again, and
-# each loads its model. So `/health` checks only that the process answers.
-# [`/ready`](../labs/GLOSSARY.md#readiness) checks what a request needs.
+# Suppose that `/health` also asks the database. While the database is away, the cluster restarts all copies again and again. So `/health`
+# checks only that the process answers. [`/ready`](../labs/GLOSSARY.md#readiness) checks what a request needs.
 #
 # ## Exercise 9.3: say what is missing
 #
-# The difficult case is a part that never answers. If your function waits for this part, `/ready` never answers either. Two calls help:
+# The difficult case is a part that never answers. Two calls help:
 #
 # - `await asyncio.gather(ask(1), ask(2))` runs both at the same time and returns the list of results. `gather(*many)` takes any number.
-# - `await asyncio.wait_for(ask(1), seconds)` cancels it after this time and raises a `TimeoutError`.
+# - `await asyncio.wait_for(ask(1), seconds)` cancels `ask(1)` after this time and raises a `TimeoutError`.
 
 # %%
 # works: "ready"; loads: another text; raises: an exception; hangs: a minute;
@@ -449,13 +449,13 @@ lab.check("9.3", readiness)
 lab.hint("9.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: asking one part after the other. Then three parts that hang take three timeouts. The text that a check *returns* was written for strangers. The text of an exception was not.
+# The mistake to remember: asking one part after the other. Then three parts that hang take three timeouts.
 #
-# A limit around the work is not enough: `wait_for` cannot end a thread. The answer comes in time, but the thread goes on and may hold a
-# connection. So the work needs limits of its own: `connect_timeout`, and the pool's `timeout`.
+# `wait_for` cannot end a thread. The answer comes in time, but the thread continues and may hold a connection. So the work in the thread
+# needs its own limits: `connect_timeout`, and the pool's `timeout`.
 
 # %% [markdown]
-# The check of the model only looks at a flag.
+# The check of the model only reads a flag.
 
 # %%
 model_is_loaded = True  # at work, the lifespan sets this after loading
@@ -489,9 +489,9 @@ def add_probes(app, model_state=model_flag):
 # %% [markdown]
 # ## Pull the plug
 #
-# We stop a second PostgreSQL and start it again. Meanwhile, three requests are sent again and again.
+# We stop a second PostgreSQL and start it again. Meanwhile, a client repeats three requests.
 #
-# > **Predict.** Where does the colour of each of the three rows change?
+# > **Predict.** Which of the three requests fail while the database is stopped? When do they succeed again?
 
 # %%
 from course_lib.teaching.lab.serving import Watch, until_ready
@@ -531,9 +531,10 @@ assert to_health[-1] == to_ready[-1] == to_search[-1] == 200, "all three answer 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# `/health` answers 200 all the time. `/ready` says 503 while the database is stopped, and a refused search says when to try again. After the
-# start, requests can fail a little longer, because the pool tries to connect only after growing pauses. Then all three answer 200 without a
-# restart of the service.
+# `/health` answers 200 all the time. `/ready` says 503 while the database is stopped, and a refused search says when to try again.
+#
+# After the start, requests can fail a little longer, because the pool pauses between its attempts to connect. Then all three answer 200
+# without a restart of the service.
 #
 # </details>
 #
@@ -542,9 +543,9 @@ assert to_health[-1] == to_ready[-1] == to_search[-1] == 200, "all three answer 
 # %% [markdown]
 # ## Break it: ready, but busy
 #
-# A colleague wants a more honest check of the model: it encodes a word.
+# A colleague wants a stricter check of the model: it encodes a word.
 #
-# > **Predict.** What do the two checks say while the model's only thread is busy with many texts?
+# > **Predict.** What do the flag and the new check say while the model's only thread is busy with many texts?
 
 # %%
 async def model_encodes():
@@ -575,7 +576,8 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 #
 # After a 503, a cluster would give the load to the other copies, until these are busy, too. So a readiness check should not wait in the
 # same queue as the work.
-# Your check of the database still waits in such a queue, the pool's. You repair this in the stretch.
+#
+# Your check of the database still does: it waits for the pool. You repair this in the stretch.
 
 # %% [markdown]
 # ## Measure: sixteen clients
@@ -583,10 +585,10 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # Each of sixteen clients sends its next question as soon as it has an answer. Half of the answers are faster than
 # [p50](../labs/GLOSSARY.md#p50-and-p95), and 19 of 20 faster than p95.
 #
-# The library also has *dynamic batching*: all questions that wait (32 at most) go through the model in one call. We measure it with batches and
-# without.
+# The library also has *dynamic batching*: all questions that wait (32 at most) go through the model in one call. We measure it with and
+# without batches.
 #
-# > **Predict.** Is your service faster than the ten lines? And than the ten lines with a plain `def`? Is the library faster with batches?
+# > **Predict.** Is your service faster than the ten lines? Are the ten lines faster with a plain `def`? Is the library faster with batches?
 
 # %%
 from course_lib.service import ServiceConfig, create_app
@@ -619,9 +621,13 @@ assert times["with def"].median() < times["ten lines"].median(), "so can the ten
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Your service can answer faster, and so can the ten lines with a plain `def`: the second line says how much of the gain this one word is. The
-# rest can have three reasons: at most four searches run at once, one thread runs the model, and the connections stay open. The figure does not separate them. The last two
-# lines say what batching is worth on your machine.
+# Your service can answer faster than the ten lines, and so can the ten lines with a plain `def`. The first two rows of the table differ
+# only in this one word.
+#
+# Your service also limits searches to four at once, runs the model in one thread, and keeps connections open. The table does not separate
+# these three.
+#
+# The last two rows differ only in batches. Each service ran once, so small differences may be chance.
 #
 # </details>
 
@@ -630,23 +636,22 @@ assert times["with def"].median() < times["ten lines"].median(), "so can the ten
 #
 # `course mine serve` starts the library's service with your three functions.
 #
-# FastAPI made `/openapi.json` from your request model. [Schemathesis](https://schemathesis.io) reads it and looks for
-# requests that end with a 500.
+# [Schemathesis](https://schemathesis.io) reads the `/openapi.json` of your API, and looks for requests that end with a 500.
 #
-# **At work**, do this to a test copy of each service: misspell a field, send a password in it, stop the database.
-# What does a refusal repeat?
+# **At work**, do this to a test copy of each service: misspell a field, send a password in it, stop the database. What does a refusal
+# repeat?
 
 # %% [markdown]
 # ## Recap
 #
-# - Give a thread what waits or computes without `await`, and `await` the thread.
-# - A refusal gives a field and a reason, and repeats no value that the client sent (but the field's name).
+# - If code waits or computes without `await`, run it in a thread, and `await` the thread.
+# - A refusal gives the name of the field and a reason. It repeats no value that the client sent.
 # - A readiness check asks all parts at once, names what is missing, and does not wait for the work.
 
 # %% [markdown]
 # ## Three questions to test yourself
 #
-# 1. Four long searches hold the pool. What does your `/ready` say, and what does the cluster do?
+# 1. Four long searches use all connections of the pool. What does your `/ready` say, and what does the cluster do?
 # 2. Why does `/search` borrow its connection after the encoding?
 # 3. If `/ready` says 503, why does `/search` need a 503 of its own?
 #
@@ -654,15 +659,14 @@ assert times["with def"].median() < times["ten lines"].median(), "so can the ten
 #
 # 1. `/ready` says 503, although nothing is broken. The cluster sends new requests to other copies.
 # 2. Otherwise, four questions that wait for the model would hold all four connections.
-# 3. `/ready` is for the cluster, which then sends no requests here. The cluster notices only after some seconds. Until then, clients
-#    need an answer that helps.
+# 3. The cluster notices the 503 of `/ready` only after some seconds. Until then, clients need an answer that helps.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# In `add_probes`, give the check of the database a pool of its own: `pool_of(url, most=1)`. Let four requests with `pg_sleep` hold the other pool.
-# What does `/ready` say now?
+# In `add_probes`, give the check of the database its own pool: `pool_of(url, most=1)`. Let four requests with `pg_sleep` hold the other
+# pool. What does `/ready` say now?
 #
 # Next is [lab 10](../labs/10_code_from_github.ipynb).

@@ -1,14 +1,15 @@
 # %% [markdown]
 # # 10 · Code from GitHub
 #
-# You will bring a repository into the index: exactly one version, with no file missing, without being banned, and without
-# downloading everything again.
+# You will bring a repository from GitHub into the index: exactly one version, with no file missing. You will wait when GitHub asks for it,
+# and not download everything again.
 #
-# **Elective.** It adds a download that loses nothing and respects limits. For you if your texts come from GitHub, or from any API with pages and limits.
+# **Elective.** It adds a download that loses nothing and respects limits. For you if your texts come from GitHub, or from any API with
+# pages and limits.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | pin a version, and list every file of it · distinguish a rate limit from other refusals, and wait as long as the server asks · download only new paths and new contents, and remove what is gone | `loader/github/` | about {minutes} min | Python functions; what HTTP is |
+# | choose one exact version, and list every file of it · distinguish a rate limit from other refusals, and wait as long as the server asks · download only new paths and new contents, and remove what is gone | `loader/github/` | about {minutes} min | Python functions; what HTTP is |
 
 # %% tags=["parameters"]
 github_api = ""  # "https://api.github.com" for GitHub itself; empty for a server on this machine
@@ -25,7 +26,7 @@ lab.show.pipeline("documents")
 # %% [markdown]
 # ## An answer that is not there
 #
-# Pods of the platform Heron are killed, and you ask the index why. But it has an old version of the repository `heron/platform`.
+# Pods of the platform Heron are killed, and you ask the index why. But the index has an old version of the repository `heron/platform`.
 # `local_github()` is a server on this machine that answers like GitHub's [REST API](../labs/GLOSSARY.md#rest-api).
 
 # %%
@@ -92,8 +93,8 @@ assert all(len(commit) == 40 and "#L" in path for commit, _, path in addresses),
 assert github_api or not any("OOMKilled" in one.content for one in passages), "none of these passages says why"
 
 # %% [markdown]
-# Each address names the repository, a commit, the file and the lines. But none of these passages says why. The answer is in the
-# newer version. You will build the update that brings it, and then ask again.
+# Each address names the repository, a commit, the file and the lines. But none of these passages says why. The answer is in the newer
+# version. You will build the update that brings it.
 #
 # ## A simple download
 #
@@ -120,8 +121,12 @@ def naive_download(github, ref):
 
 
 # %% [markdown]
-# The tool runs on four days. The first is normal. On the second, the version is misspelled. On the third, only 20 requests of this
-# hour are left. On the fourth, the repository is too large for one list, so the server lists only 40 entries.
+# The tool runs on four days:
+#
+# - **normal**
+# - **typo**: the version is misspelled
+# - **few requests left**: only 20 in this hour
+# - **large**: the repository is too large for one list, so the server lists only 40 entries
 #
 # > **Predict.** On which days does the tool report an error?
 
@@ -141,8 +146,8 @@ pd.DataFrame(counts, index=["files", "empty"]).T
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The tool reports an error on none of the four days. It treated a 404 as *no files*, a refusal as an *empty file*, and a part of the list as
-# the *whole list*.
+# The tool reports an error on none of the four days. It treated a 404 as *no files*, a refusal as an *empty file*, and a part of the list
+# as the *whole list*.
 #
 # </details>
 #
@@ -157,12 +162,13 @@ pd.DataFrame(counts, index=["files", "empty"]).T
 #
 # ![An old and a new commit. Only the file that changed has a new blob, with new trees above it. All else is shared.](../labs/figures/git_tree.svg)
 #
-# A [commit](../labs/GLOSSARY.md#commit) has a *tree*, which is a folder. A tree lists other trees and *blobs*. A blob is the content of
-# a file.
+# A [commit](../labs/GLOSSARY.md#commit) has a *tree*, which is a folder. A tree lists other trees and *blobs*. A blob is the content of a
+# file.
 #
-# The name of an object is its [digest](../labs/GLOSSARY.md#digest), so you can check what you get. A file with *hello* and a line feed
-# has 6 bytes. Its name is the SHA-1 of `blob 6`, a byte 0 and these 6 bytes. (SHA-1 finds accidents. But an attacker can make
-# two files with one hash.)
+# The name of a blob is a [digest](../labs/GLOSSARY.md#digest) of its content, so you can check what you get. For example, *hello* and a
+# line feed are 6 bytes. Their name is the SHA-1 of `blob 6`, a byte 0 and these 6 bytes.
+#
+# SHA-1 finds accidents, but an attacker can make two files with one SHA-1.
 
 # %%
 import hashlib
@@ -184,10 +190,10 @@ print(blob_sha(b"hello\n"))
 pd.DataFrame(wrong, index=["other hash than listed", "for example"]).T
 
 # %% [markdown]
-# The hashes show the empty files. They also show a wrong file on the normal day: `docs/deployment.yaml` is a *link*, and the server
-# sent the file that it points to. But they cannot show that a file was never listed. This happened on the large day.
+# The hashes show the empty files. They also show a wrong file on the normal day: `docs/deployment.yaml` is a *link*, and the server sent
+# its target. But hashes cannot show that a file was never listed, as on the large day.
 #
-# We list the files again. Then a colleague pushes a change, and we request a file.
+# We list the files of another repository. Then a colleague pushes a change, and we request a file.
 #
 # > **Predict.** Which request gets the listed content: by [branch](../labs/GLOSSARY.md#branch), or by commit?
 
@@ -211,14 +217,13 @@ for name, ref in {"by branch": "main", "by commit": commit}.items():
 #
 # </details>
 #
-# So ask first which commit a name points to, and use only this commit. This is called [pinning](../labs/GLOSSARY.md#pinning).
-#
-# A [citation](../labs/GLOSSARY.md#citation) has to be pinned, too: it must still show these lines next year.
+# So find the commit first, and use only this commit. This is called [pinning](../labs/GLOSSARY.md#pinning). A
+# [citation](../labs/GLOSSARY.md#citation) has to be pinned, too: it must still show these lines next year.
 #
 # ## Complete: all files of a tree
 #
 # One request with `recursive` lists a tree with everything below it. But GitHub stops at 100,000 entries or 7 MB, and says `truncated`.
-# We can list one folder after the other:
+# Then we can list one folder after the other:
 #
 # ```
 # root ── README.md          read("root", True):   README.md  apps  apps/a.md    truncated!
@@ -228,7 +233,7 @@ for name, ref in {"by branch": "main", "by commit": commit}.items():
 #
 # ## Exercise 10.1: no file missing
 #
-# Your function gets `read` of the drawing. `replace(entry, path=…)` makes an entry with another path, and `leads_to(folder, within)` is
+# Your function gets `read`, as in the drawing. `replace(entry, path=…)` makes an entry with another path. `leads_to(folder, within)` is
 # true if the folder can have wanted files in it.
 
 # %% exercise="10.1"
@@ -281,12 +286,11 @@ lab.interact(listing, limit=(15, 80, 5))
 # %% [markdown]
 # ## Polite: when the server asks you to wait
 #
-# GitHub has a [rate limit](../labs/GLOSSARY.md#rate-limit). With a token, it allows 5,000 requests in an hour, without a token only 60
-# *for each IP address*. A class with one router shares these 60. (Since May 2025, raw files and clones without a token have limits of their
-# own.)
+# GitHub has a [rate limit](../labs/GLOSSARY.md#rate-limit). With a token, it allows 5,000 requests in an hour. Without a token, it allows
+# only 60 *for each IP address*. A class with one router shares these 60.
 #
-# We send six requests to a server that allows five. `x-ratelimit-reset` says when the
-# hour ends, in seconds since 1970. The server's clock is ten minutes ahead of ours.
+# We send six requests to a server that allows five. `x-ratelimit-reset` says when the hour ends, in seconds since 1970. The server's clock
+# is ten minutes ahead of ours.
 #
 # > **Predict.** How long must we wait: this number minus the time of our own clock?
 
@@ -318,8 +322,14 @@ assert answer.status_code == 403 and 570 < server_now - time.time() < 602, "If w
 #
 # ## Exercise 10.2: how long to wait
 #
-# Four refusals: a 403 with `retry-after`, a 403 with `x-ratelimit-remaining: 0`, a 429 with neither, and a 403 *You have no access*. Which one
-# does not say how long to wait, so that you must guess? And for which one does waiting not help?
+# Four refusals:
+#
+# - a 403 with `retry-after`
+# - a 403 with `x-ratelimit-remaining: 0`
+# - a 429 with neither
+# - a 403 *You have no access*
+#
+# Which refusal does not say how long to wait, so that you must guess? For which does waiting not help?
 
 # %% exercise="10.2"
 from course_lib.loader.github.waiting import wait_time
@@ -331,14 +341,15 @@ lab.check("10.2", wait_time)
 lab.hint("10.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The 429 does not say how long, so you guess, and wait longer each time. For *You have no access*, it is useless to wait. The mistake to
-# remember: waiting after every 403. Most of them are about rights, and the answer will be the same in an hour.
+# The 429 does not say how long. So you guess, and wait longer each time.
 #
-# In HTTP, `retry-after` may also be a date. GitHub sends seconds. If it is a date, the library guesses, as for the 429.
+# The mistake to remember: waiting after every 403. *You have no access* will be the same answer in an hour.
+#
+# In HTTP, `retry-after` may also be a date, but GitHub sends seconds.
 
 # %% [markdown]
-# `ask` waits as your function says, then tries again. It also does so if the server fails (5xx) or the connection breaks, which stops most nightly
-# jobs. And it waits up to a tenth longer (*jitter*). Without this, a whole class would come back in the same second.
+# `ask` waits as your function says, then tries again. It also does so if the server fails (5xx) or the connection breaks. Each wait is up
+# to a tenth longer than needed (*jitter*). Without jitter, a whole class would come back in the same second.
 
 # %%
 import random
@@ -367,8 +378,8 @@ def impatient(github, path):
 
 
 # %% [markdown]
-# Two clients want 25 answers each, from servers that give 15 every two seconds. The impatient one tries again after
-# 0.1 s. The other one is yours.
+# Two clients want 25 answers each. Their servers give 15 answers every two seconds. The impatient client tries again after 0.1 s. The other
+# client is yours.
 #
 # > **Predict.** How often is each client refused? Which one has its answers first?
 
@@ -420,18 +431,19 @@ with httpx.Client(transport=httpx.MockTransport(failing), base_url="http://fails
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Your client was refused once, the impatient one many times. The impatient one has its answers first: it asks ten times a second, so it
-# notices at once when the limit ends. Yours ends one to four seconds later: the headers have whole seconds, your client adds one, and
-# then the jitter.
+# Your client was refused once, the impatient one many times.
+#
+# The impatient client has its answers first, because it asks ten times a second. Yours ends one to four seconds later: the headers have
+# whole seconds, your function adds one second, and `ask` adds the jitter.
 #
 # </details>
 #
-# In GitHub's hour, the impatient client would be refused up to 36,000 times, or banned.
+# In an hour at GitHub, the impatient client would be refused up to 36,000 times, or banned.
 
 # %% [markdown]
 # ## Fresh: only what has changed
 #
-# The old files have hashes, and the new list has hashes, too. So you can compare before you download.
+# The old files and the new list have hashes. So you can compare before you download.
 #
 # ## Exercise 10.3: what to download, what to remove
 
@@ -445,7 +457,7 @@ lab.check("10.3", plan_update)
 lab.hint("10.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: forgetting what is gone. A file that was deleted upstream is still found and cited, and no error says so.
+# The mistake to remember: forgetting what is gone. Then a file that was deleted on GitHub is still found and cited, without an error.
 
 # %% [markdown]
 # The next two cells put your three functions into the library, so `bring` runs them. (At work, pass functions as arguments instead.)
@@ -498,12 +510,15 @@ assert gone == {"code/scripts/keys.sh"} and missing.get(hashes(HERON.old)["code/
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The old name is removed, and the new name is downloaded, although we have its content: the plan compares paths. So a rename costs one
-# download. The second run downloaded nothing.
+# The old name is removed, and the new name is downloaded, although we have its content. This is because the plan compares paths. The second
+# run downloaded nothing.
 #
 # </details>
 #
-# The last run downloaded the five files of the plan. (The new version has more pieces than the old one.) `docs/deployment.yaml` is new in the index without a download, because it is a link to a file that we have. Its pieces cite this file.
+# The last run downloaded the five files of the plan. The new version has more pieces than the old one.
+#
+# `docs/deployment.yaml` is new in the index without a download. It is a link, so the library takes the file that it points to. Its pieces
+# cite this file.
 #
 # > **Predict.** We ask the first question again. Does the index answer it now?
 
@@ -533,18 +548,15 @@ assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].
 #
 # </details>
 #
-# The second run downloaded nothing, but it still had to ask: is this the same commit? With the header `If-None-Match`, GitHub answers 304 if
-# nothing has changed. With a token, this answer does not count for the limit.
-#
 # ## In the field: git itself
 #
-# At work, run `course ingest-repo OWNER/NAME` every night, with a token that can only read. It refuses names that lead out of your folder, such as `../../.bashrc`.
+# At work, run `course ingest-repo OWNER/NAME` every night, with a token that can only read. The command refuses names that lead out of your
+# folder, such as `../../.bashrc`.
 #
-# For files, you can also use git: it needs no API, and checks every hash. `git ls-remote` asks only for the commit. Use the API if you want
-# issues, or if a service may not keep the files. (GitHub also sends a commit as one archive. It leaves out files that `.gitattributes` marks
-# with `export-ignore`.)
+# For files, you can also use git: it needs no API, and checks every hash. Use the API if you also want issues.
 #
-# In git, `--filter=blob:none` leaves out the contents of files until they are needed. `sparse-checkout` chooses folders.
+# In git, `--filter=blob:none` leaves out the contents of files until they are needed. `sparse-checkout` chooses folders. We try both with a
+# repository on this machine.
 #
 # > **Predict.** How many requests does git need for one folder?
 
@@ -575,21 +587,22 @@ if shutil.which("git"):
 #
 # </details>
 #
-# Of the seven, five are in the folder. `sparse-checkout` also brings the files directly in each folder above it.
+# Now there are seven files. Of the seven, five are in the folder. `sparse-checkout` also brings the files directly in each folder above it.
 #
-# **On Monday**, ask of each tool that downloads: does it pin a commit? Does it fail if a file is missing? May a stranger's file name decide where it writes?
+# **On Monday**, check each tool that downloads. Does it pin a commit? Does it fail if a file is missing? Can a stranger's file name decide
+# where it writes?
 #
 # ## Recap
 #
 # - Pinned: find the commit first, and use only this one.
 # - Complete: check hashes, and look at `truncated`.
-# - Polite: use `retry-after`, or the reset and the server's clock. Do not repeat other refusals.
-# - Fresh: compare hashes before you download. Remove what was deleted upstream.
+# - Polite: use `retry-after`, or the reset and the server's clock. Do not try again after other refusals.
+# - Fresh: compare hashes before you download. Remove what was deleted on GitHub.
 #
 # ## Three questions to test yourself
 #
 # 1. A run ends with "0 files, success". Name three possible causes.
-# 2. A file was renamed upstream. What does your update do?
+# 2. A file was renamed on GitHub. What does your update do?
 # 3. Your clock is ten minutes ahead, and you compare the reset with it. What happens?
 #
 # <details><summary>Answers</summary>

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 11 · A pipeline
 #
-# You build the pipeline that fills the course's index. It is made for many machines, and runs here on one. A step of it
-# will be killed, and nothing is lost.
+# You build the pipeline that fills the course's index. It is made for many machines, and runs here on one. You will kill
+# one of its steps here, and no chunk will be lost.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | write a step that may run twice · notice what is lost on the way · decide what a step of a pipeline needs, and find what is wrong with one | `pipeline/` | about {minutes} min | Python functions; lab 01 for chunks |
+# | write a step that may run twice · notice what is lost on the way · decide what each step of a pipeline needs · find faults in a pipeline | `pipeline/` | about {minutes} min | Python functions; lab 01 for chunks |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -22,8 +22,8 @@ lab.show.pipeline("pipeline")
 # %% [markdown]
 # ## A job without a pipeline
 #
-# Every night, a job works on all files of `data/`. Two machines (here, two processes) share them. Each takes a
-# [shard](../labs/GLOSSARY.md#shard): the files for which `hash(name) % 2` is its own number.
+# A job works on all files of `data/`. Two machines (here, two processes) share the files. Each takes a
+# [shard](../labs/GLOSSARY.md#shard): the files for which `hash(name) % 2` is its own number, 0 or 1.
 
 # %%
 import os
@@ -72,15 +72,16 @@ assert 0.05 < len(neither) / len(names) < 0.45 and 0.05 < len(both) / len(names)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Without an error, some files are in no shard, and others in both, about a quarter each: Python's `hash` differs from process to process.
+# There is no error, but some files are in no shard, and others in both. Python's `hash` differs from process to process,
+# so about a quarter each is expected.
 #
 # </details>
 #
-# The course's `shard_of(name, 2)` takes the SHA-256 of the name, which never differs.
+# The course's `shard_of(name, 2)` uses the SHA-256 of the name, which is the same in every process.
 #
-# The second accident: the job is killed (`kill -9`) and started again.
+# Now the job is killed (`kill -9`) and started again.
 #
-# > **Predict.** What is in the file then?
+# > **Predict.** Which lines are in its file at the end?
 
 # %%
 (work / "all.txt").unlink(missing_ok=True)
@@ -99,7 +100,7 @@ assert len(there) == len(names) + at_the_kill, "what was written before the kill
 #
 # </details>
 #
-# If the job deletes the file first, nothing is there twice. But until it is done, whoever reads the file finds half of it.
+# If the job deletes its file first, nothing is there twice. But until the job ends, a reader finds only a part.
 
 # %% [markdown]
 # ## Exercise 11.1: a step that survives
@@ -114,11 +115,9 @@ lab.check("11.1", write_shard)
 lab.hint("11.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: opening `path` with the mode `"w"`. Until the end, whoever reads it gets half a file.
-# `os.replace` has no such moment. After a kill, the temporary file stays, and the next attempt writes over it.
-#
-# A second run adds nothing because it writes the *whole* result to the same place. In a table, a key does this: a row with the same
-# key is not inserted twice.
+# The mistake to remember: opening `path` with the mode `"w"`. Then a reader may get a part of the file. `os.replace` puts
+# the whole file there at once. After a kill, the next attempt writes over the temporary file. A second run adds nothing,
+# because it writes the *whole* result to the same place.
 
 # %%
 SAFE_JOB = """
@@ -150,15 +149,18 @@ assert again == [names, names], "a second start does no harm"
 # ## The same step in Kubeflow
 #
 # [Kubernetes](../labs/GLOSSARY.md#kubernetes) runs containers on many machines, each in a [pod](../labs/GLOSSARY.md#pod).
-# [Kubeflow Pipelines](../labs/GLOSSARY.md#kubeflow-pipelines) only *starts* the steps of a job there, in the right order, and
-# some of them again, even where you did not ask for it. You have to write them so that this does no harm.
-# [kfp](../labs/GLOSSARY.md#kfp) is Kubeflow's Python package. Here, `run_locally` calls `kfp.local`: a step is a process of this machine.
+# [Kubeflow Pipelines](../labs/GLOSSARY.md#kubeflow-pipelines) starts the steps of a job there. It may start a step again,
+# even if you did not ask for it. So each step has to be idempotent. Kubeflow's Python package is
+# [kfp](../labs/GLOSSARY.md#kfp). Here, kfp runs each step as a process of this machine.
 #
-# A step is made from a [component](../labs/GLOSSARY.md#component): a function with a decorator. Its *image* is the
-# container's file system; `LOADER` has kfp and `course_lib` in it. Small values are parameters. A file is an
-# [artifact](../labs/GLOSSARY.md#artifact): it has a `path`, and a dictionary of facts, `metadata`.
-# On a cluster, the file is uploaded when the function has returned, and a new pod has an empty disk. So a second
-# start can only harm what is outside of the pod: a file on a volume, a row in a table.
+# A step is made from a [component](../labs/GLOSSARY.md#component), a function with a decorator:
+#
+# - Its *image* is the container's file system: `LOADER` has kfp and `course_lib`.
+# - Small values are parameters.
+# - A file is an [artifact](../labs/GLOSSARY.md#artifact). It has a `path`, and a dictionary of facts, `metadata`.
+#
+# On a cluster, a new pod has an empty disk. So a second start can only harm what is outside of the pod: a file on a
+# volume, a row in a table.
 
 # %% tags=["nbval-check-output"]
 import shutil
@@ -190,13 +192,13 @@ print(pages.metadata, Path(pages.path).read_text(encoding="utf-8").split())
 assert isinstance(pages.metadata["lines"], float), "makes a float of each number in `metadata`"
 
 # %% [markdown]
-# kfp takes only the text of the function, so the imports are inside. It makes a float of each number in `metadata`.
+# kfp takes only the text of the function, so the imports are inside. Here, it makes a float of each number in `metadata`.
 #
 # ## A shard that is not whole
 #
-# A loop stops too early, a filter is too strict, or a second job writes to the same place: without an error, lines are missing. The
-# number that the splitter counted, in `metadata`, is still right. We damage its file in four ways: doubled, ten lines
-# lost, cut off in a line, empty.
+# The splitter writes the chunks of a shard to a file, and their number to `metadata`. If a second job writes to the same
+# file, lines may be lost without an error. The number in `metadata` is still right. We damage the file in four ways:
+# doubled, ten lines lost, cut off in a line, empty.
 #
 # > **Predict.** Which of the four damages does the storing step notice?
 
@@ -222,12 +224,13 @@ assert lost == (len(lines) - 10, 0), "not notice the other two"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Doubled lines are refused, because two chunks have the same number, and a line that is cut off, because it is not JSON. The step does
-# not notice the other two, nor a shard that is missing.
+# The step refuses doubled lines, because two chunks have the same number. It also refuses a line that is cut off, because
+# it is not JSON. It does not notice the other two.
 #
 # </details>
 #
-# So at the [fan-in](../labs/GLOSSARY.md#fan-in), where the results of all shards meet, compare them with what has to come.
+# The results of all shards meet at the [fan-in](../labs/GLOSSARY.md#fan-in). So compare there what came with what has to
+# come.
 
 # %% [markdown]
 # ## Exercise 11.2: the fan-in
@@ -242,18 +245,20 @@ lab.check("11.2", add_up)
 lab.hint("11.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: comparing sums or lengths. If one shard lost a chunk and another has one too many, the sums are equal; if one came
-# twice and another not at all, there are as many as there should be.
+# The mistake to remember: comparing sums or lengths.
+#
+# - If one shard lost a chunk and another has one too many, the sums are equal.
+# - If one shard came twice and another did not come, the number of shards is right.
 
 # %% [markdown]
 # ## Find four faults
 #
 # A pipeline is a function that calls components. kfp compiles it to a YAML file, the
-# [intermediate representation](../labs/GLOSSARY.md#intermediate-representation). To save time, Kubeflow takes the result of a step from the
-# [cache](../labs/GLOSSARY.md#cache) if code, image and inputs are the same as before. A password belongs into a
+# [intermediate representation](../labs/GLOSSARY.md#intermediate-representation). If code, image and inputs of a step are
+# the same as before, Kubeflow takes its result from the [cache](../labs/GLOSSARY.md#cache). A password belongs in a
 # [Secret](../labs/GLOSSARY.md#secret), which Kubernetes gives to the step as a variable.
 #
-# A colleague's pipeline stores the pages of a folder in a table (here, another folder) and publishes their number.
+# A colleague's pipeline stores pages in a table (here, a folder), and publishes their number.
 
 # %%
 from datetime import date
@@ -291,8 +296,8 @@ def nightly(folder: str, table: str, password: str = "hunter2"):
 
 
 # %% [markdown]
-# > **Predict.** It compiles without a warning. Find four faults before you run the next cell. It shows them: in the YAML, and in two nights
-# > that both begin with an empty table.
+# > **Predict.** The pipeline compiles without a warning. Find four faults before you run the next cell, which prints
+# > parts of the YAML, and runs two nights. Both begin with an empty table.
 
 # %%
 import yaml
@@ -327,10 +332,10 @@ assert "'date' is not defined" in ends, "fails, because `date` is not imported i
 # %% [markdown]
 # <details><summary>The four faults</summary>
 #
-# - `store` may come from the cache, so in the second night the table stays empty (`enableCache: true`).
-# - The password is a parameter: it is in the file, in databases and in logs.
+# - `store` may come from the cache (`enableCache: true`). So in the second night, the table stays empty.
+# - The password is a parameter, so everyone who has the YAML file can read it.
 # - No step gets what `store` returns, so `publish` waits for nothing, and may begin first.
-# - `publish` works in the notebook, and fails, because `date` is not imported in it.
+# - `publish` works in the notebook. In the pipeline it fails, because `date` is not imported in it.
 #
 # </details>
 
@@ -347,8 +352,8 @@ lab.check("11.3", faults_of)
 lab.hint("11.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a cached step that writes. Nothing fails, and the new table stays empty. The cache sees the text of a path, and
-# not what is there. `course pipeline run` and `submit` call this check first.
+# The mistake to remember: a cached step that writes to a table. The cache compares the text of a path, and not what is
+# there.
 
 # %% tags=["nbval-check-output"]
 from course_lib.pipeline.faults import steps_of
@@ -364,18 +369,20 @@ for step in sorted(steps, key=lambda step: step["name"]):
 # Now you connect the course's steps:
 #
 # - `fingerprint_documents` makes a hash of all documents of the folder.
-# - `load_documents` reads them, makes the file `documents`, and returns the shards' names. The hash is an input, so a cached result is of
-#   the same documents.
+# - `load_documents` reads them, makes the file `documents`, and returns the shards' names. The hash is an input, so a
+#   cached result is of the same documents.
 # - `split_documents`, once for each shard, reads its input file.
 # - `embed_and_store`, once for each shard, and `build_index` read and change the database.
-# - `report` says what is in the index. As the task of an [exit handler](../labs/GLOSSARY.md#exit-handler), it runs last, even if a
-#   step has failed.
+# - `report` says what is in the index. It is the task of an [exit handler](../labs/GLOSSARY.md#exit-handler), so it runs
+#   last, even if a step has failed.
 #
-# `with_documents` mounts the folder's [volume](../labs/GLOSSARY.md#volume), a disk, and allows one more attempt. `with_database`
-# gives the Secret, sets memory aside, switches the cache off, and allows three more attempts.
+# Two functions are given:
 #
-# kfp calls your function only once, to compile it. So variables are placeholders for later
-# values. A step waits for those whose outputs it gets.
+# - `with_documents` mounts the folder's [volume](../labs/GLOSSARY.md#volume), a disk, and allows one more attempt.
+# - `with_database` gives the Secret, sets memory aside, switches the cache off, and allows three more attempts.
+#
+# kfp calls your function only once, to compile it. So variables are placeholders for later values. A step waits for the
+# steps whose outputs it gets.
 #
 # ```python
 # dough = knead(flour=flour)                                      # returns names ("Output"), makes a file
@@ -399,13 +406,14 @@ lab.check("11.4", docs_pipeline)
 lab.hint("11.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: using a placeholder as a value. While this function runs, `names` and `shard` have no values. An `if shard == "0/2"` would be
-# decided once, when the pipeline is compiled.
+# The mistake to remember: using a placeholder as a value. While this function runs, `names` and `shard` have no values.
+# An `if shard == "0/2"` would be decided once, when the pipeline is compiled.
 
 # %% [markdown]
 # ## Kill it
 #
-# Run your pipeline twice. In the first run, `KillFirst` kills the storing step of shard 0 when it has stored something.
+# Run your pipeline twice. In the first run, `KillFirst` kills the step that stores shard 0, after it has stored some
+# chunks.
 #
 # > **Predict.** Which steps run again in the first run, and which come from the cache in the second?
 
@@ -453,25 +461,29 @@ assert cached == known, "only reading and splitting come from the cache"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Only the killed step ran again, and each chunk is in the index once. In the second run, only reading and splitting come from the cache.
+# Only the killed step ran again, and each chunk is in the index once. In the second run, only reading and splitting come
+# from the cache.
 #
 # </details>
 #
 # ## On a cluster
 #
-# This was **not tried**. By the sources of Kubeflow Pipelines 2.17.0 and of Argo Workflows 4.0.5:
+# This was **not tried**. By the sources of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step ends badly in two
+# ways:
 #
-# - A step can end badly in two ways. Its program stops early (an exception, `kill -9`, too much memory), or its machine
-#   is shut down in order: it has *failed*. Or its pod is gone, for example because the machine vanished: an *error*. By
-#   Argo's default, only a failed step is tried again; in the installation of 2.17.0, only one with an error (`OnError`,
-#   twice, for every step), so **not** the one that you have killed. `retryPolicy: Always` in Argo's settings does both.
-# - There are open reports that retries in a loop are ignored (kubeflow/pipelines 12389, 13897): try it.
+# - *Failed*: its program stopped early (an exception, `kill -9`, too much memory), or its machine was shut down in order.
+# - *Error*: its pod is gone, for example because the machine vanished.
 #
-# `infra/README.md` has what else a run needs, also on a laptop.
+# Argo's default tries only failed steps again. The installation of 2.17.0 tries only steps with an error again
+# (`OnError`, twice), so **not** the step that you killed. `retryPolicy: Always` in Argo's settings does both. There are
+# open reports that retries in a loop are ignored (kubeflow/pipelines 12389, 13897): test them on your cluster.
+#
+# `infra/README.md` has what else a run needs.
 #
 # ## Measure
 #
-# Two lines of a crontab make the same index (`…` is the database's address; in the command itself, cron would write it to its log):
+# Two lines of a crontab store the same pages. The database's address (`…`) is not in the command, because cron would
+# write it to its log:
 #
 # ```
 # DATABASE_URL=…
@@ -518,27 +530,33 @@ assert more > 2, "Beside storing, the pipeline's steps take seconds"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Beside storing, the pipeline's steps take seconds: each starts a Python.
+# Beside storing, the pipeline's steps take seconds: each step starts a Python process.
 #
 # </details>
 #
-# Both stored as many chunks. Here, one machine has both shards, and wins nothing. Two machines encode twice as much in a second, and win when this saves more than the steps need to start.
-# Below that size, a pipeline buys a log, retries and a cache for each step. If you need none of them, take cron.
+# Both stored as many chunks. Here, one machine has both shards, and gains nothing. The last line says from how many
+# chunks on two machines would be quicker. It is computed from this one run.
+#
+# For fewer chunks, a pipeline gives you a log, retries and a cache for each step. If you need none of them, take cron.
 
 # %% [markdown]
 # ## In the field
 #
 # `course mine pipeline run --set shards=2` runs what is in `my/system/`.
 #
-# **On Monday**, ask of each step of a job: may it run twice? What does
-# it read that the tool does not see? Which counts show that something is lost?
+# **On Monday**, ask of each step of a job:
+#
+# - May it run twice?
+# - What does it read that the pipeline system does not see?
+# - Which counts show that something is lost?
 
 # %% [markdown]
 # ## Recap
 #
 # - A step may be started again at any moment: write the whole result, then rename it.
 # - Where shards meet, compare what came with what has to come.
-# - A step that writes must never come from the cache. Passwords come from Secrets. Imports are inside.
+# - A step that writes to a database must never come from the cache.
+# - Passwords come from Secrets. Imports are inside the component.
 
 # %% [markdown]
 # ## Three questions to test yourself
@@ -551,12 +569,13 @@ assert more > 2, "Beside storing, the pipeline's steps take seconds"
 #
 # 1. The function raises an error, because `source` is only a placeholder.
 # 2. `split_documents` makes only files. `embed_and_store` changes a database, which may be a new one.
-# 3. More retries would not help: each attempt appends its lines again. Write the whole file.
+# 3. More retries would not help: each attempt appends its lines again.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# A fifth fault: a cached step that reads a folder. What does `faults_of` have to know for it?
+# A fifth fault is a cached step that reads a folder. What does `faults_of` have to know to find it?
 #
-# **Next.** In [lab 15](../labs/15_checking_an_answer.ipynb), you check answers. In [lab 12](../labs/12_a_fresh_index.ipynb), an elective, you keep an index up to date.
+# **Next.** In [lab 15](../labs/15_checking_an_answer.ipynb), you check answers. In
+# [lab 12](../labs/12_a_fresh_index.ipynb), an elective, you keep an index up to date.

@@ -1,13 +1,15 @@
 # %% [markdown]
 # # 12 · A fresh index
 #
-# An index is a copy, and a copy gets old. Each night, you will find out what has changed, and do only that work. Then you will delete from a catalogue that two projects share, while both change it.
+# An index is a copy, and a copy gets old. You will find out what has changed, and update only that. Then you will delete from a catalogue
+# that two projects share, while both change it.
 #
-# **Elective.** It adds updates and deletions that are safe while others write. For you if your index will be in use for longer than its first version.
+# **Elective.** It adds updates and deletions that are safe while other programs write. For you if your documents change after you have
+# indexed them.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | plan a sync of documents or packages that encodes only what changed · delete what no project uses any more · find out how two syncs disturb each other, and prevent it | `indexing/plan.py` · `xray/` | about {minutes} min | SQL; lab 05 for embeddings, lab 06 for transactions |
+# | plan an update (a *sync*) of documents or packages that encodes only what changed · delete what no project uses any more · find out how two syncs disturb each other, and prevent it | `indexing/plan.py` · `xray/` | about {minutes} min | SQL; lab 05 for embeddings, lab 06 for transactions |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -61,7 +63,8 @@ print(f"{stale.document_name}, is it there? {(pages / gone).exists()}\n\n… {en
 assert stale.document_name == gone and not (pages / gone).exists(), "The search still quotes the page"
 
 # %% [markdown]
-# The search still quotes the page, because the index was not told. So we run the ingest in nights 2 and 3. Before night 2, an author adds one line to another page.
+# The search still quotes the page, because the index was not updated. So we run the ingest again, in nights 2 and 3. Before night 2, an
+# author adds one line to another page.
 #
 # > **Predict.** A page has about 24 chunks. How many chunks are new or changed in night 2, and how many in night 3?
 
@@ -89,18 +92,16 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 #
 # </details>
 #
-# All chunks of the deleted page are gone. How does the ingest know? It compares what is there with what
-# was stored.
+# All chunks of the deleted page are gone. The ingest found them, because it compares the folder with what it stored before.
 
 # %% [markdown]
 # ## By hand: one night
 #
-# A folder has one owner. Packages are harder. In lab 13, a model that writes code gets the packages of its project
-# (the course calls this *xray*). Two projects share many packages, so their *catalogue* holds each package and its vector once. And each project has
-# a *list* of the packages that it uses.
+# Packages are harder than pages, because projects share them. Each project has a *list* of its packages. All projects share a *catalogue*,
+# which holds each package and its vector once. (The course calls both *xray*.)
 #
-# Today, *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file). Decide for each row what happens to its list, and then
-# to the catalogue.
+# Today, *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file). Decide for each row what happens to its list, and then to the
+# catalogue.
 #
 # | package | rider-app yesterday | rider-app today | forecasting |
 # |---|---|---|---|
@@ -114,16 +115,16 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 #
 # In the list, httpx is *skipped*, spotipy is *changed*, polars is *added*, and pillow and bleach are *removed*.
 #
-# The catalogue has polars already. Pillow stays in it, because forecasting uses it. But no project uses bleach any more. It is an
-# [orphan](../labs/GLOSSARY.md#orphan), so it is deleted.
+# The catalogue has polars already. Pillow stays in the catalogue, because forecasting uses it. But no project uses bleach any more. Bleach
+# is an [orphan](../labs/GLOSSARY.md#orphan), so it is deleted.
 #
 # </details>
 
 # %% [markdown]
 # ## Exercise 12.1: the plan
 #
-# Your function compares the current states with the stored ones. It does not know what its keys are, so it can plan pages and packages alike.
-# `Plan()` is a record of four empty lists: `skip`, `add`, `change` and `remove`. Append the keys to them.
+# Your function compares the current states with the stored ones. `Plan()` is a record of four empty lists: `skip`, `add`, `change` and
+# `remove`. Append the keys to them.
 
 # %% exercise="12.1"
 from course_lib.indexing.plan import make_plan
@@ -135,8 +136,7 @@ lab.check("12.1", make_plan)
 lab.hint("12.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: `stored.get(key)`. It gives None for a key that is missing, but also for a key whose state is None. So a test with it
-# cannot tell the two apart.
+# The mistake to remember: `stored.get(key)`. It gives None for a key that is missing, but also for a key whose state is None.
 
 # %% [markdown]
 # Here, the state of a page is a hash of its text, and the state of a package is its version.
@@ -177,8 +177,8 @@ assert [len(each) for each in asdict(plans["pages"]).values()] == [3, 0, 1, 1], 
 # ## Two tables
 #
 # `xray_report_packages` holds the lists: a row for each package of each project. `xray_packages` is the catalogue. A
-# [foreign key](../labs/GLOSSARY.md#foreign-key) leads from the first to the second, so the database rejects a row of a list if its package is not
-# in the catalogue.
+# [foreign key](../labs/GLOSSARY.md#foreign-key) leads from the lists to the catalogue. So the database rejects a row of a list if its
+# package is not in the catalogue.
 #
 # Two functions are given: `stored` returns the list of a project, and `carry_out` applies a plan to it and fills the catalogue.
 
@@ -192,8 +192,8 @@ create_tables(conn)
 # %% [markdown]
 # ## Exercise 12.2: what has to be encoded
 #
-# A search finds a package by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description. To encode them is the most expensive
-# step of a sync. Here, the state of a vector is its text and its model.
+# A search finds a package by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description. To encode these texts is the most
+# expensive step of a sync. The state of a vector is its text and its model.
 
 # %% exercise="12.2"
 from course_lib.xray.catalogue import names_to_embed
@@ -205,12 +205,12 @@ lab.check("12.2", names_to_embed)
 lab.hint("12.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a state that holds too much or too little. If the version is in it, every update of a package costs a vector. If the
-# model is not in it, a search compares vectors of two models.
+# The mistake to remember: a state that holds too much or too little. With the version in the state, every update of a package costs a
+# vector. Without the model in it, a search compares vectors of two models.
 
 # %% [markdown]
-# A naive job encodes all packages of both lock files every night. In the first night, all
-# are new. In the second, nothing changes. In the third, *rider-app* has today's lock file, and one description is better.
+# A naive job encodes all packages of both lock files every night. In the first night, all are new. In the second night, nothing changes. In
+# the third night, *rider-app* has today's lock file, and one description is better.
 #
 # > **Predict.** How many texts do you have to encode in the second night, and how many in the third?
 
@@ -246,11 +246,12 @@ assert len({*rider} & {*forecasting}) == 62, "because a package that both projec
 # <details><summary>The answer</summary>
 #
 # You have to encode no text in the second night. The third night needs only one vector, for the better description. Polars has a vector
-# already. Spotipy has a new version, but the same description.
+# already, and spotipy has the same description as before.
 #
 # </details>
 #
-# In the first night, the plan saves 62 vectors, because a package that both projects use is encoded once.
+# In the first night, the plan saves 62 vectors, because a package that both projects use is encoded once. A job that only removes
+# duplicates saves them, too.
 
 # %% [markdown]
 # ## Packages that other projects use
@@ -277,19 +278,22 @@ print("in the catalogue:", in_catalogue())
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The database refuses the whole statement. So pillow is saved, but bleach was not deleted either.
+# The database refuses the whole statement. So pillow stays in the catalogue, but bleach stays, too.
 #
 # </details>
 
 # %% [markdown]
 # ## Exercise 12.3: orphans
 #
-# Complete the statement, so that it deletes only what no project uses. `%(names)s` is the list of packages that one project has just removed.
-# `%(language)s` is their language, because `redis` in Python and `redis` in Ruby are two packages. The view `xray_used` has a row
-# (`language`, `name`) for each use of a package, in all projects of all [tenants](../labs/GLOSSARY.md#tenant).
+# Complete the statement, so that it deletes only what no project uses.
 #
-# `name = ANY(list)` is true if the name is in the list. `NOT EXISTS (SELECT FROM … WHERE …)` is true if the inner query finds no row. This
-# query may name columns of the row outside, such as `package.name`.
+# - `%(names)s` is the list of packages that one project has just removed.
+# - `%(language)s` is their language: `redis` in Python and `redis` in Ruby are two packages.
+# - The view `xray_used` has a row (`language`, `name`) for each use of a package, in all projects of all
+#   [tenants](../labs/GLOSSARY.md#tenant).
+# - `name = ANY(list)` is true if the name is in the list.
+# - `NOT EXISTS (SELECT FROM … WHERE …)` is true if the inner query finds no row. The inner query may name columns of the row outside, such
+#   as `package.name`.
 
 # %% exercise="12.3"
 # Given up to: DELETE FROM xray_packages AS package
@@ -303,7 +307,7 @@ lab.check("12.3", DELETE_ORPHANS)
 lab.hint("12.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: comparing names alone. Then a package that is used in one language saves an unused one with the same name in another.
+# The mistake to remember: comparing names alone. Then `redis` in Ruby, which a project uses, also keeps an unused `redis` in Python.
 
 # %% tags=["nbval-check-output"]
 DELETE_ORPHANS = lab.use("DELETE_ORPHANS")
@@ -338,10 +342,14 @@ def sync(conn, project, packages, events):
 
 
 # %% [markdown]
-# In the first case, two projects stop using `shared`. In the second case, the project *jobs* begins to use it, while *app* stops. The foreign key
-# is left out here.
+# There are two cases:
 #
-# > **Predict.** The other sync runs after two steps of the first. What is wrong at the end? Move the slider: when does nothing go wrong?
+# - **both stop**: the projects *app* and *jobs* stop using `shared`.
+# - **jobs starts, app stops**: *jobs* begins to use `shared`, and *app* stops.
+#
+# We leave out the foreign key, to see what happens without it.
+#
+# > **Predict.** The other sync runs after two steps of the first. What is wrong at the end of each case? Then move the slider.
 
 # %%
 from course_lib.teaching.lab.meeting import at_once, in_order, meet
@@ -384,9 +392,11 @@ assert kept == "both stop: shared is an orphan", "The foreign key does not preve
 #
 # </details>
 #
-# In the first case, each still sees that the other uses `shared`, so neither deletes it. The foreign key does not prevent it, and no later
-# night repairs it: a sync checks only names that its project has just removed. A check of the whole catalogue would find it. But without a lock, such a check can make the second mistake: it does not see what *jobs* has not committed yet, and deletes `shared`. There the foreign
-# key helps. With it, *app* would wait, and then fail.
+# **The orphan.** Each sync still sees that the other project uses `shared`, so neither deletes it. The foreign key does not prevent it.
+# Later nights do not repair it, because a sync checks only names that its project has just removed.
+#
+# **The lost package.** *app* does not see what *jobs* has not committed yet, and deletes `shared`. With the foreign key, *app* would wait,
+# and then fail.
 #
 # No statement can see what the other sync has not committed. So one sync has to wait for the other, or to fail and run again.
 
@@ -402,11 +412,11 @@ assert kept == "both stop: shared is an orphan", "The foreign key does not preve
 # | `pg_advisory_xact_lock(number)` | waits | with the transaction |
 # | `pg_try_advisory_xact_lock(number)` | returns false | with the transaction |
 #
-# Which one lets two syncs take turns, even if one of them fails?
+# Which function lets two syncs take turns, even if one of them fails?
 #
-# A caller may have chosen another isolation level. Under REPEATABLE READ, a transaction sees the database as it was when its first query
-# began. Here the first query waits for the lock. So the transaction goes on to see the data from before the wait. Which statement has
-# to come first? ([SET TRANSACTION](https://www.postgresql.org/docs/current/sql-set-transaction.html))
+# A caller may have chosen the isolation level REPEATABLE READ. Then a transaction sees the database as it was when its first query began.
+# Here the first query waits for the lock, so afterwards the transaction still sees the old data. Which statement has to come first?
+# ([SET TRANSACTION](https://www.postgresql.org/docs/current/sql-set-transaction.html))
 
 # %% exercise="12.4"
 from course_lib.xray.tables import take_lock
@@ -418,8 +428,8 @@ lab.check("12.4", take_lock)
 lab.hint("12.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a lock of the session. It stays when the transaction has failed, so the next night waits for a sync that has ended.
-# A pool such as pgbouncer can also give the session to another client after each transaction, with the lock.
+# The mistake to remember: a lock of the session. It stays when the transaction has failed, so the next night waits for a sync that has
+# ended. After a transaction, a pool such as pgbouncer can give the session and its lock to another client.
 
 # %% [markdown]
 # Now both syncs start at once, in two threads.
@@ -443,23 +453,20 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# One sync does all three steps. The second waits, then reads what the first has committed. Either sync can be first: if *app* is, *jobs* adds
-# `shared` again.
+# One sync does all three steps. The second waits, then reads what the first has committed. Either sync can be first. If *app* is first,
+# *jobs* adds `shared` again.
 #
 # </details>
 #
-# Nothing is lost, and no orphan stays. But all tenants wait for one lock of a language. So the library encodes after it has released the lock.
+# Nothing is lost, and no orphan stays. But the syncs of all tenants wait for the same lock of a language. So the library encodes after it
+# has released the lock.
 #
 # ## In the field
 #
-# You need such a lock wherever "is it still used?" and "delete" are two steps: files in a bucket, images in a registry, users of a tenant.
-# **On Monday**, look for one such place in your code. On a test system, stop it in a debugger between the two
-# steps. From another session, begin to use what it will delete. Then let it continue.
+# You need such a lock wherever a program first checks whether a thing is still used, and then deletes it, such as a file in a bucket.
 #
-# LangChain's `index` plans in the same way, by a hash of text *and*
-# metadata: so a new version means a new vector, and a new model means none, unless you say `force_update`. One thing it does better: it works with many vector stores.
-#
-# SQL's `MERGE` and *change data capture* do not replace the lock: they, too, do not see what others have not committed.
+# **On Monday**, look for one such place in your code. On a test system, stop the program in a debugger between the two steps. From another
+# session, begin to use what the program will delete. Then let the program continue.
 
 # %% [markdown]
 # ## Recap
@@ -467,7 +474,8 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 # - A plan only compares states: skip, add, change, remove.
 # - For a vector, the state is text and model, not the version.
 # - Delete from a shared catalogue only what no project uses.
-# - Two syncs can each be right and still leave an orphan. No constraint prevents this. A lock does.
+# - Two syncs can each be right and still leave an orphan, or lose a package. The foreign key prevents only the loss. The lock prevents
+#   both.
 #
 # ## Three questions to test yourself
 #
@@ -477,8 +485,7 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 #
 # <details><summary>Answers</summary>
 #
-# 1. If the program were killed between two transactions, an orphan would stay until a check of the whole catalogue. With the encoding inside,
-#    all others would wait.
+# 1. If the program were killed between two transactions, an orphan would stay. With the encoding inside, all others would wait.
 # 2. One of the two syncs would fail, and the program would have to run it again.
 # 3. The next sync adds all packages under the new name and encodes nothing. `course xray forget` removes the list of the old name.
 #

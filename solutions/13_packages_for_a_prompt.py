@@ -1,10 +1,11 @@
 # %% [markdown]
 # # 13 · Packages for a prompt
 #
-# A model that writes code knows the packages of your project only if its prompt names them. You will find out which list of packages helps, what it costs,
-# and when no list is better.
+# A model that writes code knows the packages of your project only if its prompt names them. You will find out which list
+# of packages helps, how many tokens it costs, and when no list is better.
 #
-# **Elective.** It adds a search for packages, for one project in a catalogue of many. For you if you build an assistant that writes code.
+# **Elective.** It is for you if you build an assistant that writes code. It adds a search for packages, for one project
+# in a catalogue of many.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -25,9 +26,9 @@ lab.show.pipeline("search")
 # %% [markdown]
 # ## A package that the project does not have
 #
-# In a Python file of *rider-app*, one of the course's two example projects, you write a comment, and a language model has to write the
-# code below it. It knows your project only from its [prompt](../labs/GLOSSARY.md#prompt). We asked a small one, Qwen2.5-Coder with 1.5
-# billion parameters, and kept what it said. We call such a comment an *instruction*. The first one:
+# You write a comment, an *instruction*, in a Python file of the example project *rider-app*. A language model has to
+# write the code below it. It knows the project only from its [prompt](../labs/GLOSSARY.md#prompt). We asked a small model
+# (Qwen2.5-Coder, 1.5 billion parameters), and kept its answers. The first instruction:
 
 # %% tags=["nbval-check-output"]
 from course_lib.teaching.lab.package_lists import judged_records, recorded
@@ -39,14 +40,15 @@ for condition, one in first.items():
     print(f"— {condition} —", *one["answer"].splitlines()[:7], sep="\n")
 
 # %% [markdown]
-# Without a list, the model takes *pandas*, which the project does not have: the code fails at its first line. With a list, it names *openpyxl*, which
+# Without a list, the model imports *pandas*, which the project does not have. With a list, it imports *openpyxl*, which
 # the project has for this.
 #
-# The course has 22 such instructions on record, chosen by a rule before the model was asked anything. For 12, the project has the needed
-# package, their [gold](../labs/GLOSSARY.md#gold). For 10, Python's standard library is enough. Each was asked without a list, with the names of
-# all packages, and with five that are near in meaning and their descriptions.
+# The course has answers to 22 instructions, chosen by a rule before the model was asked. For 12, the project has the
+# needed package, their [gold](../labs/GLOSSARY.md#gold). For 10, Python's standard library is enough. Each was asked
+# without a list, with the names of all packages, and with the five nearest in meaning and their descriptions.
 #
-# > **Predict.** Ten instructions need no package. For how many of these does the model import one, without a list, and with the five?
+# > **Predict.** Ten instructions need no package. For how many of these does the model import one, without a list, and
+# > with the five?
 
 # %%
 from course_lib.settings import project_root
@@ -81,26 +83,30 @@ for one in records:
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The model imports one for none without a list, for four with all names, and for nine with the five. In four of the nine, an import fails.
+# Ten instructions need no package. The model imports one for none without a list, for four with all names, and for nine
+# with the five. In four of the nine, an import fails.
 #
-# Where a package is needed, the list helps to find it: the model names it 0, 5 and 9 times of 12. But of the 12 answers with five packages, 11 are only a
-# list of imports, without code. Without a list, three of 12 fail, because the project does not have the package.
+# For the others, the list helps to find the needed package: the model names it 0, 5 and 9 times of 12. But of the 12
+# answers with the five, 11 are only a list of imports, without code.
 #
-# With a list, no import fails for this reason: each is a package's name that is not the name of its module. *python-dateutil* is imported as
-# `dateutil`, but the model writes `python_dateutil`.
+# Without a list, three of 12 fail, because the project does not have the package. With a list, imports fail for another
+# reason: each is a package's name that is not the name of its module. The module of *python-dateutil* is `dateutil`, but
+# the model writes `python_dateutil`.
 #
 # </details>
 #
-# So to this model, a list is more like an order: what you name is often imported, needed or not. With another sentence than *prefer them*, or a larger model, you may see
-# something else. The rest of this lab asks what to name: which list, whose packages, and when none.
+# So this model often imports what the prompt names, needed or not. Another prompt or a larger model may give other
+# results.
 
 # %% [markdown]
 # ## What a list costs, and what it contains
 #
-# The simplest list has the names of all packages. We compare it with others, for the course's 39 Python instructions that need a package: the first fifty
-# by the alphabet, as simple programs do it, and those whose vectors are nearest to the instruction's (lab 05). Tokens are estimated: 3 bytes each.
+# The simplest list has the names of all packages. We compare it with the first fifty packages by the alphabet, and with
+# those whose vectors are nearest to the instruction's (lab 05). We use the course's 39 Python instructions that need a
+# package. Tokens are estimated: 3 bytes each.
 #
-# > **Predict.** The two projects have 111 and 152 packages. Which lists contain all needed ones, for fewer tokens than the first fifty take?
+# > **Predict.** The two projects have 111 and 152 packages. Which lists contain all needed ones, for fewer tokens than
+# > the first fifty with descriptions take?
 
 # %% tags=["nbval-check-output"]
 import pandas as pd
@@ -140,16 +146,20 @@ assert five["tokens"] == 109 and round(1 / (1 - five["contains"])) == 8, "one in
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Two lists do: the nearest fifty names, for about 165 tokens, and all names, for about 440. The first fifty with descriptions take about 1,100, and miss more than half of
-# the needed packages. In a small project, names alone contain everything, and without a search. Five with descriptions take 109 tokens, but one in eight is missing, although
-# the course wrote both instructions and descriptions itself: with yours, expect more.
+# Two lists do: the nearest fifty names, for about 165 tokens, and all names, for about 440. The first fifty with
+# descriptions take about 1,100, and miss more than half of the needed packages. So in a small project, all names contain
+# everything, without a search.
 #
-# To contain a package is not yet to use it: in the records, five described packages led to the needed one more often than all names, 9 to 5 times of 12. Twelve are few.
+# Five with descriptions take 109 tokens, but one in eight is missing. The course wrote the instructions and the
+# descriptions itself. With yours, more may be missing.
+#
+# In the records, however, the model named the needed package more often with the five than with all names: 9 and 5 times
+# of 12. Twelve instructions are few.
 #
 # </details>
 #
-# Now a large company: each project may also use 12,000 packages of the company. We make them up: the vector of each is that of a real package,
-# changed a little. This is a hard case, because many of them are about the same as a needed one.
+# Now each project may also use 12,000 packages of a large company. We make them up: the vector of each is that of a real
+# package, changed a little. This case is hard, because many of them are near to a needed package.
 #
 # > **Predict.** Many models read 32,768 tokens at most. Which lists fit?
 
@@ -169,19 +179,25 @@ assert large["tokens"].le(32_768).sum() == 4, "Only the short lists fit"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Only the short lists fit: all names take more than 60,000 tokens. The first fifty contain no needed package any more. The nearest fifty names contain seven of ten. The five with descriptions contain more than half, for half the tokens. So here names win only after a search.
+# Only the short lists fit: all names take more than 60,000 tokens.
+#
+# - The first fifty contain no needed package.
+# - The nearest fifty names contain seven of ten.
+# - The nearest five with descriptions contain more than half, for about half the tokens.
+#
+# So here, names need a search first.
 #
 # </details>
-#
-# Before all this, somebody has to say what a project has.
 
 # %% [markdown]
 # ## Exercise 13.1: the packages of a lock file
 #
-# Which packages does a project have? Its [lock file](../labs/GLOSSARY.md#lock-file) says it: there, a tool such as Poetry writes down all
-# packages that it installs, with their versions. `poetry.lock` is [TOML](https://toml.io). The next cell reads a short one in the obvious way.
+# A project's [lock file](../labs/GLOSSARY.md#lock-file) says which packages it has. A tool such as Poetry writes all
+# packages that it installs into this file, with their versions. `poetry.lock` is [TOML](https://toml.io). The next cell
+# reads a short one in the obvious way.
 #
-# > **Predict.** Three packages can be suggested from this file. How many does the obvious way find, and what is wrong with each of the others?
+# > **Predict.** The file names three packages that other projects can install, too. How many does the obvious way find,
+# > and what is wrong with each of the others?
 
 # %% tags=["nbval-check-output"]
 from course_lib.files import read_toml
@@ -214,9 +230,14 @@ print(len(obvious), obvious)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The obvious way finds five. `Flask_Login` and `flask-login` are one package for Python's tools. Of numpy, the older version came last and stayed.
-# heron-common is a folder of the project itself: no other project can install it, so it does not belong into a shared catalogue. And the file has no
-# end, which nothing says: the table `[metadata]` comes last. The fifth trap is a format of tomorrow, in which packages may be written in another way.
+# The obvious way finds five:
+#
+# - `Flask_Login` and `flask-login` are one package for Python's tools.
+# - Of numpy, the older version came last and stayed.
+# - heron-common is a folder of the project itself, which no other project can install.
+#
+# The fourth trap: the end of the file is missing, without an error. A whole file has the table `[metadata]` there. The
+# fifth trap: a later format may write packages in another way.
 #
 # </details>
 #
@@ -233,10 +254,11 @@ lab.check("13.1", parse_poetry_lock)
 lab.hint("13.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to look for the word `metadata` in the text. A description can contain it. Ask for the table.
+# The mistake to remember: looking for the word `metadata` in the text. A description can contain this word. Look for the
+# table.
 
 # %% [markdown]
-# Why refuse a file without its end? The next cell cuts a real file in half.
+# Why refuse a file without its end? The next cell cuts a lock file of *forecasting* in half.
 
 # %% tags=["nbval-check-output"]
 parse_poetry_lock = lab.use("parse_poetry_lock")  # yours if its check passed, else the course's
@@ -245,17 +267,23 @@ half = read_toml(jobs[: jobs.index("[[package]]", len(jobs) // 2)])["package"]
 print(len(parse_poetry_lock(jobs)), "packages, and in the half", len(half))
 
 # %% [markdown]
-# Without this rule, the nightly sync (lab 12) would remove 18 packages that the project still uses, and no error would say so.
+# One of the 19 is the project's own folder. So without this rule, the nightly sync (lab 12) would remove 18 packages that
+# the project still uses, without an error.
 
 # %% [markdown]
 # ## Whose packages?
 #
-# The packages go into two tables. `xray_report_packages` says which project uses which package. `xray_packages` is the catalogue that all
-# projects share: each package once, with its description and its vector. Two made-up projects, *fleet* and *rider-app-2*, use the 12,000 packages of the company; *rider-app*
-# does not.
+# The packages go into two tables:
 #
-# Two ways to search for *rider-app* are often seen: take more than you need from the catalogue and keep what is the project's (*over-fetch*), or
-# compare only the beginning of the project's name.
+# - `xray_report_packages` says which project uses which package.
+# - `xray_packages`, the shared catalogue, has each package once, with its description and its vector.
+#
+# Two made-up projects, *fleet* and *rider-app-2*, use the 12,000 packages of the company. *rider-app* does not.
+#
+# There are two simple ways to search for *rider-app*:
+#
+# - *Over-fetch*: take more packages than you need, and keep the project's.
+# - Compare only the beginning of the project's name.
 
 # %%
 from course_lib.teaching.lab.package_lists import compare_ways, store_made_up
@@ -286,7 +314,7 @@ ways = {
 }
 
 # %% [markdown]
-# > **Predict.** Which share of the packages that rider-app needs do these ways suggest?
+# > **Predict.** What share of the packages that rider-app needs does each way suggest?
 
 # %% tags=["nbval-check-output"]
 asked = [one for one in instructions if one.project == "rider-app"]
@@ -295,16 +323,18 @@ compare_ways(ways, asked, locked["rider-app"], lab.encode)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Over-fetching loses: of the five nearest, fewer than one is the project's, and of the 100 nearest, 2.3. With the beginning of the name, there are always five, but
-# more than four of them are of *rider-app-2*, which is another project. If the model imports them, the code fails.
+# Over-fetching suggests too few. On average, of the five nearest, fewer than one is the project's, and of the 100
+# nearest, 2.3.
+#
+# With the beginning of the name, there are always five. But more than four of them are of *rider-app-2*, which is another
+# project. If the model imports them, the code fails.
 #
 # </details>
 #
 # ## Exercise 13.2: the nearest packages of a project
 #
-# Your query goes the other way: it keeps the packages of one project, and only then takes the nearest.
-#
-# It also filters by the model, because a distance between vectors of two models means nothing. `<=>` is pgvector's
+# Your query first keeps the packages of one project, and then takes the nearest. It also filters by the model, because a
+# distance between vectors of two models means nothing. `<=>` is pgvector's
 # [cosine distance](../labs/GLOSSARY.md#cosine-distance).
 
 # %% exercise="13.2"
@@ -317,7 +347,8 @@ lab.check("13.2", nearest_packages_query)
 lab.hint("13.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a join by the name alone. Ruby has a *stripe*, too, and a description of another language would come into the prompt.
+# The mistake to remember: joining by the name alone. Ruby has a *stripe*, too, and its description would come into the
+# prompt.
 
 # %%
 nearest_packages_query = lab.use("nearest_packages_query")
@@ -340,11 +371,11 @@ assert prefix[1] == 5 and prefix[2] < 1, "more than four of them are of *rider-a
 assert yours == (0.91, 5, 5), "Yours finds 91 %"
 
 # %% [markdown]
-# Yours finds 91 %, and all five are the project's.
+# Yours finds 91 % of the needed packages, and all five are the project's.
 #
 # ## Break it: an index for the catalogue
 #
-# The course's table has no vector index. Somebody adds one, to make the search faster (lab 06), and your query stays as it is.
+# The course's table has no vector index. Now we add one, to make the search faster (lab 06).
 #
 # > **Predict.** Does PostgreSQL use the index? How many of five packages does rider-app get?
 
@@ -372,24 +403,27 @@ assert expected > 3 * len(locked["rider-app"]), "several times as many"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# PostgreSQL uses it, and the project gets fewer than five. Read the plan from the inside: the index returns about 40 packages, the nearest of the catalogue. Hardly any is
-# the project's. PostgreSQL expected several times as many of the project's packages as there are, because it takes conditions on several columns for independent. So it expected to find five soon.
+# PostgreSQL uses it, and the project gets fewer than five. In the plan, the index returns about 40 packages, the nearest
+# of the catalogue. Hardly any of them is the project's.
 #
-# If the walk continues (pgvector's `iterative_scan`, lab 07), there are five. The simplest repair is to have none: a project has hundreds of packages, so all of
-# them can be compared, exactly.
+# PostgreSQL expected several times as many of the project's packages as there are, so it expected to find five soon.
+#
+# If the walk continues (pgvector's `iterative_scan`, lab 07), there are five. The simplest repair is to drop the index. A
+# project has hundreds of packages, so PostgreSQL can compare all of them exactly.
 #
 # </details>
 
 # %% [markdown]
 # ## The right to suggest nothing
 #
-# By the records, the model imports what is named. So five packages for an instruction that needs none do harm. Can the similarity
-# tell? If nothing is nearer than some *least* similarity, suggest nothing.
+# In the records, the model often imports named packages that are not needed. Can the similarity tell when to name none?
+# We try a *least* similarity: if no package is at least this near, suggest nothing.
 #
-# The course has 30 instructions that need no package. They are not easy: *parse a date such as 2026-03-01* is near to python-dateutil, but Python's
-# `datetime` is enough. We look at one half of them, and of the 39 others.
+# The course has 30 instructions that need no package. They are not easy: for *parse a date such as 2026-03-01*,
+# python-dateutil is near, but not needed. We look at one half of them, and of the 39 others.
 #
-# > **Predict.** Is there a least similarity that keeps nearly all needed packages, and suggests nothing where nothing is needed?
+# > **Predict.** Is there a least similarity that keeps nearly all needed packages, and suggests nothing where nothing is
+# > needed?
 
 # %%
 from course_lib.teaching.lab.package_lists import thresholds
@@ -410,12 +444,14 @@ lab.alt(axes, f"Both curves fall: {tuning[::10].round(2).to_dict()}")
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# No such similarity exists. At 0.3, one in four needed packages is missing (one in ten already at 0), and still most instructions that need nothing get something.
+# No such similarity exists. At 0.3, one in four needed packages is missing (one in ten already at 0). At 0.3, most
+# instructions that need nothing still get a suggestion.
 #
 # </details>
 #
-# Which point to take is a question of costs. In the records, a needed package that no list named was never imported, and with the five, something
-# that was not needed nearly always was. So we count both mistakes alike, choose on this half, and look at the other one once.
+# In the records, the model never imported a needed package without a list. With the five, it imported one in nine of the
+# ten cases that need none. So we count both mistakes alike, choose the least similarity on this half, and look at the
+# other half once.
 
 # %% tags=["nbval-check-output"]
 gain = tuning["needed packages kept"] - tuning["suggests where nothing is needed"]
@@ -431,16 +467,21 @@ assert 0.45 < tuning.iloc[:, 0][least] < 0.55, "half of the needed packages are 
 assert 0.2 < held_out.iloc[:, 0][least] < 0.3, "only a quarter"
 
 # %% [markdown]
-# On the half where it was chosen, half of the needed packages are left. On the other half, only a quarter are. With 21 and 23 packages, this may be luck, or the halves may differ. A similarity says what is *near*, and not what is *needed*. More certain is a check of the answer, as in the first
-# table: does each import exist in the project?
+# On the half where we chose, half of the needed packages are left. On the other half, only a quarter are left. With 21
+# and 23 packages, this may be luck.
+#
+# A similarity says what is *near*, and not what is *needed*. A check of the answer is more certain: does each import
+# exist in the project?
 #
 # ## Exercise 13.3: three kinds of nothing
 #
-# Your last function decides what a prompt names. `near` can be empty for another reason, too: there is no model, or it is new, so all vectors are of
-# the old one. Then nothing was compared, and the first fifty by name are better than nothing. But such a list must say that it is only a *fallback*.
-# If a list only looks chosen, no reader notices the fault.
+# Your last function decides which packages a prompt names. There are three kinds of nothing:
 #
-# So there are three kinds of nothing: nothing was compared, nothing is near enough, and nothing is there. A person who reads that a list is a fallback will look for a
+# - Nothing was compared: there is no model, or all vectors are of an old model.
+# - Nothing is near enough.
+# - Nothing is there: the project has no packages.
+#
+# A *fallback* is a list of the first fifty packages by name. A person who reads that a list is a fallback will look for a
 # fault. In which of the three is there a fault?
 
 # %% exercise="13.3"
@@ -453,8 +494,8 @@ lab.check("13.3", choose)
 lab.hint("13.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to drop what is too far away first, and then ask whether the list is empty. Then an instruction that needs nothing
-# gets fifty packages.
+# The mistake to remember: dropping what is too far away first, and then asking whether the list is empty. Then an
+# instruction that needs nothing gets fifty packages.
 
 # %%
 choose = lab.use("choose")
@@ -467,25 +508,27 @@ chosen = choose([], by_name, "no vectors of this model", least)
 print("a new model:", len(chosen.packages), "packages,", repr(chosen.fallback))
 
 # %% [markdown]
-# For Spotify, one package is left. For the comment, none, and that is right. Only the last list is a fallback.
+# For Spotify, one package is left. For the comment, none is left, and that is right. Only the last list is a fallback.
 #
 # ## In the field
 #
-# GitLab's [Repository X-Ray](https://docs.gitlab.com/user/duo_agent_platform/code_suggestions/repository_xray/) reads such files, and names
-# at most 300 libraries: projects with more than 1,000 could get a prompt that was too long, or cut off
-# ([issue](https://gitlab.com/gitlab-org/gitlab/-/issues/500365)).
+# GitLab's [Repository X-Ray](https://docs.gitlab.com/user/duo_agent_platform/code_suggestions/repository_xray/) reads
+# such files, and names at most 300 libraries. Projects with more than 1,000 could get a prompt that was too long, or cut
+# off ([issue](https://gitlab.com/gitlab-org/gitlab/-/issues/500365)).
 #
-# One danger: others wrote the descriptions, and one may contain an instruction that a model obeys
+# One danger: others wrote the descriptions. One may contain an instruction that a model obeys
 # ([lab 15](../labs/15_checking_an_answer.ipynb)). Names alone leave less room for this.
 #
-# **On Monday**, count the tokens of all names. If they fit, begin with all of them. And ask your model 20 things that need no package: what does it import?
+# **On Monday**, count the tokens of all names. If they fit, begin with all of them. Then ask your model 20 things that
+# need no package. What does it import?
 
 # %% [markdown]
 # ## Recap
 #
-# - A small model often imports what its prompt names, needed or not. If names fit, names alone contain everything.
-# - A lock file says which packages a project has. Refuse a file without its end.
-# - Filter by the project before you take the nearest; an index over all projects can starve it.
+# - A small model often imports what its prompt names, needed or not.
+# - If all names fit into the prompt, they contain every needed package of the project.
+# - Refuse a lock file without its end.
+# - Filter by the project before you take the nearest. An index over all projects may return too few.
 # - A similarity says what is near, not what is needed. A fallback says that it is one.
 #
 # ## Three questions to test yourself

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 14 · Choosing passages
 #
-# You will choose passages, fit them into a window, and see what a language model makes of them.
+# You will choose the passages from which a language model writes an answer, and see what a small model makes of them.
 #
-# **Elective.** It adds the step between a search and a language model. For you if a model will write answers from what your search finds.
+# **Elective.** It adds the step between a search and a language model. Take it if a model will write answers from what your search finds.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -24,11 +24,11 @@ lab.show.pipeline("answers")
 # %% [markdown]
 # ## The answer to another question
 #
-# The search of lab 08 finds passages, and a language model writes an answer from them. Of your documents, it gets only these passages: the
-# *context*.
+# The search of lab 08 finds passages, and a language model writes an answer from them. These passages are its *context*. The model gets
+# nothing else of your documents.
 #
-# All answers in this lab are a model's: *Qwen2.5 Coder 1.5B Instruct*, by its file's metadata. It answered 33 questions about the documents
-# (the half on which we may try choices) from several contexts, and its answers were recorded.
+# All answers in this lab were recorded from one model: *Qwen2.5 Coder 1.5B Instruct*, by its file's metadata. It answered 33 questions
+# about the documents, each from several contexts. These 33 are the half on which we may try choices.
 
 # %%
 import pandas as pd
@@ -62,12 +62,15 @@ assert one.answer.removesuffix(" [1]") in one.passages[0]["text"], "All this is 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The answer is to another question, about values from the future: no passage of the context answers this one.
+# The answer is about values from the future. Our question is about evaluation data, and no passage of the context answers this one.
 #
 # </details>
 #
-# How often does this happen? Of each question we know phrases that only a right passage contains. So a program can see whether a right
-# passage is in the context, and whether the answer cites one. *Refused* is an answer that begins with "I don't know".
+# How often does this happen? For each question, we know phrases that only a right passage contains. So a program can mark three things:
+#
+# - *in the context*: a right passage is in the context.
+# - *cited*: the answer cites a right passage.
+# - *refused*: the answer begins with "I don't know".
 
 # %%
 from course_lib.answers.answering import is_refusal
@@ -98,12 +101,12 @@ assert three.answer["q22"].startswith("Yes, it is safe") and marks.cited["q22"],
 # %% [markdown]
 # Five contexts have no right passage, and only two of these answers refuse. Of the 28 others, 17 cite a right passage.
 #
-# To cite is not yet to be right. *Somebody sent me a pickled network. Is it safe to open?* "Yes, it is safe", says the model, and cites the
-# passage that says why not. [Lab 15](../labs/15_checking_an_answer.ipynb) looks for such mistakes.
+# A right citation does not make an answer right. One of the 17 answers says "Yes, it is safe", and cites the passage that says why not.
+# [Lab 15](../labs/15_checking_an_answer.ipynb) looks for such mistakes.
 #
 # ## How many passages?
 #
-# > **Predict.** With one passage, three, six: how many of the 33 contexts have a right one, and how many answers cite one?
+# > **Predict.** The model gets one passage, three, or six. How many of the 33 contexts have a right passage? How many answers cite one?
 
 # %%
 records = {1: recorded("numbered_1"), 3: three, 6: recorded("numbered")}
@@ -123,8 +126,8 @@ assert by_number["in the context"].to_list() == [23, 28, 30] and by_number["cite
 #
 # </details>
 #
-# Is this chance? A [paired interval](../labs/GLOSSARY.md#confidence-interval) compares the answers to the same questions. If it contains 0, no
-# difference is shown. The last two rows have only the questions whose first passage is right, so that all contexts have it.
+# A [paired interval](../labs/GLOSSARY.md#confidence-interval) compares the answers to the same questions. If it contains 0, no difference
+# is shown. In the table, the last two rows use only the questions whose first passage is right. All their contexts have a right passage.
 
 # %%
 from course_lib.evaluation.statistics import paired_interval
@@ -152,16 +155,20 @@ assert records[1].passages.str.len().eq(1).all(), "alone, the right passage has 
 assert fair["cited"].low < 0 < fair["cited"].high and cited[1] == 14, "Between three passages (14 answers) and six (11), no difference is shown"
 
 # %% [markdown]
-# This shows that six passages contain a right one more often than one passage does. It does not show, over all questions, that the model cites one
-# less often. Where the first passage is right, it does: of 23 answers, 19 cite a right passage if the first is alone, and 11 if five others follow.
-# But alone, the right passage has the only number to cite. Between three passages (14 answers) and six (11), no difference is shown.
+# This shows that six passages contain a right one more often than one passage does. It does not show, over all questions, that the model
+# cites one less often.
 #
-# Liu and others (["Lost in the Middle"](https://arxiv.org/abs/2307.03172), 2023) measured answers of larger models, not citations: worse with the
-# right passage in the middle than at the beginning or end, and with 50 passages hardly better than with 20.
+# The questions with a right first passage do show it: of 23 answers, 19 cite a right passage if the first is alone, and 11 if five others
+# follow. But this is not quite fair: alone, the right passage has the only number to cite. Between three passages (14 answers) and six
+# (11), no difference is shown.
+#
+# ["Lost in the Middle"](https://arxiv.org/abs/2307.03172) (2023) measured answers of larger models. They were worse with the right passage
+# in the middle than at the beginning or end.
 #
 # ## Which end?
 #
-# > **Predict.** The best of three passages can be first, or last, right above the question. Which is better for our model? Do 33 questions show it?
+# > **Predict.** The best of three passages can be first, or last, just above the question. Which is better for our model? Do 33 questions
+# > show it?
 # > (With a right passage, a refusal is a mistake.)
 
 # %%
@@ -185,14 +192,14 @@ assert all(table.loc["cited", "difference"].low < 0 < table.loc["cited", "differ
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The first place gives fewer refusals: with the best passage last, our model refuses nine times, not five. More is not shown: in the 28 contexts with a right passage, neither more refusals (six, not three) nor fewer right citations.
+# The first place gives fewer refusals: with the best passage last, our model refuses nine times, not five. But we can show, in the 28
+# contexts with a right passage, neither more refusals (six, not three) nor fewer right citations.
 #
 # </details>
 #
 # ## A copy of the pages
 #
-# Repositories hold copies: a *vendored* library, a page that another team took over. In our index, the shop team has each page again, with lines of
-# 80 characters. Its chunks end at other places.
+# In our index, the shop team has a copy of each page, with lines of 80 characters. So its chunks end at other places.
 
 # %%
 from course_lib.teaching.lab.copied import index_with_copy
@@ -202,9 +209,9 @@ index_with_copy(conn, lab.embedder, lab.documents())
 # %% [markdown]
 # ## Exercise 14.1: which file is meant
 #
-# If a question names a file, its passages come first in the context. Now `feature-stores.md` means two files.
+# If a question names a file, the passages of this file come first in the context. But `feature-stores.md` now means two files.
 #
-# `extract_file_hints` finds the words of a question that look like a file's name: its *hints*. Your function decides which files a hint means:
+# `extract_file_hints` finds the *hints*: words of a question that look like a file's name. Your function decides which files a hint means:
 #
 # ```
 # "docs/shop-team/a.md"  in  ["a.md", "shop-team/a.md"]  →  ["shop-team/a.md"], which shares the folder shop-team
@@ -221,8 +228,7 @@ lab.check("14.1", find_hinted)
 lab.hint("14.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a rule that always finds something. If `web/main.go` meant `cmd/main.go`, the context would begin with passages that no
-# question asked for.
+# The mistake to remember: a rule that always finds something. The context must not begin with a file that the question did not name.
 
 # %%
 from course_lib.answers import extract_file_hints, file_manifest
@@ -235,8 +241,8 @@ hints = extract_file_hints(asked, {".md", ".py"})
 # %% [markdown]
 # ## Passages that repeat each other
 #
-# The context is chosen from the twenty best passages; exact copies are left out already. Here are the similarities of the first
-# six for the question *What is the difference between a split experiment with user groups and a safe roll-out?*
+# The context is chosen from the twenty best passages. Exact copies are left out already. Here is how similar the first six are, for *What
+# is the difference between a split experiment with user groups and a safe roll-out?*
 
 # %%
 from course_lib.answers import retrieve_context
@@ -260,19 +266,22 @@ assert f"{likeness.iloc[0, 1]:.2f}" == "0.94" and places[0].startswith("1 ci-cd"
 # %% [markdown]
 # Passage 2 is a copy of 1, cut at another place: their similarity is 0.94.
 #
-# [Maximal marginal relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) (MMR) is a usual remedy. It takes one passage after the other, each time the one that
-# *adds* most. What a passage adds is its relevance minus what it repeats:
+# A usual remedy is [maximal marginal relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) (MMR). It takes one passage after the
+# other, each time the one that *adds* most:
 #
 # (1 − diversity) · relevance − diversity · similarity to the most similar passage already taken
 #
-# By hand, with a *diversity* of 0.5: passages a, b and c have the relevances 1.0, 0.9 and 0.6. Passage b is a copy of a, and c has nothing in
-# common with them. First, a is taken. Now b adds 0.45 − 0.5 = −0.05, and c adds 0.3 − 0 = 0.3. So c is next.
+# By hand, with a *diversity* of 0.5:
+#
+# - Passages a, b and c have the relevances 1.0, 0.9 and 0.6. Passage b is a copy of a. Passage c has nothing in common with them.
+# - First, a is taken.
+# - Now b adds 0.45 − 0.5 = −0.05, and c adds 0.3 − 0 = 0.3. So c is next.
 #
 # ## Exercise 14.2: the passage that adds most
 #
 # Why is a candidate compared with the most similar passage taken, not with the mean of all?
 #
-# Passages of named files are in the context already, so your function gets their vectors as `taken`. All vectors have length 1, so an inner
+# Passages of named files are in the context already. Your function gets their vectors as `taken`. All vectors have length 1, so an inner
 # product is a similarity.
 
 # %% exercise="14.2"
@@ -285,14 +294,14 @@ lab.check("14.2", maximal_marginal_relevance)
 lab.hint("14.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: comparing with the passage that was taken last, instead of with all. Then every second passage may be a copy. A
-# mean over the taken passages is wrong, too: a copy of one of five would look different enough.
+# The mistake to remember: comparing only with the passage that was taken last. Then every second passage may be a copy. A mean over all is
+# wrong, too: a copy of one of them can have a low mean similarity.
 
 # %% [markdown]
-# Your function chooses three of the twenty. Searches have different scales, so relevance is the *place*: of 20 passages, the first has 1, the second
-# 0.95, and so on.
+# Your function chooses three of the twenty passages. Searches have different scales, so relevance is the *place*: the first of 20 passages
+# has 1, the second 0.95.
 #
-# A simple opponent: take the best passages, but none with a similarity above 0.9 to one that was taken.
+# We compare it with a simple rule: take the best passages, but none with a similarity above 0.9 to one that was taken.
 
 # %%
 from functools import partial
@@ -352,19 +361,22 @@ assert ContextOptions().diversity == 0, "`course ask` takes a diversity of 0"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The search alone and the simple rule have a right passage 31 times, MMR 29 times. The simple rule and MMR with 0.5 keep no copy; MMR with 0.3
-# keeps two of five.
+# The search alone and the simple rule have a right passage 31 times, MMR 29 times. The simple rule and MMR with 0.5 keep no copy; MMR with
+# 0.3 keeps two of five.
 #
 # </details>
 #
-# For the simple rule, the 0 is true by construction: the column counts what this rule forbids. A difference of two in 33 may be chance. MMR gains no right passage
-# here, but more sections: 81 and 93, not 71. It is made for questions such as *What do the pages say about testing?* `course ask` takes a
+# The simple rule has a 0 by construction: *with a copy* counts what this rule forbids.
+#
+# A difference of two in 33 may be chance. MMR gains no right passage here, but more sections: 81 and 93, not 71. `course ask` takes a
 # diversity of 0, the search alone.
-# (The 28 contexts above came from an index without copies, by MMR with 0.3.)
+#
+# The 28 contexts above came from an index without copies, by MMR with 0.3.
 #
 # ## Alike is not equal
 #
-# Here are methods of `kfp.dsl`, lab 11's language. One sets the least memory of a task, another one the most.
+# Now the passages are methods of `kfp.dsl`, lab 11's language. `set_memory_request` sets the least memory of a task, and `set_memory_limit`
+# the most.
 
 # %%
 from inspect import getsource
@@ -383,7 +395,7 @@ pd.DataFrame({way: names[chosen] for way, chosen in choices(vectors).items()}, [
 # %% [markdown]
 # The model was asked three times: with what the search alone chose, and with the choices of MMR with 0.3 and 0.5.
 #
-# > **Predict.** What does it say if it sees both methods, and what if it sees only one?
+# > **Predict.** What does the model say if it sees both methods? What does it say if it sees only one?
 
 # %%
 extra = pd.read_json(answers / "choosing.jsonl", lines=True)
@@ -404,15 +416,16 @@ assert [len(each) for each in lines] == [26, 26] and sum(line in lines[1] for li
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# With one method, the model takes the limit for both, and ends with "I don't know." With both on top, it takes the request for both; with another one between
-# them, it is right.
+# - With one method, the model takes the limit for both, and ends with "I don't know."
+# - With both on top, it takes the request for both; with another one between them, it is right.
 #
 # </details>
 #
-# One question says little. But the simple rule drops one of them, as MMR with 0.5 does: they share 21 of their 26 lines.
+# One question says little. But these two methods are not copies, and the simple rule drops one of them, as MMR with 0.5 does: they share 21
+# of their 26 lines.
 #
-# Copies can also be *versions*. For six questions, the model got the right passage and a copy in which we changed the number, as if it
-# were old: 512 instead of 384. Each question was asked twice: once with the new number first, once with the old.
+# A copy can also be an old *version*. For six questions, the model got the right passage and an older version, in which we had changed the
+# number. Each question was asked twice: once with the new number first, once with the old.
 #
 # > **Predict.** Which of the two numbers does the model say?
 
@@ -434,21 +447,22 @@ assert len(versions) == 12 and len(only) == 7 and (versions.apply(says, axis=1) 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The model mostly says the number that comes first: in seven of twelve answers it says only the number that comes first, and in two it names both.
+# The model often says the number that comes first: in seven of twelve answers it says only the number that comes first, and in two it names
+# both.
 #
 # </details>
 #
-# So compare before you drop what is alike, and keep the newer version. MMR keeps the first.
+# So compare similar passages before you drop one, and keep the newer version. MMR keeps the one that the search puts first.
 #
 # ## The window
 #
 # What a model reads and what it writes share one [context window](../labs/GLOSSARY.md#context-window). Its size is a number of
-# [tokens](../labs/GLOSSARY.md#token): words, or pieces of words. Only the tokenizer of the model that answers counts them exactly. Without it, you
-# estimate: the course counts three bytes as one token.
+# [tokens](../labs/GLOSSARY.md#token): words, or pieces of words. Only the model's own tokenizer counts them exactly. The course estimates
+# them: three bytes count as one token.
 #
 # Our model counted the tokens of its [prompts](../labs/GLOSSARY.md#prompt): instructions, passages, question.
 #
-# > **Predict.** Is the estimate too high or too low, for prompts with pages and for prompts with code?
+# > **Predict.** Is our estimate too high or too low, for prompts with pages and for prompts with code?
 
 # %%
 from course_lib.answers import count_tokens
@@ -473,15 +487,15 @@ assert round(ratio["pages"], 1) == 1.3 and round(ratio["code"], 1) == 1.5, "The 
 #
 # </details>
 #
-# So it is safe for these texts, and leaves room unused. For others it may be too low, so a *margin* of the window stays free.
+# For other texts the estimate may be too low, so a *margin* of the window stays free.
 #
 # By hand: the window has 1,000 tokens, the margin 100, and the answer may take 200. So there is `room` for 700. Instructions and question
-# take 250 of it. The passages get the other 450, their [budget](../labs/GLOSSARY.md#context-budget).
+# take 250 of it. The other 450 are the [budget](../labs/GLOSSARY.md#context-budget) of the passages.
 #
 # ## Exercise 14.3: what goes
 #
-# What if the passages need more? Passages are not cut, so whole ones have to go. Which? If you drop the longest one, few have to go.
-# If you pack as many tokens as possible, no room is lost. Why does your function do neither?
+# What if the passages need more? Whole passages have to go. If you drop the longest one, few have to go. If you keep as many tokens as
+# possible, little room is lost. Why does your function do neither?
 
 # %% exercise="14.3"
 from course_lib.answers.budget import fit_passages
@@ -493,13 +507,14 @@ lab.check("14.3", fit_passages)
 lab.hint("14.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Both can drop the best passage, because they ignore its score. The mistake to remember: letting a dropped passage back in because it is short.
-# Then a worse passage stays although a better one was dropped.
+# Both rules can drop the best passage, because they ignore its score. It may be the longest one. And two worse passages may fill the room
+# better.
+#
+# The mistake to remember: letting a dropped passage back in because it is short. Then a worse passage stays although a better one was
+# dropped.
 
 # %% [markdown]
-# The longest passage may be the best. And packing may drop the best one for two worse ones that fill the room.
-#
-# > **Predict.** How much does it matter for our contexts of six passages, in a room for about half of them?
+# > **Predict.** How much does the rule matter for our contexts of six passages, in a room for about half of them?
 
 # %%
 fit_passages = lab.use("fit_passages")
@@ -523,26 +538,21 @@ assert rooms["the worst goes"][500] == 28 and rooms["the longest goes"][500] == 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The rule matters much. In a room for 500 tokens, 28 of 30 contexts keep a right passage if the worst goes, and 19 if the longest goes.
+# In a room for 500 tokens, 28 of 30 contexts keep a right passage if the worst goes, and 19 if the longest goes.
 #
 # </details>
 #
 # ## In the field
 #
-# Count with *your* questions and *your* model. `RAG_TOP_K` is the number of passages.
-#
-# - Is the right passage often among the first fifty, but not the first three? Try a *cross-encoder* (`RAG_RERANK_MODEL`), which reads question and passage
-#   together.
-# - Does a passage end before the answer? Add its neighbours.
-# - Rewrite a follow-up such as *And the second one?* into a whole question before you search.
-# - Log the tokens: Ollama may cut off the beginning of a long prompt, and [report nothing](https://github.com/ollama/ollama/issues/3839).
+# Count with *your* questions and *your* model. `RAG_TOP_K` is the number of passages. Log the tokens: Ollama may cut off the beginning of a
+# long prompt, and [report nothing](https://github.com/ollama/ollama/issues/3839).
 #
 # ## Recap
 #
 # - Without the right passage, a model may answer another question.
-# - With more passages, a right one is there more often. Where the first one is right, our model cites it most often alone. Measure both.
-# - Similarity finds copies. It also takes two methods for one.
-# - Prompt, answer and a margin share one window. Whole passages go, the worst first.
+# - With more passages, the context has a right one more often, but the model may cite it less often. Measure both.
+# - Similarity finds copies. It also takes two methods for copies.
+# - Prompt, answer and a margin share one window. Drop whole passages, the worst first.
 #
 # ## Three questions to test yourself
 #
@@ -553,8 +563,8 @@ assert rooms["the worst goes"][500] == 28 and rooms["the longest goes"][500] == 
 # <details><summary>Answers</summary>
 #
 # 1. The model may answer from another passage.
-# 2. Perhaps neither may go: similarity does not tell. Look at what is different.
-# 3. `executor.py`: no path shares a folder with the hint, and only this one has none.
+# 2. Perhaps neither may go. Similarity does not tell: look at what is different.
+# 3. `executor.py`: no path shares a folder with the hint, and only this path has no folder.
 #
 # </details>
 #

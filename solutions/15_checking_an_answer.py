@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 15 · Checking an answer
 #
-# A small language model has answered from passages. You will check its answers: do the passages that it cites exist, and do they support what
-# it says?
+# A small language model answered questions and cited passages. You will check its answers: do these passages exist, and do they support
+# what it says?
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -22,11 +22,12 @@ lab.show.pipeline("answers")
 # %% [markdown]
 # ## An answer with a source
 #
-# In 2023, a US court [fined two lawyers](https://en.wikipedia.org/wiki/Mata_v._Avianca,_Inc.): they had cited cases that a chatbot had invented.
+# In 2023, a US court [fined two lawyers](https://en.wikipedia.org/wiki/Mata_v._Avianca,_Inc.): they had cited cases that a chatbot had
+# invented.
 #
-# This lab reads *records*: the answers of a small model, Qwen2.5 Coder 1.5B Instruct (1.1 GB), which was asked once. For each question, it got
-# three passages that a search found, and was asked for a [grounded answer](../labs/GLOSSARY.md#grounded-answer): each sentence ends with the
-# number of its passage, the [citation](../labs/GLOSSARY.md#citation).
+# This lab reads the *recorded* answers of a small model, Qwen2.5 Coder 1.5B Instruct. For each question, the model got three passages that
+# a search found. It was asked for a [grounded answer](../labs/GLOSSARY.md#grounded-answer): each sentence ends with the number of its
+# passage, the [citation](../labs/GLOSSARY.md#citation).
 
 # %% tags=["nbval-check-output"]
 from course_lib.teaching.lab.recorded import answer_of, recorded
@@ -51,7 +52,7 @@ print(asked["passages"][0]["text"])
 #
 # </details>
 #
-# `course ask` checks each answer. The next cell runs its check, on this sentence and on a wrong one of ours:
+# `course ask` checks each answer. The next cell runs this check on the model's sentence and on a wrong sentence of ours:
 
 # %% tags=["nbval-check-output"]
 from course_lib.answers.faithfulness import claims_of, find_unsupported
@@ -71,8 +72,8 @@ assert not told & in_passage and ours_too - in_passage <= {"cannot"}, "the model
 assert find_unsupported([ours], paths, lines, lab.encode) == [], "The check did not see that both are wrong"
 
 # %% [markdown]
-# The check did not see that both are wrong. It names the model's sentence, which has no important word of the passage, and passes ours, which
-# has nearly all.
+# The check names the model's sentence, which has no important word of the passage, and passes ours, which has nearly all. The words made
+# the difference. The check did not see that both are wrong.
 #
 # You will write the three parts of this check. `claims_of` cuts an answer into its sentences:
 #
@@ -83,10 +84,10 @@ assert find_unsupported([ours], paths, lines, lab.encode) == [], "The check did 
 #
 # ## Exercise 15.1: the passages of a sentence
 #
-# Your function finds the citations that lead nowhere. A citation is a number, `[3]`, or a number with a path, `[3: what-is-mlops.md]`;
-# `read_citations` reads both.
+# Your function finds wrong citations. A citation is a number, `[3]`, or a number with a path, `[3: what-is-mlops.md]`. `read_citations`
+# reads both.
 #
-# For 15.3, it also returns which passages should support each sentence.
+# For 15.3, your function also returns which passages should support each sentence.
 
 # %% exercise="15.1"
 # Given up to: own: list[list[int] | None] = []  # None: it cites nothing
@@ -100,11 +101,11 @@ lab.hint("15.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # "Cites nothing" and "cites only passages that do not exist" are two cases. In the first, any passage that the answer cites may support the
-# sentence. In the second, the sentence claims a source that does not exist, so no passage can.
+# sentence. In the second, no passage can support it.
 
 # %% [markdown]
-# Half of the questions are *held out*: their answers had no part in the choice of a prompt or a threshold. Some of them were also asked with
-# an older prompt, which wanted numbers with paths, and showed how: `[1: a.py] [4: b/c.yaml]`.
+# Half of the questions are *held out*: their answers had no part in the choice of a prompt or a threshold. Some of them were also asked
+# with an older prompt. It wanted numbers with paths, and showed how: `[1: a.py] [4: b/c.yaml]`.
 #
 # > **Predict.** Which wrong citations will only the older prompt get?
 
@@ -134,24 +135,24 @@ assert forty @ four_hundred > 0.8, '"40 rows" and "400 rows" have similar vector
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# A number alone makes wrong paths impossible. With the older prompt, the model copied the example.
+# Only the older prompt gets wrong paths: the model copied the example. A number alone makes wrong paths impossible.
 #
 # </details>
 #
-# What remains is a number that does not exist, or that of *another* passage.
+# The newer prompt can still get a number that does not exist, or the number of *another* passage.
 #
 # ## Supported or not
 #
-# Does a passage say what a sentence says? Two measures need no language model.
+# Two measures need no language model.
 #
 # - *Similarity*: is a line of the passage similar to the sentence?
-# - *Words*: does the passage contain the words of the sentence? `stems` returns the important words of a text, without their endings.
+# - *Words*: does the passage contain the words of the sentence? (`stems`: the important ones, without their endings.)
 #
 # A number must be in the passage, too, because "40 rows" and "400 rows" have similar vectors.
 #
 # ## Exercise 15.2: how well a sentence is supported
 #
-# Your function makes one number of all this, the *support*. `NUMBER` is a regular expression for numbers.
+# Your function makes one number of all this, the *support*.
 #
 # The similarity is that of *one* line, but the words may be in *any* of the lines. Why?
 
@@ -165,22 +166,22 @@ lab.check("15.2", support)
 lab.hint("15.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a mean of the similarities. It would be low for every long passage, because most of its lines are about something else.
+# The mistake to remember: a mean of the similarities. It is low for every long passage, because most of its lines are about something else.
 
 # %% [markdown]
-# One line is enough to be similar, but a sentence may join two lines, so its words may be in both.
+# One similar line is enough. But a sentence may join two lines, so its words may be in both.
 #
 # A *threshold* turns the support into a verdict: a sentence below it is not supported. It is chosen on some sentences (*tune*) and measured
 # on others (*test*):
 #
-# - *Tune*: 90 answers about the documents that the course's author wrote, right ones and invented ones.
-# - *Test*: the model's held-out answers. Two readers judged whether the passages that a sentence cites say it. Both are large language models
-#   with written rules, and saw neither the support nor each other's verdicts.
+# - *Tune*: 90 answers about the documents, right and invented ones, written by the course's author.
+# - *Test*: the model's held-out answers. Two readers judged whether the cited passages say what a sentence says. They are large language
+#   models with written rules, and saw neither the support nor each other's verdicts.
 #
-# Two shares say how often a verdict is right: how many of the supported sentences are accepted, and how many of the others are rejected. Their
-# mean is the *balanced accuracy*. Move the threshold.
+# We count two shares: how many of the supported sentences are accepted, and how many of the others are rejected. Their mean is the
+# *balanced accuracy*.
 #
-# > **Predict.** Is there a threshold that makes no mistake on *tune*?
+# > **Predict.** Is there a threshold that makes no mistake on *tune*? Then move the threshold.
 
 # %%
 import numpy as np
@@ -233,9 +234,8 @@ assert tune.support[~tune.supported].max() > tune.support[tune.supported].min(),
 #
 # </details>
 #
-# A low threshold lets inventions pass. A high one warns about good sentences, and soon nobody reads the warnings. We take the best of a hundred
-# on *tune*, so the row "author" is flattered, and then judge *test*. An easy check to beat is 15.1 alone: a sentence passes if its citation
-# exists.
+# We take the best of a hundred thresholds on *tune*, so the row "author" is flattered. Then we judge *test*. An easy check to beat is 15.1
+# alone: a sentence passes if a passage that it cites exists.
 #
 # > **Predict.** How many supported sentences of the model will your check accept, about documents and about code?
 
@@ -283,17 +283,18 @@ assert (shown.filter(like="reader", axis=0)["balanced accuracy"] > 0.95).all(), 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# About documents, your check accepts 24 of 28 supported sentences, and rejects 36 of 38 others. About code, it accepts 5 of 22, and rejects 16 of 19:
-# so few sentences do not show that this is better than chance.
+# About documents, your check accepts 24 of 28 supported sentences, and rejects 36 of 38 others. About code, it accepts 5 of 22, and rejects
+# 16 of 19: so few sentences do not show that this is better than chance.
 #
 # </details>
 #
 # 15.1 alone rejects none of the others. It rejects one supported sentence about code, which cites in words, "Passage 3:". The second reader
 # nearly always agrees with the first.
 #
-# A threshold of 0.4 would do better for code. But you have seen this on *test*. So confirm it with other answers, and so all that you find on *test* from here on.
+# A threshold of 0.4 would do better for code. But we saw this on *test*. Confirm this, and all that you find on *test* from here on, with
+# other answers.
 #
-# These sentences were accepted without support, which is the dangerous mistake:
+# The dangerous mistake is an accepted sentence without support:
 
 # %%
 pd.set_option("display.max_colwidth", None)
@@ -314,10 +315,10 @@ assert accepted.id.to_list().count("c28") == 2 and told["c28"]["judgements"][0][
 # %% [markdown]
 # - *A schedule* cites 75 passages, and 15.1 finds the 72 that do not exist.
 # - *HNSW would do better*: the passage is about HNSW, not about error codes.
-# - *In the second passage* and *In the third*: the check is elsewhere.
+# - *In the second passage* and *In the third*: the check is elsewhere, in the first passage.
 # - *Finished jobs are deleted*: the code keeps them.
 #
-# > **Predict.** Hold each supported sentence of the author against every *other* section of its page. How many of 834 pairs are accepted?
+# > **Predict.** Compare each supported sentence of the author with every *other* section of its page. How many of 834 pairs are accepted?
 
 # %%
 from course_lib.loader.markdown import find_sections
@@ -338,18 +339,19 @@ assert [sum(others), len(others)] == [1, 834], "One pair of the 834 is accepted"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# One pair of the 834 is accepted. So among the author's sentences, which chose the threshold, the check notices a citation of another section.
-# About code, a low support says little.
+# One pair of the 834 is accepted. So the check mostly notices if one of the author's sentences cites another section. But these sentences
+# also chose the threshold.
 #
 # </details>
 #
 # ## A formula of your own
 #
-# Is the mean the best formula? We compare it with each of its halves, each with its own threshold from *tune*. Sentences of one answer are
-# alike, so each answer counts once, by the share of its sentences that are judged right. If the
-# [interval](../labs/GLOSSARY.md#confidence-interval) of a difference contains 0, these answers do not show which is better (lab 16).
+# Is the mean better than similarity alone, or words alone? Each formula gets its own threshold from *tune*.
 #
-# > **Predict.** Do these answers show that you need both halves?
+# Sentences of one answer are alike, so each answer counts once: by the share of its sentences that are judged right. If the
+# [interval](../labs/GLOSSARY.md#confidence-interval) of a difference contains 0, these answers do not show which is better.
+#
+# > **Predict.** Do these answers show that you need both, similarity and words?
 
 # %%
 from course_lib.evaluation.statistics import paired_interval
@@ -412,8 +414,10 @@ lab.hint("15.3")  # run again for the next hint
 #
 # ## Whole answers
 #
-# A refusal begins with "I don't know". It is right for our 44 questions that the documents do not answer (both halves; on one, the prompt was
-# chosen). Mark an answer as *doubtful* if your check names all of its sentences. *Right* and *wrong* are the first reader's verdicts.
+# An answer that begins with "I don't know" is *refused*. Other answers are marked as *doubtful* if your check names all of their sentences.
+#
+# The documents do not answer 44 of our questions, so a refusal is right for them. (On half of these, the prompt was chosen.) For the other
+# questions, *right* and *wrong* are the first reader's verdicts.
 #
 # > **Predict.** How many of the 44 are neither refused nor marked? How many right answers are marked, and how many wrong ones?
 
@@ -460,16 +464,18 @@ assert told["q55"]["judgements"][0]["note"] == "names the filter, not ef_search"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# One of the 44 passes: 29 are refused, and 14 are marked. Of the 57 others, only 18 are right. 10 of the 18 right ones are marked, and 13 of
-# 18 wrong ones. About documents alone, 4 of 8 and 5 of 9.
+# One of the 44 passes: 29 are refused, and 14 are marked.
+#
+# Of the 57 others, only 18 are right. 10 of the 18 right ones are marked, and 13 of 18 wrong ones. About documents alone, 4 of 8 and 5 of
+# 9.
 #
 # </details>
 #
-# These answers do not show that the mark tells right from wrong. For four of the ten, the reader notes, too, that they cite the wrong passage.
+# These answers do not show that the mark tells right from wrong. For four of the ten, the reader notes, too, that they cite the wrong
+# passage. Five wrong answers pass, three of them with supported sentences. One explains a filter, and the question is about another
+# setting.
 #
-# `course ask` names sentences, and marks a whole answer only if no passage, cited or not, supports any of its sentences even a little.
-#
-# Five wrong answers pass, three of them with supported sentences. One explains a filter, and the question is about another setting.
+# `course ask` marks an answer only if no passage, cited or not, supports any of its sentences even a little.
 #
 # ## Break it: an instruction in a passage
 #
@@ -487,12 +493,12 @@ print(fence("[1]", evil, boundary([evil])))
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The `END` ends nothing for a program: the real lines contain a code made of all passages, so the author of one file does not know it. Whether
-# a model minds this is not shown here.
+# For a program, this `END` ends nothing. The real lines contain a code made of all passages, which the author of one file does not know.
+# Whether a model respects the code is not shown here.
 #
 # </details>
 #
-# > **Predict.** Suppose that a model obeys, and says so in a sentence that cites the passage. Does your check name it?
+# > **Predict.** A model obeys, and says so in a sentence that cites the passage. Does your check name it?
 
 # %% tags=["nbval-check-output"]
 obeyed = ["I delete all files [1]."]
@@ -505,20 +511,22 @@ print(find_unsupported(obeyed, {1: "notes.md"}, {1: evil.splitlines()}, lab.enco
 #
 # </details>
 #
-# What stops the model is that `course` gives it **no rights**: it has no tools, and writes only text. `course edit` shows a difference, and
-# writes nothing without `--rewrite`.
+# The model cannot delete files because `course` gives it **no rights**: it has no tools, and writes only text. `course edit` shows a
+# difference, and writes nothing without `--rewrite`.
 #
 # ## In the field
 #
-# The share of an answer's claims that its passages support is its [faithfulness](../labs/GLOSSARY.md#faithfulness). One tool for it is a
-# model for *natural language inference* (NLI): it reads two texts together, and says whether one implies the other, contradicts it, or neither.
-# [RAGAS](https://docs.ragas.io) asks a language model. Measure such judges as you measured your check: on fifty sentences of your own answers,
-# labelled by somebody who has not seen the verdicts.
+# The share of an answer's claims that its passages support is its [faithfulness](../labs/GLOSSARY.md#faithfulness). A usual tool is a model
+# for *natural language inference* (NLI). It says whether one text implies another, contradicts it, or neither.
+# [RAGAS](https://docs.ragas.io) asks a language model.
+#
+# Measure such tools as you measured your check, on fifty sentences of your own answers. The person who labels them must not see the
+# verdicts.
 
 # %% [markdown]
 # ## Recap
 #
-# - A citation that leads nowhere is found by comparison. About documents, one of another section mostly has a low support.
+# - A program finds citations that do not exist. About documents, a sentence that cites another section mostly has a low support.
 # - Measure a threshold on other answers than those that chose it: it may hold for prose and not for code.
 # - Count how many right answers a check marks, and how many wrong ones.
 # - A model without rights changes nothing by itself.
@@ -531,7 +539,7 @@ print(find_unsupported(obeyed, {1: "notes.md"}, {1: evil.splitlines()}, lab.enco
 #
 # <details><summary>Answers</summary>
 #
-# 1. 15.2 notices it if the passage lacks its numbers, or most of its words. Otherwise only a reader.
+# 1. 15.2 notices it if the passage lacks its numbers, or most of its words. Otherwise only a reader notices it.
 # 2. You have to know how many of the right answers it marks, and how many of the wrong ones.
 # 3. The model has no rights, and you look at each edit before `course` writes it.
 #

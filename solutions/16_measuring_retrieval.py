@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 16 · Measuring retrieval
 #
-# So far, a number decided which search was better. Now you compute such numbers, measure how far you can trust them, and use them to
-# decide whether a change stays.
+# Is one search better than another? You will compute numbers, measure how far you can trust them, and decide with them whether a change
+# stays.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -23,10 +23,11 @@ lab.show.pipeline("search")
 # %% [markdown]
 # ## Two halves of the questions, two results
 #
-# Lab 01 cut a page by its length alone (*plain*). Later, `split_document` cut it at its headings first, and put these above each piece
+# Lab 01 cut a page by its length alone (*plain*). Later, `split_document` cut it at its headings, and put these above each piece
 # (*sections*). Does this make the search better?
 #
-# We ask questions with known answers, the [gold](../labs/GLOSSARY.md#gold). Every third question is held back until the end. (Earlier labs asked them, too.)
+# We ask questions with known answers, the [gold](../labs/GLOSSARY.md#gold). Every third question is held back until the end. (Earlier labs
+# asked them, too.)
 
 # %%
 from course_lib.loader import read_documents, split_document, split_text
@@ -51,7 +52,7 @@ index("plain-512", by_length)
 index("sections-512", split_document)
 
 # %% [markdown]
-# Before you count anything, decide what counts as found. A passage from the right file may still say nothing about the question. Here, a result counts only if it is from a gold file *and* contains a phrase of the answer.
+# First, decide what counts as found. Here, a result must be from a gold file *and* contain a phrase of the answer.
 
 # %%
 from course_lib.retriever import Query, search
@@ -69,8 +70,9 @@ def ask(repo, mode, about=questions):
 plain, sections = ask("plain-512", "dense"), ask("sections-512", "dense")
 
 # %% [markdown]
-# Two colleagues share the questions: each takes every second one. An answer at place 1 counts 1, at place 2 1/2, at place 3 1/3. The mean is
-# the [MRR](../labs/GLOSSARY.md#mrr).
+# An answer at place 1 counts 1. At place 2, it counts 1/2, and at place 3, 1/3. The mean is the [MRR](../labs/GLOSSARY.md#mrr).
+#
+# Two colleagues share the questions: each takes every second one.
 #
 # > **Predict.** Will the two agree on which way is better?
 
@@ -98,7 +100,8 @@ pd.DataFrame(halves, ["colleague 1", "colleague 2"], ["plain", "sections"]).roun
 # %% [markdown]
 # ## By hand: five results
 #
-# A question has two gold files, *a* and *b*. A search returns five passages, best first, from the files x, x, b, y and a. For people who look for files, x counts once. So the ranking is x, b, y, a.
+# A question has two gold files, *a* and *b*. A search returns five passages, best first, from the files x, x, b, y and a. Here we rank
+# files, so x counts once. The ranking is x, b, y, a.
 #
 # - [Recall](../labs/GLOSSARY.md#recallk)@3 is 1/2, because one of the two gold files is among the first three.
 # - Hit@1 is 0, because the first file is not gold.
@@ -119,11 +122,13 @@ lab.check("16.1", reciprocal_rank)
 lab.hint("16.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: counting passages where the reader counts files. Then a search looks worse because it found two passages of the same
-# file. Note also what MRR does not show: from place 1 to 2, an answer loses 1/2, but from 9 to 10 only 1/90.
+# The mistake to remember: counting passages where the reader counts files. Then a search looks worse because it found two passages of the
+# same file.
+#
+# MRR hardly shows differences at late places. From place 1 to 2, an answer loses 1/2, but from 9 to 10 only 1/90.
 
 # %% [markdown]
-# A mean does not show what to improve. So always read what failed: the questions for which *sections* found no answer.
+# A mean does not show what to improve. So always read what failed. Here are the questions for which *sections* found no answer.
 
 # %%
 reciprocal_rank = lab.use("reciprocal_rank")
@@ -143,8 +148,8 @@ assert 0 < len(failed) < 8, "So always read what failed"
 # ## Several right answers, better and worse ones
 #
 # So far, a result was right or wrong. But one file may answer the whole question, and another only a part of it. The metric for this is
-# [nDCG](../labs/GLOSSARY.md#ndcg). Each file gets a *gain*, which says how good it is. The gain is divided by log2(place + 1), so a good file
-# counts less if it comes late.
+# [nDCG](../labs/GLOSSARY.md#ndcg). Each file has a *gain*, which says how good it is. The gain is divided by log2(place + 1), so a good
+# file counts less if it comes late.
 #
 # For example, *a* has the gain 2, *b* has 1, and the search found b, a:
 #
@@ -165,8 +170,8 @@ lab.check("16.2", ndcg_at)
 lab.hint("16.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a best order of what was *found*. A search that found one poor file and missed all the good ones would then get 1.
-# The best order has only `k` places, too. Otherwise a question with eleven good answers could never reach 1.
+# The mistake to remember: a best order of what was *found*. Then a search that found one poor file and missed all the good ones gets 1. The
+# best order has only `k` places, too. Otherwise a question with many good answers could never reach 1.
 
 # %% [markdown]
 # Metrics can disagree. With the same gains:
@@ -177,18 +182,22 @@ lab.hint("16.2")  # run again for the next hint
 # |x, a, b, y|0.50|**1.00**|0.67|
 # |a, x, y, z|**1.00**|0.50|**0.76**|
 #
-# Use hit@1 if an assistant quotes the first hit, MRR if a reader stops at the first good one, recall@5 if an assistant reads five passages, nDCG if
-# people read a page of results.
+# Choose by who reads the results:
+#
+# - hit@1: an assistant quotes the first hit.
+# - MRR: a reader stops at the first good hit.
+# - recall@5: an assistant reads five passages.
+# - nDCG: people read a page of results.
 #
 # ## The bootstrap: draw new sets from the same questions
 #
-# How much would a mean change with other questions? We draw new sets from ours. Each draw takes any question, also one
-# that was drawn before. This is the [bootstrap](../labs/GLOSSARY.md#bootstrap).
+# How much would a mean change with other questions? We draw new sets from ours. Each draw takes any question, also one that was drawn
+# before. This is the [bootstrap](../labs/GLOSSARY.md#bootstrap).
 #
 # ![Twelve questions, three draws of twelve with their means, and a histogram of 10,000 means.](../labs/figures/bootstrap.svg)
 #
-# > **Predict.** We draw 2,000 sets of 42 questions. Between which two values is the MRR of 95 % of them? And how many questions would make
-# > the histogram half as wide?
+# > **Predict.** We draw 2,000 sets of 42 questions. Between which two values is the MRR of 95 % of them? How many questions would make the
+# > histogram half as wide?
 
 
 # %%
@@ -239,8 +248,8 @@ assert 1.6 < wider[0] / wider[1] < 2.4, (
 #
 # </details>
 #
-# These two ends are an [interval](../labs/GLOSSARY.md#confidence-interval) of 95 %: it leaves out 2.5 % of the redrawn means at each end. With
-# new questions each time, about 95 of 100 such intervals should contain the true mean.
+# These two values are the ends of an [interval](../labs/GLOSSARY.md#confidence-interval) of 95 %. It leaves out 2.5 % of the redrawn means
+# at each end. With new questions each time, about 95 of 100 such intervals should contain the true mean.
 
 # %% [markdown]
 # ## Exercise 16.3: the interval
@@ -255,8 +264,10 @@ lab.check("16.3", bootstrap_interval)
 lab.hint("16.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: drawing without replacement. Without replacement, every set has the same questions and so the same mean. The bootstrap knows only your questions: if all of them are easy, so are the redrawn ones. And an
-# interval from few questions is a little too narrow, because a small sample usually spreads less than what it is drawn from.
+# The mistake to remember: drawing without replacement. Then every set has the same questions, and so the same mean.
+#
+# The bootstrap knows only your questions: if all of them are easy, so are the redrawn ones. And an interval from few questions is a little
+# too narrow, because a small sample usually spreads less than what it is drawn from.
 
 # %% [markdown]
 # We compare six systems: three ways to cut, each with dense and with [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search. The simplest
@@ -307,8 +318,9 @@ assert (dense[hybrid == dense] == 1).all(), "all at its upper end"
 #
 # ## Paired comparison
 #
-# The intervals are wide because some questions are easy and some are hard. In the second picture, a larger point is more questions: 18 of 42 are on the line, all at its upper end. If you look only at the difference for each question, it does
-# not matter how hard the question is, and the interval gets narrower.
+# The intervals are wide because some questions are easy and some are hard. In the second picture, a larger point is more questions: 18 of
+# 42 are on the line, all at its upper end. So compare the systems question by question. A question that is easy for both does not change
+# the difference, and the interval is often narrower.
 
 # %% [markdown]
 # ## Exercise 16.4: the paired interval
@@ -323,11 +335,14 @@ lab.check("16.4", paired_interval)
 lab.hint("16.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: subtracting one interval from another. This ignores the pairs, so the result is too wide. And
-# `zip` alone stops at the end of the shorter list. If one search failed for a question, every later pair would be of two different questions.
+# The mistake to remember: subtracting one interval from another. This ignores the pairs, so the result is too wide.
+#
+# `zip` alone stops at the end of the shorter list. If one search failed for a question, every later pair would be of two different
+# questions.
 
 # %% [markdown]
-# Now you can decide about four changes. The rule is fixed in advance: keep a change if its whole interval is above 0.
+# Now you can decide about four changes. The rule is fixed in advance: keep a change if its whole interval is above 0. The last column
+# estimates how many questions an interval of ±0.05 needs.
 #
 # > **Predict.** Which of the four changes will be kept?
 
@@ -387,21 +402,24 @@ assert abs(needed.min() - 130) <= 10 and abs(needed.max() - 290) <= 10, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The rule keeps *sections* over *fixed*, and the larger pieces. The colleagues' question, *plain* or *sections*, stays undecided. 13 questions
-# got better and 10 worse.
+# The rule keeps *sections* over *fixed*, and the larger pieces. The colleagues' question, *plain* or *sections*, stays undecided. 13
+# questions got better and 10 worse.
 #
 # </details>
 #
 # But we chose the larger pieces as the best of six means, and the best of six is often lucky.
 #
-# For *fixed* → *sections*, two separate means would give an interval about 0.34 wide. Paired, it is 0.26. Half the width
-# needs four times as many questions: for ±0.05 (the last column), these changes need about 130 to 290.
+# For *fixed* → *sections*, two separate means would give an interval about 0.34 wide. Paired, it is 0.26. For ±0.05, these changes need
+# about 130 to 290.
 #
-# See why the metric must be fixed in advance: choose *hit* and move k. By hit@10, the larger pieces are undecided.
+# Now choose *hit*. By hit@10, the larger pieces are undecided. So fix the metric in advance.
 #
 # ## The same number of characters
 #
-# > **Predict.** Is the gain of the larger pieces still there if both may show the same 3,072 characters: six pieces of 512, or three of 1,024?
+# Larger pieces show more text. Now both sizes get the same 3,072 characters: six pieces of 512, or three of 1,024. We count the questions
+# with an answer in them.
+#
+# > **Predict.** Do the larger pieces still find more?
 
 
 # %%
@@ -424,14 +442,15 @@ assert round(shares[1] - shares[0], 2) == 0.14, "With three pieces of each, the 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# With three pieces of each, the larger ones find 0.14 more. With the same 3,072 characters, the gain is only 0.024, and its interval contains 0.
+# With three pieces of each, the larger ones find 0.14 more. With the same 3,072 characters, the gain is only 0.024, and its interval
+# contains 0.
 #
 # </details>
 #
 # ## Your turn: beat the baseline
 #
-# Write down a hypothesis with a reason, and change **one** thing in `my_split`: a size, an overlap or the splitter. The lines below use the
-# course's hypothesis.
+# Write down a hypothesis with a reason. Then change **one** thing in `my_split`: a size, an overlap or the splitter. The lines below use
+# the course's hypothesis.
 
 
 # %%
@@ -453,8 +472,8 @@ assert tried.low > 0, "The rule would keep the course's change"
 # %% [markdown]
 # The rule would keep the course's change. But by chance, it also keeps about 2.5 % of the changes without any effect.
 #
-# The remedy is to [hold out](../labs/GLOSSARY.md#held-out) some questions, which have no part in your choice. Now measure two of the
-# changes that were kept, yours and the larger pieces, on the held-out questions, each *once*.
+# So [hold out](../labs/GLOSSARY.md#held-out) some questions, which have no part in your choice. Now measure two changes on them, each
+# *once*: yours, and the larger pieces.
 #
 # > **Predict.** Which of the two will you keep?
 
@@ -477,19 +496,18 @@ assert len(held_out) == 21, "with 21 questions, we could not show a gain"
 #
 # </details>
 #
-# If this happens to you, report it: "with 21 questions, we could not show a gain" is a result.
+# Report this, too: "with 21 questions, we could not show a gain" is a result.
 #
 # ## Measure: a judge
 #
-# Somebody has to judge written answers: measure judges, too.
+# How good are judges of written answers? Two readers judged 57 answers of lab 15's model as *right*, *partly*, *wrong* or *refused*.
+# Readers also agree by chance. Two readers who call nine of ten answers wrong, without reading any, agree on 0.9² + 0.1² = 0.82 of them.
+# *Cohen's kappa* is 0 for such chance, and 1 for equal verdicts.
 #
-# Two readers judged 57 answers of lab 15's model. Two who call nine of ten answers wrong, without reading any, agree on
-# 0.9² + 0.1² = 0.82 of them. *Cohen's kappa* is 0 for such chance, and 1 for equal verdicts: (agreed − chance) / (1 − chance).
-#
-# A third judge is lab 15's check. It *marks* an answer if no sentence of the answer is supported.
+# A third judge is lab 15's check. It *marks* an answer without any supported sentence.
 #
 # > **Predict.** Both readers are runs of one kind of language model. How often do they agree? What share of the wrong answers does the
-# > check mark, and of the right ones?
+# > check mark, and what share of the right ones?
 
 # %%
 from course_lib.teaching.lab.recorded import is_marked, recorded
@@ -526,13 +544,12 @@ for reader in said:
 #
 # </details>
 #
-# But runs of one kind of model may share a mistake.
-#
-# These answers do not show that the check marks wrong ones more often.
+# But runs of one kind of model may share a mistake. These answers do not show that the check marks wrong ones more often.
 #
 # ## A project of your own
 #
-# Ingest a folder that you know (`course mine ingest`), write 20 questions (`course mine eval`), and improve one thing. `course capstone` puts a report into `my/`.
+# Ingest a folder that you know (`course mine ingest`), write 20 questions (`course mine eval`), and improve one thing. `course capstone`
+# puts a report into `my/`.
 
 # %% [markdown]
 # ## Recap
@@ -552,7 +569,8 @@ for reader in said:
 #
 # <details><summary>Answers</summary>
 #
-# 1. Both intervals are wide because some questions are easy and some are hard. This is the same for both systems, so it is not in the differences.
+# 1. Both intervals are wide because some questions are easy and some are hard. This is the same for both systems, so the differences do not
+#    contain it.
 # 2. Ask how much it gains on new questions.
 # 3. The metrics will be too high, because such questions use the chunk's own words.
 #

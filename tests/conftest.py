@@ -121,25 +121,40 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 SKIPPED: list[str] = []
 """The tests that this run skipped. (`course test --skipped` runs them.)"""
 
+FAILED: dict[str, str] = {}
+"""The tests that failed, each with its traceback. (`course test --failed` runs them again.)"""
+
+LAST_CHARACTERS = 2000
+"""How much of a traceback is written down: its end says what was wrong."""
+
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Remember what is skipped; cells of notebooks have a tag for that, and lack no program."""
+    """Remember what failed or is skipped; cells of notebooks have a tag for that."""
+    if report.failed:
+        FAILED[report.nodeid] = report.longreprtext
     if report.skipped and report.nodeid.startswith("tests/"):
         SKIPPED.append(report.nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write down what was skipped, in the process that hears of all tests."""
-    file = os.environ.get("COURSE_SKIPPED")
-    if file and not hasattr(session.config, "workerinput"):
-        Path(file).parent.mkdir(exist_ok=True)
-        Path(file).write_text("".join(f"{one}\n" for one in SKIPPED), encoding="utf-8")
+    """Write down what was skipped and what failed, in the process that hears of all tests."""
+    if hasattr(session.config, "workerinput"):
+        return
+    # A cell fails or passes with the cells before it.
+    failed = dict.fromkeys(re.sub(r"(\.ipynb)::.*", r"\1", one) for one in FAILED)
+    why = [f"{name}\n{text[-LAST_CHARACTERS:]}\n" for name, text in FAILED.items()]
+    lists = {"COURSE_SKIPPED": SKIPPED, "COURSE_FAILED": [*failed], "COURSE_WHY": why}
+    for variable, lines in lists.items():
+        if file := os.environ.get(variable):
+            Path(file).parent.mkdir(exist_ok=True)
+            Path(file).write_text("".join(f"{one}\n" for one in lines), encoding="utf-8")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
     """Say how a worker of pytest-xdist ended that died: -11 is a segmentation fault."""
     if error:
+        os.environ.pop("COURSE_FAILED", None)  # its other tests may not have run
         print(f"\n[{node.gateway.id}] ended with {node.gateway._io.popen.wait(10)}", flush=True)
 
 

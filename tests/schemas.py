@@ -54,9 +54,12 @@ def own_schema(database: FreshDatabase) -> Iterator[OwnSchema]:
             yield OwnSchema(in_collection(database.url, schema), database.name, schema)
         finally:
             # What a test left in a transaction would wait for the drop, and the drop for it.
+            # An autovacuum at work here may be ended by no role without rights, and ends itself.
             conn.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_class ON relation = oid "
-                "WHERE relnamespace = %s::regnamespace AND pid <> pg_backend_pid()",
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_locks "
+                "JOIN pg_class ON relation = oid JOIN pg_stat_activity USING (pid) "
+                "WHERE relnamespace = %s::regnamespace AND backend_type = 'client backend' "
+                "AND pid <> pg_backend_pid()",
                 [schema],
             )
             conn.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(name))

@@ -137,6 +137,7 @@ def test(
     browser: bool = False,
     containers: bool = False,
     skipped: bool = False,
+    failed: bool = False,
 ) -> None:
     """Run all checks and tests, as CI does; of a lab its checks, wrong answers and solution.
 
@@ -152,11 +153,13 @@ def test(
         The images instead; needs a Docker engine.
     skipped
         What the last run skipped for want of a program.
+    failed
+        What failed in the last run, and the checks.
     """
-    if labs and (long or browser or containers or skipped):
+    kinds = {"long": long, "browser": browser, "containers": containers, "skipped": skipped}
+    if labs and (any(kinds.values()) or failed):
         raise InputError("a lab has no tests of another kind", hint="Leave the option out.")
-    code = run_tests(labs, long=long, browser=browser, containers=containers, skipped=skipped)
-    raise typer.Exit(code)
+    raise typer.Exit(run_tests(labs, **kinds, failed=failed))
 
 
 def up() -> None:

@@ -57,6 +57,12 @@ ABOUT_LABS = (
 SKIPPED = "build/skipped.txt"
 """Where the tests write the names of those that were skipped, one a line."""
 
+FAILED = "build/failed.txt"
+"""The same for those that failed. It is not written if a part of the tests did not run."""
+
+WHY = "build/why_failed.txt"
+"""The names again, each with the end of its traceback."""
+
 NO_SHELLCHECK = "shellcheck is not here, and the scripts were not read: apt install shellcheck"
 
 
@@ -132,6 +138,7 @@ def run_tests(
     browser: bool = False,
     containers: bool = False,
     skipped: bool = False,
+    failed: bool = False,
     root: Path | None = None,
 ) -> int:
     """Run all steps, print the table, and return 0 where all of them passed.
@@ -148,11 +155,15 @@ def run_tests(
         The images are built and run, one test after the other: they share the engine.
     skipped
         What the last run without these options skipped, for want of a program.
+    failed
+        What failed in the last run, whatever its options, and the checks that only read.
     root
         The folder to test; None takes the one that this package belongs to.
     """
     root = root or project_root()
     run = partial(run_step, root=root)
+    again = failed_tests(root) if failed else ()
+    (root / FAILED).unlink(missing_ok=True)
     if labs:
         numbers = [source.lab for source in Project(root).sources(labs)]
         outcomes = [run(step) for lab in numbers for step in lab_steps(lab, root)]
@@ -170,12 +181,14 @@ def run_tests(
     else:
         with ThreadPoolExecutor(2) as at_once:
             outcomes = list(at_once.map(partial(run, quiet=True), static_steps(root)))
-        quick = ("-m", QUICK)
-        places = ("tests", "solutions")
         with no_vectors_known(root) as fresh:
-            kernels = json.dumps({**SMALLEST, **fresh})
-            given = {"COURSE_SKIPPED": str(root / SKIPPED), "COURSE_KERNELS": kernels}
-            step = pytest_step("tests and solutions", *NBVAL, *quick, *places, environment=given)
+            given = {"COURSE_KERNELS": json.dumps({**SMALLEST, **fresh})}
+            if failed:
+                step = pytest_step("what failed", *NBVAL, *again, timeout=1800, environment=given)
+            else:
+                words = (*NBVAL, "-m", QUICK, "tests", "solutions")
+                given["COURSE_SKIPPED"] = str(root / SKIPPED)
+                step = pytest_step("tests and solutions", *words, environment=given)
             outcomes.append(run(step))
         if not shutil.which("shellcheck"):
             print(f"\nSKIPPED: {NO_SHELLCHECK}")
@@ -198,6 +211,18 @@ def skipped_steps(root: Path) -> list[Step]:
     return [*shellcheck_steps(root), *tests]
 
 
+def failed_tests(root: Path) -> tuple[str, ...]:
+    """Return the names of the tests that failed in the last run."""
+    file = root / FAILED
+    names = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    if not names:
+        raise CourseError(
+            f"{FAILED} names no test: none failed in the last run, or not all of them ran",
+            hint="Run `make test` first.",
+        )
+    return tuple(names)
+
+
 def run_step(step: Step, root: Path, *, quiet: bool = False) -> Outcome:
     """Run a step in `root` and return how it ended.
 
@@ -213,7 +238,8 @@ def run_step(step: Step, root: Path, *, quiet: bool = False) -> Outcome:
     heading = f"\n== {step.name}\n"
     if not quiet:
         print(heading, end="", flush=True)
-    variables = {**os.environ, **TESTS, **step.environment}
+    written = {"COURSE_FAILED": str(root / FAILED), "COURSE_WHY": str(root / WHY)}
+    variables = {**os.environ, **TESTS, **written, **step.environment}
     output = subprocess.PIPE if quiet else None
     started = time.monotonic()
     try:

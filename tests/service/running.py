@@ -59,5 +59,5 @@ def running(app: FastAPI, *, wait: bool = True, proxies: Sequence[str] = ()) -> 
             yield Running(url, port, client, app, server, thread)
         finally:
             server.should_exit = True
-            thread.join(30)
+            thread.join(120)  # longer than the statements that it may wait for
             assert not thread.is_alive()

@@ -15,7 +15,15 @@ from course_lib.bootstrap import NEWEST_PYTHON, OLDEST_PYTHON, torch_pin
 from course_lib.cli.commands import build_app
 from course_lib.errors import CourseError
 from course_lib.teaching.doctor import read_pins
-from course_lib.teaching.testing import SKIPPED, Step, run_step, skipped_steps
+from course_lib.teaching.testing import (
+    SKIPPED,
+    WHY,
+    Step,
+    failed_tests,
+    pytest_step,
+    run_step,
+    skipped_steps,
+)
 from infra.course.lock import LEFT_OUT, MODEL_LOCK, compile_lock, compile_model_lock, without
 from infra.course.third_party import direct_dependencies, render_third_party
 from tests.needs import needs, needs_torch
@@ -143,6 +151,21 @@ def test_what_was_skipped_is_run_alone(tmp_path: Path) -> None:
     command = [*step.command, *quick]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
     assert re.search("^=+ 2 passed in", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_what_failed_is_known_in_the_end_too(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("from tests.conftest import *\n")
+    (tmp_path / "test_three.py").write_text(
+        "import pytest\ndef test_a(): pass\ndef test_b(): raise OSError('a full disk')\n"
+        "@pytest.fixture\ndef place():\n    yield 1\n    raise OSError('the place is kept')\n"
+        "def test_c(place): pass\n"
+    )
+    step = pytest_step("three", "-n", "0", "test_three.py", environment={"PYTHONPATH": str(ROOT)})
+    assert run_step(step, tmp_path, quiet=True).code == 1
+    names = ("test_three.py::test_b", "test_three.py::test_c")
+    assert failed_tests(tmp_path) == names
+    why = (tmp_path / WHY).read_text(encoding="utf-8")
+    assert names[0] in why and "a full disk" in why and "the place is kept" in why
 
 
 # Start-up
