@@ -9,7 +9,7 @@
 # %% [markdown]
 # # 00 · A first search
 #
-# You ask your own notes a question, and the search finds the lines that answer it, even if they use other words. In this lab you use the
+# You ask your own notes a question. The search can find the lines that answer it, even if they use other words. In this lab you use the
 # finished search. In the rest of the course you build it.
 #
 # | You will be able to | Time | Needs | Builds |
@@ -47,7 +47,7 @@ my_folder = r""  # the path goes between the quotes
 ask = lab.search_folder(my_folder)
 
 # %% [markdown]
-# Think of something that is in one of the texts. Ask for it in *other* words than the text uses: type the question into the box and press
+# Think of something in one of the texts. Ask for it in *other* words than the text uses: type the question into the box and press
 # **Enter**.
 
 # %%
@@ -57,7 +57,7 @@ lab.interact(
 )
 
 # %% [markdown]
-# Each row is a piece of a text, with its document, the heading above it and its lines. You see the piece from the sentence on that is most
+# Each row is a piece of a text, with its document, the heading above it and its lines. The piece is shown from the sentence that is most
 # similar to the question. The bar and the number say how similar piece and question are in meaning.
 #
 # Ask three questions. For each question, write the place of the right piece into the next cell. For the question above, the right piece is
@@ -179,8 +179,8 @@ assert len(results) == 3 and similarities == sorted(similarities, reverse=True),
 # %% [markdown]
 # The first chunk has the answer, which is marked. The other two are from the same page, and less similar.
 #
-# The number below each bar is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) of the two vectors, the question's and the
-# chunk's. It gives the order: the most similar chunk is the first.
+# The number below each bar is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) of the question's vector and the chunk's. It
+# gives the order: the most similar chunk is the first.
 #
 # Each chunk is stored with its document, the heading above it and its lines. Without these, you could not check an answer.
 #
@@ -208,12 +208,12 @@ assert len(off_topic) == 3 and off_topic[0].similarity_score < similarities[-1],
 #
 # </details>
 #
-# A search can have a [threshold](../labs/GLOSSARY.md#threshold). It leaves out each chunk whose similarity to the question is lower. The
-# next cell tries thresholds with three kinds of questions:
+# A search can have a [threshold](../labs/GLOSSARY.md#threshold). It then leaves out each chunk whose similarity to the question is below
+# it. The next cell tries thresholds with three kinds of questions:
 #
 # - 63 *answered* ones: the pages have their answer.
 # - 16 *far* ones, such as the egg.
-# - 28 *near* ones: they are about subjects of the course, but none of its texts has their answer.
+# - 28 *near* ones: they are about subjects of the course, but none of its texts answers them.
 #
 # > **Predict.** Is there a threshold at which no near question gets a chunk, but nearly all answered ones do?
 
@@ -244,7 +244,7 @@ assert 0.75 < refused.loc[0.35, "near"] < 0.85 and 0.18 < refused.loc[0.35, "ans
 #
 # No, not with this model and these questions:
 #
-# - With 0.25, all far questions get no chunk, but only a third of the near ones. The search also refuses one of twenty with an answer.
+# - With 0.25, all far questions get no chunk, but only a third of the near ones. And one of twenty with an answer gets none, too.
 # - With 0.35, four fifths of the near ones get none, and also a fifth of those with an answer.
 #
 # So a reader has to judge what was found.
@@ -255,7 +255,7 @@ assert 0.75 < refused.loc[0.35, "near"] < 0.85 and 0.18 < refused.loc[0.35, "ans
 #
 # ## Where the chunks are stored
 #
-# The chunks are rows of a table, and you can read them with SQL. Look at the column *longest*: no chunk is longer than 512 characters.
+# The chunks are rows of a table, and you can read them with SQL. In the column *longest*, no number is above 512.
 
 # %% tags=["nbval-check-output"]
 statement = """
@@ -267,8 +267,8 @@ cursor = conn.execute(statement)
 pd.DataFrame(cursor.fetchall(), columns=[column.name for column in cursor.description])
 
 # %% [markdown]
-# In a picture, each vector is reduced to two numbers. Each point is one chunk, and each colour and shape is one page. The star is the
-# question. The circles 1, 2 and 3 are the chunks that the search found.
+# In the next picture, each vector is reduced to two numbers. Each point is one chunk, and each colour and shape is one page. The star is
+# the question about warnings. The circles 1, 2 and 3 are the chunks that the search found.
 #
 # > **Predict.** Are these three the points nearest to the star?
 
@@ -315,7 +315,7 @@ assert same_page.mean() > 0.8, "the points of one colour are near each other"
 #
 # ## Break it
 #
-# The same documents are read in (*ingested*) again and again, for example each night.
+# In practice, the same documents are read in (*ingested*) again and again, for example each night.
 #
 # > **Predict.** If you ingest the five pages a second time, how many chunks are in the table then?
 
@@ -371,8 +371,8 @@ assert counts["1"] > counts.sum() / 2, (
 #
 # ## How sure is this number?
 #
-# Other questions would have given another share. How much of it is luck? Draw 63 questions at random from the 63: some come twice, and some
-# do not come. Compute the share again. Repeat this 2,000 times.
+# Other questions would have given another share. How much is luck? Draw 63 questions at random from the 63: some come twice, and some do
+# not come. Compute the share again. Repeat this 2,000 times.
 #
 # > **Predict.** Between which two numbers are 95 of 100 of these shares? And with 13 questions, or 253? The slider shows it.
 
@@ -419,10 +419,10 @@ assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little
 #
 # To compare two searches, ask both the same questions. For each question, take the *difference*: 1 if only the second search answers it, −1
 # if only the first does, and 0 otherwise. The mean of these differences is the *paired gain*. Draw the differences again to get its
-# interval:
+# interval.
 #
-# - The whole interval is above 0: the gain is hardly luck.
-# - The interval contains 0: these questions cannot tell which search is better.
+# - If the whole interval is above 0, the gain is hardly luck.
+# - If it contains 0, these questions cannot tell which search is better.
 #
 # ## Recap
 #
@@ -441,8 +441,8 @@ assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little
 # <details><summary>Answers</summary>
 #
 # 1. The model was trained to give similar vectors to texts with similar meanings, so the answer's vector is near the question's.
-# 2. It returns the nearest chunks, even if they are far away. A threshold can refuse far questions, but it cannot separate near questions
-#    from answered ones.
+# 2. It returns the nearest chunks, even if they are far away. A threshold can refuse far questions, but here it could not separate near
+#    questions from answered ones.
 # 3. A reader wants to read the answer and to check it. This needs the text, the document and the place in the document.
 #
 # </details>

@@ -2,7 +2,7 @@
 # # 01 · Where to cut
 #
 # The model of this course reads only about 200 words at once, so a *splitter* cuts each page into pieces. If a cut goes through an answer,
-# no piece has this answer. You will write two splitters: the usual one, and one that knows the place of each piece.
+# a piece may have only half of it. You will write two splitters: the usual one, and one that knows the place of each piece.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -71,7 +71,7 @@ assert not answering(fixed)
 # are two kinds of pieces:
 #
 # - A piece that is too long is split again, with the weaker separators. This is the recursion.
-# - A short piece joins the chunk before it, if there is room.
+# - Any other piece joins the chunk before it, if there is room.
 #
 # An example with a [chunk size](../labs/GLOSSARY.md#chunk-size) of 16 characters:
 #
@@ -141,8 +141,8 @@ lab.check("1.1", split_recursively)
 lab.hint("1.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to pass on all separators. A piece that is too long would be split at the same separator again, without end.
-# `separators[1:]` has one separator less at every step.
+# The mistake to remember: to pass on all separators. A piece ends with its separator, so a long one would be split there again, without
+# end. `separators[1:]` has one separator less at every step.
 
 # %%
 import numpy as np
@@ -283,8 +283,8 @@ for floor in (0, 3):
 #
 # ![A text as a bar: the next chunk begins one overlap before the cut. Cuts count only after the floor.](../labs/figures/overlap_and_floor.svg)
 #
-# - If the rest of the text fits into one chunk, it is the last one and needs no cut.
-# - Use a loop, because a book has thousands of chunks. Copy only the chunks, never the rest of the text.
+# - If the rest of the text fits into one chunk, it needs no cut.
+# - Use a loop: a book has thousands of chunks. Copy only the chunks, never the rest.
 
 # %% exercise="1.3"
 # Given up to: spans, start = [], 0
@@ -301,7 +301,7 @@ lab.hint("1.3")  # run again for the next hint
 # already holds, and may never end.
 
 # %% [markdown]
-# Now look at your chunks. Violet text is in more than one of them.
+# Violet text is in more than one of your chunks.
 #
 # > **Predict.** What is the price of a longer overlap? Then try size 100 and overlap 96.
 
@@ -435,11 +435,11 @@ if "LangChain" in found:
 # %% [markdown]
 # ## Measure: cuts, overlap, and size
 #
-# Good cuts, an overlap or larger chunks can keep a sentence whole. Which of them help the search? *fixed* cuts by length alone, and *at
-# spaces* at the last space before the limit. All get the same four sizes:
+# Good cuts, an overlap or larger chunks can keep a sentence whole. Which of them help the search? *fixed* cuts by length alone, *at spaces*
+# at the last space before the limit, and *on offsets* with your function: *good cuts*. All get the same four sizes.
 #
 # - *torn*: how many of 563 sentences of up to 128 characters no chunk holds whole (mean of the four sizes).
-# - *300* to *900*: [recall@5](../labs/GLOSSARY.md#recallk) with chunks of this size.
+# - *300* to *900*: [recall@5](../labs/GLOSSARY.md#recallk) with chunks of this size (lab 00's 63 questions).
 # - *gain*: the mean of the four, minus that of the row above, with its [interval](../labs/GLOSSARY.md#confidence-interval).
 #
 # > **Predict.** Do good cuts find more than cuts at spaces?
@@ -514,12 +514,12 @@ assert all((most > 256) == (size == 900) for (_, size), most in longest.items())
 #
 # </details>
 #
-# With five chunks each, larger ones find more. But five of 900 characters show as much text as fifteen of 300. With fifteen of 300, good
-# cuts have a recall of 0.94, and five of 900 have 0.86. The model also reads only 256 word pieces: of 500 characters it reads all chunks to
-# the end, of 900 not all.
+# With five chunks each, larger ones find more. But five of 900 characters show about as much text as fifteen of 300. With fifteen of 300,
+# good cuts have a recall of 0.94, and five of 900 have 0.86. The model also reads only 256 word pieces: of 500 characters it reads all
+# chunks to the end, of 900 not all.
 #
-# With an overlap of 64, each phrase of up to 65 characters is whole in some chunk, *wherever* the cuts are. So take an overlap as long as
-# the longest phrase that must stay whole.
+# With an overlap of 64, each phrase of up to 65 characters is whole in some chunk, *wherever* the cuts are. So make the overlap as long
+# as the longest phrase that must stay whole.
 
 # %% [markdown]
 # ## Recap
@@ -527,8 +527,7 @@ assert all((most > 256) == (size == 900) for (_, size), most in longest.items())
 # - A recursive splitter splits what is too long at weaker separators. It cannot promise an overlap, and it has no offsets.
 # - A splitter on offsets has both, and both are exact. The floor makes sure that it comes to an end.
 # - **At work**, cut prose like this. Try three sizes, and measure recall with your own questions
-#   ([lab 16](../labs/16_measuring_retrieval.ipynb)). Count [tokens](../labs/GLOSSARY.md#token), too, because the model must read each chunk
-#   to the end.
+#   ([lab 16](../labs/16_measuring_retrieval.ipynb)). A model's limit is in [tokens](../labs/GLOSSARY.md#token), so count tokens, too.
 #
 # ## Three questions
 #

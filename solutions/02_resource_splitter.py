@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 02 · Whose line is it?
 #
-# A line of a manifest, such as `memory: 3Gi`, says little without its *owner*: what the line belongs to. You will write a splitter that
-# says above each piece what it belongs to, also in files that a parser refuses.
+# A line of a YAML file, such as `memory: 3Gi`, says little without its *owner*: what the line belongs to. You will write a splitter that
+# says in a *header* above each piece what it belongs to, also in files that a parser refuses.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -87,8 +87,8 @@ assert (len(told), len(lab.questions())) == (17, 58), (
 # Why not ask a parser? It needs valid files. Of the 31 files here, PyYAML refuses four: three
 # [Helm templates](../labs/GLOSSARY.md#helm-template), and one with a single bad document.
 #
-# In a valid file, `yaml.compose` tells where each value begins and ends. The data alone have no comments, but the answers to 17 of our 58
-# questions are in comments. So cut the text itself.
+# In a valid file, you could cut where `yaml.compose` says that a value ends. The parsed data alone have no comments, but the answers to 17
+# of our 58 questions are in comments.
 
 # %% [markdown]
 # ## The first owner: the document
@@ -108,7 +108,7 @@ assert (len(told), len(lab.questions())) == (17, 58), (
 # --- {kind: Secret}
 # ```
 #
-# `split("---")` also cuts in the note. But `re.finditer(r"^---(?=\s|\Z)", text, re.MULTILINE)` finds the right ones:
+# `split("---")` also cuts in the note. But `re.finditer(r"^---(?=\s|\Z)", text, re.MULTILINE)` finds the right places:
 #
 # - `^`: the dashes begin a line.
 # - `(?=\s|\Z)`: white space or the end of the text follows. It is not part of the match.
@@ -202,7 +202,7 @@ for name in ("odd/broken.yaml", "chart/templates/status-page.yaml"):
 #
 # </details>
 #
-# Your function differs from the parser where YAML is written in braces or in a [block scalar](../labs/GLOSSARY.md#block-scalar).
+# Here, your function differs from the parser where YAML is written in braces or in a [block scalar](../labs/GLOSSARY.md#block-scalar).
 
 # %% [markdown]
 # ## Where to cut a resource
@@ -271,7 +271,7 @@ outline()
 # %% [markdown]
 # ## Exercise 2.3: the next cut
 #
-# Write `next_cut`. Its docstring has three rules. Each decides once, for the lines above:
+# Write `next_cut`. Its docstring has three rules. Here is an example of each, for the lines above:
 #
 # ```
 # next_cut(lines, 5, 139)  →  7    rule 1: 9 is less than 12
@@ -289,8 +289,8 @@ lab.check("2.3", next_cut)
 lab.hint("2.3")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: the strongest boundary in reach is not always the right one. A piece that begins inside a block ends where the
-# block ends, even if there is room for more.
+# The mistake to remember: always to take the strongest boundary in reach. A piece that begins inside a block ends where the block ends,
+# even if there is room for more.
 
 # %% [markdown]
 # ## The owner above each piece
@@ -320,7 +320,7 @@ assert "Pod" not in small, "no piece names the Pod"
 #
 # </details>
 #
-# A piece should say which container and which resource it belongs to. So write this above each piece, in a
+# A piece should say which container and which resource it belongs to. So write this above the piece, in a
 # [header](../labs/GLOSSARY.md#header):
 #
 # ```
@@ -332,9 +332,9 @@ assert "Pod" not in small, "no piece names the Pod"
 #
 # The header names the resource, its file, and the path that the lines of the piece share.
 #
-# The header counts towards the limit, but its length depends on where the piece ends. So you try, measure, and try again. For example, the
-# limit is 160 characters, and a piece begins with line 2. If it ends before line 9, it has 189 characters with its header. So the next try
-# ends before line 7.
+# The header counts towards the limit, but its length depends on where the piece ends. So measure, and try again. For example, the limit is
+# 160 characters, and a piece begins with line 2. If it ends before line 9, it has 189 characters with its header. So the next try ends
+# before line 7.
 
 # %%
 from course_lib.loader.kubernetes import ResourceSpan
@@ -383,8 +383,8 @@ shown = [(piece.path or "top level", piece.text) for piece in cut[file]]
 lab.show.pieces(shown, mark="memory: 3Gi")
 
 # %% [markdown]
-# The header of the piece with the limit says where it is: in the first of the containers. The last line printed begins this container, so
-# it is `predictor`.
+# The printed header says where the limit is: in the first of the containers. The last line printed begins this container, so it is
+# `predictor`.
 #
 # > **Predict.** How many pieces are too long for the model: of those with 1,000 characters, and of yours?
 
@@ -448,9 +448,9 @@ assert [len(header) + end - 20 for _, end in tried] == [189, 154], (
 # name.
 #
 # - *every 300*: naive pieces that show a reader a little more than yours.
-# - *+ header*: with its file, and the kind and name of the resource in which it begins. Your headers also have the path, and words for the
-#   kind.
-# - *every 1,000 + header*: a cheap rival, with larger pieces.
+# - *+ header*: above each naive piece are its file, and the kind and name of the resource in which it begins. Your headers also have the
+#   path, and words for the kind.
+# - *every 1,000 + header*: a cheap rival.
 #
 # In brackets is the [interval](../labs/GLOSSARY.md#confidence-interval) of a gain.
 #
@@ -551,8 +551,8 @@ assert 0.45 < table.loc["course split"].pieces / yours.pieces < 0.55, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Both help together: yours gain 0.16 over naive pieces of about the same length with a header, and the whole interval is above 0. Each of
-# them alone is not certain to help. Of the cuts alone, and of a header above these naive pieces, the interval contains 0.
+# Both help together: yours gain 0.16 over naive pieces of about the same length with a header, and the whole interval is above 0. Alone,
+# neither is certain to help. Of the cuts alone, and of a header above these naive pieces, the interval contains 0.
 #
 # Large naive pieces with a header are cheaper: over them, the interval contains 0, and they find as many answers as `course split`. But
 # five of them show a reader about three times as much as five of yours.
@@ -564,7 +564,8 @@ assert 0.45 < table.loc["course split"].pieces / yours.pieces < 0.55, (
 # The large naive piece with the limit still names only `log-shipper`. A path would not help it: its lines share only
 # `spec.template.spec.containers`. And 15 of the 91 large pieces with a header are too long for the model.
 #
-# `course split` has about half as many pieces, because it joins small neighbours and leaves out most of a custom resource's schema.
+# `course split` has about half as many pieces as yours, because it joins small neighbours and leaves out most of a custom resource's
+# schema.
 #
 # ## In the field
 #

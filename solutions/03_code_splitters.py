@@ -25,8 +25,8 @@ lab.show.pipeline("chunks")
 #
 # `files` holds the source code of Heron, a small platform in Python, Go and shell.
 #
-# The simplest way is to cut every 512 characters. Then ask a question: the search compares [embeddings](../labs/GLOSSARY.md#embedding)
-# (lab 05) and shows the best piece.
+# The simplest splitter cuts every 512 characters. For a question, the search compares [embeddings](../labs/GLOSSARY.md#embedding) (lab 05)
+# and shows the best piece.
 
 # %%
 from textwrap import indent
@@ -81,7 +81,8 @@ assert torn.text.startswith(" return sum("), "The piece begins with the end of a
 # `drift.py` has seven functions and classes. Only `inspect` (grey in the figure) is larger than a piece. Each of the other six is *torn* if
 # no piece holds all of it.
 #
-# The figure compares these cuts with lab 01's [recursive splitter](../labs/GLOSSARY.md#recursive-splitter), which has no rule for Python.
+# The figure compares cuts every 512 characters with lab 01's [recursive splitter](../labs/GLOSSARY.md#recursive-splitter), which has no
+# rule for Python.
 #
 # > **Predict.** How many of the six does each splitter tear?
 
@@ -290,8 +291,8 @@ assert counts.iloc[2, :2].to_list() == [5, 2], "Two of the five lines are defini
 # So far, a piece is a whole definition, even a very long one. But the model [ignores](../labs/GLOSSARY.md#truncation) the end of a long
 # text, so the course limits a piece to 512 characters. A larger class is cut at its methods, and a larger method at its blank lines.
 #
-# In such a part, nothing says which method it is from. So a [header](../labs/GLOSSARY.md#header) is put above it. The header holds
-# *signatures*: the lines that introduce the class and the method.
+# Then nothing in a later part says which method it is from. So a [header](../labs/GLOSSARY.md#header) is put above it, with *signatures*:
+# the lines that introduce the class and the method.
 #
 # Header and part together must fit into 512 characters, so there may be no room for all signatures. Suppose that the header may have 90
 # characters. Here are two simple ideas.
@@ -380,8 +381,7 @@ assert all(name in header for name, header in zip(signatures, chosen, strict=Tru
 # `split_code` does all of this. A definition that fits into 512 characters stays whole. In a larger one, `split_code` looks for definitions
 # again. If there are none, it cuts as in lab 01.
 #
-# A parser needs a file that keeps to the grammar. Suppose that `drift.py` begins with an unfinished line, `x = f(`. Its bracket is still
-# open.
+# A parser needs a file that keeps to the grammar. Suppose that `drift.py` begins with an unfinished line, `x = f(`.
 #
 # > **Predict.** The file has seven functions and classes. How many of them are in the tree? How many does `split_definitions` find?
 
@@ -426,7 +426,7 @@ assert "len(current[column]) < minimum_sample" in after.text and after.header ==
 #
 # ## Measure, and in the field
 #
-# Three of the splitters are new:
+# Three splitters are new:
 #
 # - `by lines` is your `split_definitions`; lab 01's splitter cuts what is still too large.
 # - `no header` is `split_code` without its headers.
@@ -533,12 +533,12 @@ if "LangChain" in field:
 # `every 512` to `split_code`.
 #
 # **Search.** Over cuts every 512 characters, only the interval of `split_code` is above 0. But over `recursive`, its gain is 0.056
-# [-0.019, 0.148], which contains 0. So these questions cannot tell whether `split_code` finds more than `recursive`. The headers alone gain
-# one question of 54.
+# [-0.019, 0.148], which contains 0. So these questions cannot tell which of the two finds more. The headers alone gain one question of 54,
+# and this interval contains 0.
 #
 # </details>
 #
-# LangChain is most similar to `by lines` in what it keeps whole. In the search, it finds less than `split_code` without headers. Use
+# LangChain is most similar to `by lines` in how much it keeps whole. In the search, it finds less than `split_code` without headers. Use
 # LangChain if you index many languages and want no parser.
 
 # %% [markdown]
@@ -549,7 +549,7 @@ if "LangChain" in field:
 # - For a language without a grammar, use a regular expression.
 # - A syntax tree needs one more package, and a grammar for each language. It pays if methods must stay whole, if code contains code as
 #   text, or if a result must name its function.
-# - If you cut a definition, put a header above each part.
+# - If you cut a definition, a header says where each part is from.
 
 # %% [markdown]
 # ## Three questions to test yourself

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 04 · What may be skipped
 #
-# A search index is made again every night. To encode a text, a model computes its vector, which is slow. So you skip the texts that are
-# known. If you skip too little, you lose time. If you skip too much, the search answers with code that is gone.
+# A search index is made again every night. A model encodes each text: it computes a vector, and this is slow. So you skip the texts that
+# are known. If you skip too little, you lose time. If you skip too much, the search answers with code that is gone.
 #
 # **Elective.** It adds an index that encodes only what it must. It is for you if your index will be made more than once, or from other
 # people's records.
@@ -226,7 +226,7 @@ assert len(tables) == 256
 #
 # - *Why is the repository not in the key?* Two repositories of one tenant may share a vector. Only tenants are kept apart.
 # - *Is a name enough for the model?* Only if it always means the same weights. The course checks their SHA-256. A new revision, another
-#   precision and another prefix for texts give other vectors, so each has to be in `model`.
+#   precision or another prefix gives other vectors, so each has to be in `model`.
 #
 # ## Break it: the right vector, the wrong lines
 #

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 05 · Meaning as numbers
 #
-# You ask which warnings deserve waking someone up. A search by words shows a page about platforms. A model turns each text into 384
-# numbers, and these lead to the right page. What do the numbers say about a text, and what not?
+# You ask which warnings deserve waking someone up. A search by words shows a text about platforms. A model turns each text into a vector of
+# 384 numbers, which leads to the right page. What do the numbers say about a text, and what not?
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | compare texts by the cosine of their numbers, and say what it does not tell · make one vector from the vectors of word pieces · encode in batches, and find what the model never reads | about {minutes} min | a little NumPy |
+# | compare texts by the cosine of their vectors, and say what it does not tell · make one vector from the vectors of word pieces · encode in batches, and find what the model never reads | about {minutes} min | a little NumPy |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -107,7 +107,7 @@ assert round(cosines["b"], 2) == 0.96, "24 / (5 · 5) = 0.96"
 # <details><summary>The answer</summary>
 #
 # The ruler puts note c farthest from a, although c says the same as a. But by the angle, c is nearest. So the angle does not depend on how
-# often a text says the same.
+# often a text repeats itself.
 #
 # </details>
 #
@@ -189,8 +189,8 @@ assert paraphrase < 0.4 and min(opposite, *rest) > 0.78, "All four such pairs ha
 # [vocabulary](../labs/GLOSSARY.md#vocabulary). A rare word becomes several pieces, and `##` marks those that continue it. Two special
 # [tokens](../labs/GLOSSARY.md#token) are put around the text.
 #
-# Then a [transformer](../labs/GLOSSARY.md#transformer) computes a vector for each piece. It uses all other pieces for this. The mean of
-# these vectors is the simplest vector for the whole text.
+# Then a [transformer](../labs/GLOSSARY.md#transformer) computes a vector for each piece, using all other pieces. The mean of these
+# vectors is the simplest vector for the whole text.
 #
 # > **Predict.** Will *page* have the same vector in the three sentences below? The first sentence is also encoded alone. Will its mean be
 # > the same?
@@ -237,7 +237,7 @@ assert cosine_similarity(alone, vectors[0].mean(axis=0)) < 0.9, "The means diffe
 # *page* has a different vector in each sentence, because the model reads the words around it. This is good: the two verbs are more alike
 # than verb and noun.
 #
-# The means differ, too, and this is bad: the vector of a text should not depend on the texts beside it.
+# The means differ, too, and this is bad: the vector of a text should not depend on its neighbours, the texts beside it.
 #
 # </details>
 #
@@ -304,7 +304,7 @@ lab.hint("5.3")
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember is `vectors[:] = rows[order]`. It puts vectors in the wrong places, but a test with two texts passes.
-# `vectors[order] = rows` sends each row to its place. The longest texts come first, so you learn at once if the memory is too small.
+# `vectors[order] = rows` sends each row to its place. If the longest texts come first, you learn at once whether the memory is too small.
 
 
 # %% [markdown]
@@ -433,8 +433,8 @@ assert cut_off.loc["whole pages", "% never read"] == 85, "of whole pages 85 per 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# With 512 characters nothing is lost here, with 1,024 one per cent. But of whole pages 85 per cent is lost. This is one reason why
-# documents are cut into chunks.
+# With 512 characters nothing is lost here, with 1,024 one per cent. But of whole pages 85 per cent is lost. This is one reason to cut
+# documents into chunks.
 #
 # </details>
 #
@@ -448,7 +448,7 @@ assert cut_off.loc["whole pages", "% never read"] == 85, "of whole pages 85 per 
 # - the gain of the vectors in recall@5, with its [interval](../labs/GLOSSARY.md#confidence-interval);
 # - for ranges of the cosine, the share of pairs (question and chunk) where the chunk has the answer.
 #
-# > **Predict.** Which search finds more? What share of pairs has the answer, if the cosine is between 0.3 and 0.4?
+# > **Predict.** Which search finds more? What share of pairs with a cosine between 0.3 and 0.4 has the answer?
 
 # %%
 from course_lib.evaluation.statistics import paired_interval

@@ -78,7 +78,7 @@ assert len(set(found)) == 3, "The best five hold only three different texts"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# No column tells which rows are the same chunk, so each night adds all chunks again. The best five hold only three different texts.
+# No rule says which rows are the same chunk, so each night adds all chunks again. The best five hold only three different texts.
 #
 # </details>
 #
@@ -167,13 +167,13 @@ assert np.isnan(distances.loc["zeros", "<=>"]), (
 # %% [markdown]
 # ## Which rows are the same?
 #
-# The second wish needs a [primary key](../labs/GLOSSARY.md#primary-key). These are columns whose values together are different in every
-# row. Which columns?
+# The second wish needs a [primary key](../labs/GLOSSARY.md#primary-key): columns whose values together are different in every row. Which
+# columns?
 #
 # Four chunks arrive: two of `a.md`, an edited version of the first, and one of an `a.md` in another repository. If the table has a chunk's
 # key already, the chunk is skipped.
 #
-# > **Predict.** Which of the four does the table take with each of the four keys below?
+# > **Predict.** Which of the four does the table take with each key below?
 
 # %%
 four = [("docs", "a.md", 0, "Stop."), ("docs", "a.md", 1, "Go.")]
@@ -200,7 +200,7 @@ assert taken["repo, name, place, content"] == [True] * 4, (
 # <details><summary>The answer</summary>
 #
 # The name alone is not enough. Without the repository, the chunk of the wiki is lost. With the text in the key, the edited chunk counts as
-# another chunk. The third key is right: exercise 6.2 will take the edited text.
+# another chunk. The third key is right. It skips the edited chunk, but exercise 6.2 will update it.
 #
 # </details>
 #
@@ -288,7 +288,7 @@ assert [len(tables) for tables in read.values()] == [6, 1], (
 # The new text of an edited chunk should replace the old one. An [upsert](../labs/GLOSSARY.md#upsert) inserts a row or, if its key is there
 # already, updates that row.
 #
-# Here is an upsert for another table. `old` is the row in the table, and `excluded` is the new row:
+# Here is an upsert for another table. `old` is the row in the table, and `excluded` the new row:
 #
 # ```sql
 # INSERT INTO prices AS old (product, price) VALUES (%(product)s, %(price)s)
@@ -298,7 +298,7 @@ assert [len(tables) for tables in read.values()] == [6, 1], (
 #
 # In the statement below, the new values are given. You write the rest:
 #
-# - The columns of 6.1 make a conflict.
+# - The key columns of 6.1 make a conflict.
 # - An update also sets `updated_at` to now.
 # - If all values are equal, the row is not updated.
 #
@@ -434,7 +434,7 @@ assert shortened == (1, len(own) - len(pieces)) and best_now != best, (
 # ## A vector index, before the rows or after
 #
 # The last wish is a search that stays quick. So far, each search is an [exact scan](../labs/GLOSSARY.md#exact-scan): it reads every row.
-# With a vector index, a search reads fewer rows, but it misses some of the nearest.
+# With a vector index, a search reads fewer rows, but may miss some of the nearest.
 #
 # [HNSW](../labs/GLOSSARY.md#hnsw) is a graph, in which each row is linked to near ones. A search walks along these links towards the query,
 # and keeps the best rows in a list of the length [`ef_search`](../labs/GLOSSARY.md#ef_search).

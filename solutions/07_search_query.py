@@ -207,11 +207,11 @@ lab.check("7.1", NEAREST)
 lab.hint("7.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: `coalesce(%(kind)s, '') = ''` in place of `IS NULL`. It takes an empty value for no filter. For partitions, the
+# The mistake to remember: `coalesce(%(kind)s, '') = ''` in place of `IS NULL`. It treats an empty value as no filter. For partitions, the
 # same mistake is `cardinality(…) = 0`: a person who may see no partition, `[]`, would see all.
 #
-# A program that forgets the tenant would search the texts of all tenants. So the course's tables also have *row-level security*: for
-# ordinary roles, PostgreSQL leaves out the private rows of other tenants. It does not help against a person who writes SQL and can name
+# A program that forgets the tenant would search all tenants' texts. So the course's tables also have *row-level security*: except for their
+# owner and superusers, PostgreSQL leaves out the private rows of other tenants. It does not help against a person who writes SQL and names
 # another tenant.
 
 # %% [markdown]
@@ -282,8 +282,8 @@ assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their va
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The last search does, for every question, although the first got five. The handbook's searches return too few for many questions: all of
-# them walk the graph.
+# The last search does, for every question, although the first got five. The handbook's searches all walk the graph, and return too few for
+# many questions.
 #
 # A *generic* plan is one plan for all values. From the sixth run on, PostgreSQL takes it if it seems to cost no more than the mean of the
 # plans so far. Here PostgreSQL planned the first six runs for their values. The generic plan assumes a repository of average size, and
@@ -291,7 +291,7 @@ assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their va
 #
 # </details>
 #
-# With `prepare=False`, each search is planned for its own values. (PostgreSQL's own switch is `plan_cache_mode = force_custom_plan`.)
+# With `prepare=False`, each search is planned for its own values. (PostgreSQL's switch is `plan_cache_mode = force_custom_plan`.)
 #
 # ## Exercise 7.2: a walk that continues
 #
@@ -315,11 +315,11 @@ lab.hint("7.2")  # run again for the next hint
 # it stays: with a pool, the next search on this connection has your setting.
 
 # %% [markdown]
-# Are five rows also the nearest that pass? An [exact scan](../labs/GLOSSARY.md#exact-scan) compares all rows that pass. `EXACT`, the
-# distance plus zero, forces it, because no index is sorted by this sum. We compare
+# Are these five rows the nearest that pass? An [exact scan](../labs/GLOSSARY.md#exact-scan) compares all rows that pass. `EXACT`, the
+# distance plus zero, forces this scan, because no index is sorted by this sum. We compare
 #
 # - *iterative scan off*: `NEAREST` alone, also with a list of 200 candidates
-# - *iterative scan on*: your `find_nearest`, also with counts of the pairs of kind and namespace (`CREATE STATISTICS`)
+# - *iterative scan on*: your `find_nearest`, also after PostgreSQL has counted the pairs of kind and namespace (`CREATE STATISTICS`)
 # - *exact scan*: `find_nearest` with `EXACT`
 #
 # The table has the means for 20 questions:
@@ -394,8 +394,8 @@ assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with 
 # Without the iterative scan, a search found almost none of the archived sections. With it, each search gets five rows. So does a list of
 # 200, because PostgreSQL then runs the exact scan. In a small table, this is the simpler repair.
 #
-# For all sections, the walk misses about one true row in ten. The exact scan finds all of them, for 20 to 36 % more pages (each build makes
-# another index). With a million sections it would be slow, because it compares every row that passes.
+# For all sections, the walk misses about one true row in ten. The exact scan finds all, for 20 to 36 % more pages (each build makes another
+# index). With a million sections it would be slow, because it compares every row that passes.
 #
 # PostgreSQL decides by its [estimate](../labs/GLOSSARY.md#row-estimate). Of 12,121 rows, 11 % are sections and half are archived. So it
 # expected hundreds of archived sections to pass: 0.11 · 0.5 · 12,121 is about 660. But nearly all archived rows are comments. With the
@@ -476,8 +476,8 @@ assert 0.12 < 1 - kept[0.35] < 0.18, "and loses about 15 % of the answers"
 #
 # </details>
 #
-# So a threshold refuses questions about something else. Choose a low value, with your own questions. Whether a near text answers the
-# question is the topic of [lab 15](../labs/15_checking_an_answer.ipynb).
+# So a threshold refuses questions about something else. Choose a low value, with your own questions. Similarity does not tell whether a
+# near text answers the question: [lab 15](../labs/15_checking_an_answer.ipynb) checks answers.
 
 # %% [markdown]
 # ## Exercise 7.3: five rows, whatever the filter removes

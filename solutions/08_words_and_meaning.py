@@ -132,7 +132,7 @@ assert list(words["found here"]) == [True, True, False], "and search_words finds
 #
 # </details>
 #
-# The column `search_text` holds these words of each chunk's name, kind, document, header and content.
+# The column `search_text` holds the result of `search_words` for each chunk's name, kind, document, header and content.
 #
 # `plainto_tsquery` makes the `tsquery` of a question. It joins all words by `&`, but we can also join them by `|`.
 #
@@ -164,8 +164,8 @@ assert found.iloc[:, 1].median() > 40, "But dozens of chunks have at least one"
 # ## Rare words say more
 #
 # The word *guests* is rare, so a chunk that has it is more likely the answer than one with *production*. A word that is in *n* chunks gets
-# the weight 1 + ln(2000 / n). (To limit the cost, the search looks at no more than 2,000 chunks for one word.) A chunk's score is the sum
-# of its words' weights.
+# the weight 1 + ln(2000 / n). (To limit the cost, the search takes at most 2,000 chunks a word.) A chunk's score is the sum of its words'
+# weights.
 #
 # This weight is a kind of *inverse document frequency*. BM25, the usual ranking by words, also counts repeats and length.
 #
@@ -247,8 +247,8 @@ places.astype({"words": "Int64"})
 assert list(places.words[:2]) == [1, 1] and pd.isna(places.words[2]), "By words, the first two answers are first. The third is not found at all"
 
 # %% [markdown]
-# By words, the first two answers are first. The third is not found at all, because the text that answers it shares no word with the
-# question. So neither ranking is enough alone.
+# By words, the first two answers are first. The third is not found at all, because its answer shares no word with the question. So neither
+# ranking is enough alone.
 #
 # ## Two rankings, one list
 #
@@ -405,14 +405,15 @@ assert 0 < lows.max() < 0.01, "just above 0"
 # For manifests the best weight is above 1, for documents below 1. But these gains may be chance, because both bands contain 0 there. For
 # manifests, no words at all (0) is worse.
 #
-# Of all bands, that of documents at 0.5 begins highest, just above 0. It may be chance, too: of 24 independent bands, about one misses 0.
+# Of all bands, that of documents at 0.5 begins highest, just above 0. It may be chance, too: of 24 independent bands, about one would miss
+# 0 by chance.
 #
 # </details>
 
 # %% [markdown]
 # ## In the field
 #
-# Two libraries have hybrid search on pgvector, too. Both read a chunk's text only:
+# Two libraries have hybrid search on pgvector. Both read a chunk's text only:
 #
 # - LangChain (`langchain-postgres` 0.0.19) asks for *all* words.
 # - LlamaIndex (`llama-index-vector-stores-postgres` 0.9.0) asks for *any* word, and ranks by PostgreSQL's `ts_rank`.
@@ -448,7 +449,7 @@ assert field.low["ours", "manifests"] > 0, "Of our gains, the interval for manif
 # <details><summary>The answer</summary>
 #
 # LangChain's changes hardly anything, because it finds chunks for a few questions only. Of LlamaIndex's gains, both intervals contain 0.
-# With our words, most of the distance to ours is gone for manifests, though the intervals overlap.
+# With our words, most of the distance to ours is gone for manifests, though we have no interval for this.
 #
 # </details>
 #
@@ -506,8 +507,8 @@ assert -0.02 < lost["the last two"].high, "and only just"
 # %% [markdown]
 # ## Exercise 8.3: the indexed text
 #
-# Now split the identifiers, and choose the indexed text. For example, of `HTTPServer.v1Beta`, `parts` is `HTTP Server v1 Beta`, and `plain`
-# is `HTTPServerv1Beta`.
+# Split the identifiers, and choose the indexed text. Of `HTTPServer.v1Beta`, `parts` is `HTTP Server v1 Beta`, and `plain` is
+# `HTTPServerv1Beta`.
 #
 # Facts about SQL:
 #

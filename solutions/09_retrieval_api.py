@@ -1,14 +1,14 @@
 # %% [markdown]
 # # 09 · The retrieval API
 #
-# Ten lines of code make your search an API. But a wrong request gets no reason, and one slow request makes all others wait. A common repair
+# Ten lines of code make your search an API. But its errors give no reason, and one slow request makes all others wait. A common repair
 # shows strangers the address of your database. You will repair all three, and your API will say when it cannot answer.
 #
 # **Elective.** It adds an HTTP service around the search. For you if other programs will use your search.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | answer other requests while one waits or computes · refuse a bad request with a reason, and repeat no secret · write a readiness check that answers in time | `service/` | about {minutes} min | Python functions; lab 07 for the search |
+# | answer other requests while one waits or computes · refuse a bad request with a reason, and repeat none of its values · write a readiness check that answers in time | `service/` | about {minutes} min | Python functions; lab 07 for the search |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -133,7 +133,7 @@ assert answer.status_code == 200, "with a status that programs understand as suc
 # </details>
 #
 # The last line describes a *pool*, which keeps a few connections open and lends them to requests. The app's *lifespan* opens the pool at
-# the start, and closes it.
+# the start and closes it at the end.
 
 # %%
 from contextlib import asynccontextmanager
@@ -203,8 +203,8 @@ assert most["/pool"] == 2, "at most two at a time here"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The routes `/async-def`, `/def` and `/pool` are lines 1, 2 and 3 of the table. The service also opens connections, so the real times are
-# longer than in the table.
+# The routes `/async-def`, `/def` and `/pool` are lines 1, 2 and 3 of the table. Each bar is a request that waits in the database. Opening
+# connections takes time, too.
 #
 # </details>
 #
@@ -219,8 +219,8 @@ assert most["/pool"] == 2, "at most two at a time here"
 # `search` and the model have no `await`. Run each in a thread, and `await` the thread. The loop can work meanwhile, because the database is
 # another process, and the model's code is not Python.
 #
-# Python code in a thread would slow the loop: only one thread at a time runs Python (it holds the *GIL*). One long call of C code that
-# keeps the GIL would stop the loop.
+# Python code in a thread would slow the loop: in the usual Python, only one thread at a time runs such code (it holds the *GIL*). One long
+# call of C code that keeps the GIL would stop the loop.
 
 # %% [markdown]
 # ## Exercise 9.1: what may be asked
@@ -298,7 +298,7 @@ assert told["citation_url"].startswith("javascript:"), "a click on the link runs
 # %% [markdown]
 # ## The endpoint
 #
-# One thread runs the model. Another thread borrows a connection and searches.
+# One thread runs the model. For each request, another thread borrows a connection and searches.
 
 # %%
 import asyncio
@@ -491,7 +491,7 @@ def add_probes(app, model_state=model_flag):
 #
 # We stop a second PostgreSQL and start it again. Meanwhile, a client repeats three requests.
 #
-# > **Predict.** Which of the three requests fail while the database is stopped? When do they succeed again?
+# > **Predict.** Which requests fail while the database is stopped: `/health`, `/ready` or `/search`? When do they succeed again?
 
 # %%
 from course_lib.teaching.lab.serving import Watch, until_ready
@@ -585,8 +585,7 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # Each of sixteen clients sends its next question as soon as it has an answer. Half of the answers are faster than
 # [p50](../labs/GLOSSARY.md#p50-and-p95), and 19 of 20 faster than p95.
 #
-# The library also has *dynamic batching*: all questions that wait (32 at most) go through the model in one call. We measure it with and
-# without batches.
+# The library also has *dynamic batching*: all questions that wait (32 at most) go through the model in one call.
 #
 # > **Predict.** Is your service faster than the ten lines? Are the ten lines faster with a plain `def`? Is the library faster with batches?
 
@@ -621,13 +620,12 @@ assert times["with def"].median() < times["ten lines"].median(), "so can the ten
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Your service can answer faster than the ten lines, and so can the ten lines with a plain `def`. The first two rows of the table differ
-# only in this one word.
+# Your service can answer faster, and so can the ten lines with a plain `def`. The first two rows differ only in the word `async`.
 #
 # Your service also limits searches to four at once, runs the model in one thread, and keeps connections open. The table does not separate
 # these three.
 #
-# The last two rows differ only in batches. Each service ran once, so small differences may be chance.
+# The last two rows show what batches change here. Each row is one run, so small differences may be chance.
 #
 # </details>
 

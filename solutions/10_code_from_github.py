@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 10 · Code from GitHub
 #
-# You will bring a repository from GitHub into the index: exactly one version, with no file missing. You will wait when GitHub asks for it,
-# and not download everything again.
+# You will bring a repository into the index: exactly one version, with no file missing. Your update will wait when the server asks, and
+# download only what is new.
 #
 # **Elective.** It adds a download that loses nothing and respects limits. For you if your texts come from GitHub, or from any API with
 # pages and limits.
@@ -165,10 +165,10 @@ pd.DataFrame(counts, index=["files", "empty"]).T
 # A [commit](../labs/GLOSSARY.md#commit) has a *tree*, which is a folder. A tree lists other trees and *blobs*. A blob is the content of a
 # file.
 #
-# The name of a blob is a [digest](../labs/GLOSSARY.md#digest) of its content, so you can check what you get. For example, *hello* and a
-# line feed are 6 bytes. Their name is the SHA-1 of `blob 6`, a byte 0 and these 6 bytes.
+# Each of the three is named by a [digest](../labs/GLOSSARY.md#digest) of its content, so you can check what you get. A blob with *hello*
+# and a line feed has 6 bytes. Its name is the SHA-1 of `blob 6`, a byte 0 and these 6 bytes.
 #
-# SHA-1 finds accidents, but an attacker can make two files with one SHA-1.
+# SHA-1 finds accidents, but an attacker can make two files with the same SHA-1.
 
 # %%
 import hashlib
@@ -191,7 +191,7 @@ pd.DataFrame(wrong, index=["other hash than listed", "for example"]).T
 
 # %% [markdown]
 # The hashes show the empty files. They also show a wrong file on the normal day: `docs/deployment.yaml` is a *link*, and the server sent
-# its target. But hashes cannot show that a file was never listed, as on the large day.
+# the file that it points to. But hashes cannot show that a file was never listed, as on the large day.
 #
 # We list the files of another repository. Then a colleague pushes a change, and we request a file.
 #
@@ -218,12 +218,12 @@ for name, ref in {"by branch": "main", "by commit": commit}.items():
 # </details>
 #
 # So find the commit first, and use only this commit. This is called [pinning](../labs/GLOSSARY.md#pinning). A
-# [citation](../labs/GLOSSARY.md#citation) has to be pinned, too: it must still show these lines next year.
+# [citation](../labs/GLOSSARY.md#citation) has to be pinned, too: it must still show the same lines next year.
 #
 # ## Complete: all files of a tree
 #
 # One request with `recursive` lists a tree with everything below it. But GitHub stops at 100,000 entries or 7 MB, and says `truncated`.
-# Then we can list one folder after the other:
+# Then we list one folder after the other:
 #
 # ```
 # root ── README.md          read("root", True):   README.md  apps  apps/a.md    truncated!
@@ -280,8 +280,6 @@ lab.interact(listing, limit=(15, 80, 5))
 # Your list always has the same files. But a lower limit costs more requests.
 #
 # </details>
-#
-# Requests are limited, too.
 
 # %% [markdown]
 # ## Polite: when the server asks you to wait
@@ -343,7 +341,7 @@ lab.hint("10.2")  # run again for the next hint
 # %% [markdown] tags=["solution"]
 # The 429 does not say how long. So you guess, and wait longer each time.
 #
-# The mistake to remember: waiting after every 403. *You have no access* will be the same answer in an hour.
+# The mistake to remember: waiting after every 403. After *You have no access*, the answer will be the same in an hour.
 #
 # In HTTP, `retry-after` may also be a date, but GitHub sends seconds.
 
@@ -510,8 +508,8 @@ assert gone == {"code/scripts/keys.sh"} and missing.get(hashes(HERON.old)["code/
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The old name is removed, and the new name is downloaded, although we have its content. This is because the plan compares paths. The second
-# run downloaded nothing.
+# The old name is removed, and the new name is downloaded, although we have its content: the plan compares paths. The second run downloaded
+# nothing.
 #
 # </details>
 #
@@ -587,7 +585,8 @@ if shutil.which("git"):
 #
 # </details>
 #
-# Now there are seven files. Of the seven, five are in the folder. `sparse-checkout` also brings the files directly in each folder above it.
+# `checkout` brings seven files. Of the seven, five are in the folder. `sparse-checkout` also brings the files directly in each folder above
+# it.
 #
 # **On Monday**, check each tool that downloads. Does it pin a commit? Does it fail if a file is missing? Can a stranger's file name decide
 # where it writes?

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 11 · A pipeline
 #
-# You build the pipeline that fills the course's index. It is made for many machines, and runs here on one. You will kill
-# one of its steps here, and no chunk will be lost.
+# You build the pipeline that fills the course's index. It is made for many machines, and runs here on one. You will kill one of its steps,
+# and no chunk will be lost.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -22,8 +22,8 @@ lab.show.pipeline("pipeline")
 # %% [markdown]
 # ## A job without a pipeline
 #
-# A job works on all files of `data/`. Two machines (here, two processes) share the files. Each takes a
-# [shard](../labs/GLOSSARY.md#shard): the files for which `hash(name) % 2` is its own number, 0 or 1.
+# A job works on files of `data/`. Two machines (here, two processes) share the files. Each takes a [shard](../labs/GLOSSARY.md#shard): the
+# files for which `hash(name) % 2` is its own number, 0 or 1.
 
 # %%
 import os
@@ -72,8 +72,8 @@ assert 0.05 < len(neither) / len(names) < 0.45 and 0.05 < len(both) / len(names)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# There is no error, but some files are in no shard, and others in both. Python's `hash` differs from process to process,
-# so about a quarter each is expected.
+# There is no error, but some files are in no shard, and others in both. Python's `hash` differs from process to process, so we expect about
+# a quarter in neither, and a quarter in both.
 #
 # </details>
 #
@@ -115,9 +115,9 @@ lab.check("11.1", write_shard)
 lab.hint("11.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: opening `path` with the mode `"w"`. Then a reader may get a part of the file. `os.replace` puts
-# the whole file there at once. After a kill, the next attempt writes over the temporary file. A second run adds nothing,
-# because it writes the *whole* result to the same place.
+# The mistake to remember: opening `path` with the mode `"w"`. Then a reader may get a part. `os.replace` moves a finished temporary file to
+# `path` at once. After a kill, the next attempt writes over the temporary file. A second run adds nothing, because it writes the *whole*
+# result to the same place.
 
 # %%
 SAFE_JOB = """
@@ -149,9 +149,9 @@ assert again == [names, names], "a second start does no harm"
 # ## The same step in Kubeflow
 #
 # [Kubernetes](../labs/GLOSSARY.md#kubernetes) runs containers on many machines, each in a [pod](../labs/GLOSSARY.md#pod).
-# [Kubeflow Pipelines](../labs/GLOSSARY.md#kubeflow-pipelines) starts the steps of a job there. It may start a step again,
-# even if you did not ask for it. So each step has to be idempotent. Kubeflow's Python package is
-# [kfp](../labs/GLOSSARY.md#kfp). Here, kfp runs each step as a process of this machine.
+# [Kubeflow Pipelines](../labs/GLOSSARY.md#kubeflow-pipelines) starts the steps of a job there. It may start a step again, even if you did
+# not ask for it. So each step has to be idempotent. Kubeflow's Python package is [kfp](../labs/GLOSSARY.md#kfp). Here, each step is a
+# process of this machine.
 #
 # A step is made from a [component](../labs/GLOSSARY.md#component), a function with a decorator:
 #
@@ -333,9 +333,9 @@ assert "'date' is not defined" in ends, "fails, because `date` is not imported i
 # <details><summary>The four faults</summary>
 #
 # - `store` may come from the cache (`enableCache: true`). So in the second night, the table stays empty.
-# - The password is a parameter, so everyone who has the YAML file can read it.
+# - The password is a parameter, so it is readable in the YAML file, and Kubeflow stores it with each run.
 # - No step gets what `store` returns, so `publish` waits for nothing, and may begin first.
-# - `publish` works in the notebook. In the pipeline it fails, because `date` is not imported in it.
+# - `publish` works in the notebook. As a step, it fails, because `date` is not imported in it.
 #
 # </details>
 
@@ -406,8 +406,7 @@ lab.check("11.4", docs_pipeline)
 lab.hint("11.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: using a placeholder as a value. While this function runs, `names` and `shard` have no values.
-# An `if shard == "0/2"` would be decided once, when the pipeline is compiled.
+# The mistake to remember: using a placeholder as a value. An `if shard == "0/2"` would be decided once, when the pipeline is compiled.
 
 # %% [markdown]
 # ## Kill it
@@ -461,8 +460,8 @@ assert cached == known, "only reading and splitting come from the cache"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Only the killed step ran again, and each chunk is in the index once. In the second run, only reading and splitting come
-# from the cache.
+# Only the killed step ran again, and each chunk is in the index once: a row with the same key is not inserted twice. In the second run,
+# only reading and splitting come from the cache.
 #
 # </details>
 #
@@ -474,9 +473,9 @@ assert cached == known, "only reading and splitting come from the cache"
 # - *Failed*: its program stopped early (an exception, `kill -9`, too much memory), or its machine was shut down in order.
 # - *Error*: its pod is gone, for example because the machine vanished.
 #
-# Argo's default tries only failed steps again. The installation of 2.17.0 tries only steps with an error again
-# (`OnError`, twice), so **not** the step that you killed. `retryPolicy: Always` in Argo's settings does both. There are
-# open reports that retries in a loop are ignored (kubeflow/pipelines 12389, 13897): test them on your cluster.
+# Argo's default tries only failed steps again. The installation of 2.17.0 tries only steps with an error again (`OnError`, twice), so
+# **not** the step that you killed. `retryPolicy: Always` in Argo's settings does both. There are open reports that retries in a loop are
+# ignored (kubeflow/pipelines 12389, 13897): test them on your cluster.
 #
 # `infra/README.md` has what else a run needs.
 #
@@ -534,10 +533,10 @@ assert more > 2, "Beside storing, the pipeline's steps take seconds"
 #
 # </details>
 #
-# Both stored as many chunks. Here, one machine has both shards, and gains nothing. The last line says from how many
-# chunks on two machines would be quicker. It is computed from this one run.
+# Both stored as many chunks as were split. Here, one machine has both shards, and gains nothing. The last line estimates, from this one
+# run, how many chunks two machines need to be quicker.
 #
-# For fewer chunks, a pipeline gives you a log, retries and a cache for each step. If you need none of them, take cron.
+# For fewer chunks, a pipeline gives you only a log, retries and a cache for each step. If you need none of them, take cron.
 
 # %% [markdown]
 # ## In the field

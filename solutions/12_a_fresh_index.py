@@ -4,7 +4,7 @@
 # An index is a copy, and a copy gets old. You will find out what has changed, and update only that. Then you will delete from a catalogue
 # that two projects share, while both change it.
 #
-# **Elective.** It adds updates and deletions that are safe while other programs write. For you if your documents change after you have
+# **Elective.** It adds updates and deletions that are safe while another update runs. For you if your documents change after you have
 # indexed them.
 #
 # | You will be able to | Builds | Time | Needs |
@@ -97,10 +97,10 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 # %% [markdown]
 # ## By hand: one night
 #
-# Packages are harder than pages, because projects share them. Each project has a *list* of its packages. All projects share a *catalogue*,
-# which holds each package and its vector once. (The course calls both *xray*.)
+# Lab 13 finds the packages that a prompt needs. Packages are harder than pages, because projects share them. Each project has a *list* of
+# its packages. All projects share a *catalogue*, which holds each package and its vector once. (The course calls both *xray*.)
 #
-# Today, *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file). Decide for each row what happens to its list, and then to the
+# Today, *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file). Decide for each row what happens in the list, and then in the
 # catalogue.
 #
 # | package | rider-app yesterday | rider-app today | forecasting |
@@ -209,8 +209,8 @@ lab.hint("12.2")  # run again for the next hint
 # vector. Without the model in it, a search compares vectors of two models.
 
 # %% [markdown]
-# A naive job encodes all packages of both lock files every night. In the first night, all are new. In the second night, nothing changes. In
-# the third night, *rider-app* has today's lock file, and one description is better.
+# A naive job encodes all packages of both lock files every night. In the first night, all are new. In the second, nothing changes. In the
+# third, *rider-app* has today's lock file, and one description is better.
 #
 # > **Predict.** How many texts do you have to encode in the second night, and how many in the third?
 
@@ -347,9 +347,10 @@ def sync(conn, project, packages, events):
 # - **both stop**: the projects *app* and *jobs* stop using `shared`.
 # - **jobs starts, app stops**: *jobs* begins to use `shared`, and *app* stops.
 #
-# We leave out the foreign key, to see what happens without it.
+# We leave out the foreign key here.
 #
-# > **Predict.** The other sync runs after two steps of the first. What is wrong at the end of each case? Then move the slider.
+# > **Predict.** The other sync runs after two steps of the first. What is wrong at the end of each case? Then move the slider: when does
+# > nothing go wrong?
 
 # %%
 from course_lib.teaching.lab.meeting import at_once, in_order, meet
@@ -463,7 +464,8 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 #
 # ## In the field
 #
-# You need such a lock wherever a program first checks whether a thing is still used, and then deletes it, such as a file in a bucket.
+# The same mistakes are possible wherever a program first checks whether a thing is still used, and then deletes it, such as a file in a
+# bucket.
 #
 # **On Monday**, look for one such place in your code. On a test system, stop the program in a debugger between the two steps. From another
 # session, begin to use what the program will delete. Then let the program continue.
@@ -495,4 +497,4 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 #
 # Run `course xray scan DIR --project P` twice for a project of your own. What does the second run encode, and why?
 #
-# Next is [lab 13](../labs/13_packages_for_a_prompt.ipynb). It searches this catalogue for the packages that a prompt needs.
+# Next is [lab 13](../labs/13_packages_for_a_prompt.ipynb), which searches this catalogue.

@@ -41,10 +41,10 @@ for condition, one in first.items():
 
 # %% [markdown]
 # Without a list, the model imports *pandas*, which the project does not have. With a list, it imports *openpyxl*, which
-# the project has for this.
+# the project has.
 #
 # The course has answers to 22 instructions, chosen by a rule before the model was asked. For 12, the project has the
-# needed package, their [gold](../labs/GLOSSARY.md#gold). For 10, Python's standard library is enough. Each was asked
+# needed package, the [gold](../labs/GLOSSARY.md#gold). For 10, Python's standard library is enough. Each was asked
 # without a list, with the names of all packages, and with the five nearest in meaning and their descriptions.
 #
 # > **Predict.** Ten instructions need no package. For how many of these does the model import one, without a list, and
@@ -83,8 +83,8 @@ for one in records:
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Ten instructions need no package. The model imports one for none without a list, for four with all names, and for nine
-# with the five. In four of the nine, an import fails.
+# Ten instructions need no package. The model imports a package for none without a list, for four with all names, and for
+# nine with the five. In four of the nine, an import fails.
 #
 # For the others, the list helps to find the needed package: the model names it 0, 5 and 9 times of 12. But of the 12
 # answers with the five, 11 are only a list of imports, without code.
@@ -105,8 +105,8 @@ for one in records:
 # those whose vectors are nearest to the instruction's (lab 05). We use the course's 39 Python instructions that need a
 # package. Tokens are estimated: 3 bytes each.
 #
-# > **Predict.** The two projects have 111 and 152 packages. Which lists contain all needed ones, for fewer tokens than
-# > the first fifty with descriptions take?
+# > **Predict.** The two projects, *rider-app* and *forecasting*, have 111 and 152 packages. Which lists contain all
+# > needed ones, for fewer tokens than the first fifty with descriptions take?
 
 # %% tags=["nbval-check-output"]
 import pandas as pd
@@ -150,8 +150,8 @@ assert five["tokens"] == 109 and round(1 / (1 - five["contains"])) == 8, "one in
 # descriptions take about 1,100, and miss more than half of the needed packages. So in a small project, all names contain
 # everything, without a search.
 #
-# Five with descriptions take 109 tokens, but one in eight is missing. The course wrote the instructions and the
-# descriptions itself. With yours, more may be missing.
+# The nearest five with descriptions take 109 tokens, but one in eight is missing. The course wrote the instructions and
+# the descriptions itself. With yours, more may be missing.
 #
 # In the records, however, the model named the needed package more often with the five than with all names: 9 and 5 times
 # of 12. Twelve instructions are few.
@@ -192,12 +192,12 @@ assert large["tokens"].le(32_768).sum() == 4, "Only the short lists fit"
 # %% [markdown]
 # ## Exercise 13.1: the packages of a lock file
 #
-# A project's [lock file](../labs/GLOSSARY.md#lock-file) says which packages it has. A tool such as Poetry writes all
-# packages that it installs into this file, with their versions. `poetry.lock` is [TOML](https://toml.io). The next cell
+# A project's [lock file](../labs/GLOSSARY.md#lock-file) says which packages it has. A tool such as Poetry writes into
+# this file all packages that it installs, with their versions. `poetry.lock` is [TOML](https://toml.io). The next cell
 # reads a short one in the obvious way.
 #
-# > **Predict.** The file names three packages that other projects can install, too. How many does the obvious way find,
-# > and what is wrong with each of the others?
+# > **Predict.** The file names three packages that other projects can install, too. How many packages does the obvious
+# > way find, and what is wrong?
 
 # %% tags=["nbval-check-output"]
 from course_lib.files import read_toml
@@ -267,8 +267,8 @@ half = read_toml(jobs[: jobs.index("[[package]]", len(jobs) // 2)])["package"]
 print(len(parse_poetry_lock(jobs)), "packages, and in the half", len(half))
 
 # %% [markdown]
-# One of the 19 is the project's own folder. So without this rule, the nightly sync (lab 12) would remove 18 packages that
-# the project still uses, without an error.
+# One of the 19 is the project's own folder. If this file were the project's only Python lock file, syncing the half (lab
+# 12) would remove 18 packages that it still uses, without an error.
 
 # %% [markdown]
 # ## Whose packages?
@@ -326,8 +326,8 @@ compare_ways(ways, asked, locked["rider-app"], lab.encode)
 # Over-fetching suggests too few. On average, of the five nearest, fewer than one is the project's, and of the 100
 # nearest, 2.3.
 #
-# With the beginning of the name, there are always five. But more than four of them are of *rider-app-2*, which is another
-# project. If the model imports them, the code fails.
+# With the beginning of the name, there are always five. But more than four of them are of *rider-app-2*, another project.
+# If the model imports them, the code fails.
 #
 # </details>
 #
@@ -449,9 +449,9 @@ lab.alt(axes, f"Both curves fall: {tuning[::10].round(2).to_dict()}")
 #
 # </details>
 #
-# In the records, the model never imported a needed package without a list. With the five, it imported one in nine of the
-# ten cases that need none. So we count both mistakes alike, choose the least similarity on this half, and look at the
-# other half once.
+# In the records, the model never imported a needed package without a list. With the five, it imported a package in nine
+# of the ten cases that need none. So we count both mistakes alike, choose the least similarity on this half, and look at
+# the other half once.
 
 # %% tags=["nbval-check-output"]
 gain = tuning["needed packages kept"] - tuning["suggests where nothing is needed"]
@@ -468,7 +468,7 @@ assert 0.2 < held_out.iloc[:, 0][least] < 0.3, "only a quarter"
 
 # %% [markdown]
 # On the half where we chose, half of the needed packages are left. On the other half, only a quarter are left. With 21
-# and 23 packages, this may be luck.
+# and 23 packages, the difference may be luck.
 #
 # A similarity says what is *near*, and not what is *needed*. A check of the answer is more certain: does each import
 # exist in the project?
@@ -508,13 +508,13 @@ chosen = choose([], by_name, "no vectors of this model", least)
 print("a new model:", len(chosen.packages), "packages,", repr(chosen.fallback))
 
 # %% [markdown]
-# For Spotify, one package is left. For the comment, none is left, and that is right. Only the last list is a fallback.
+# For Spotify, one package is left. For the comment, none is left, and that is right.
 #
 # ## In the field
 #
 # GitLab's [Repository X-Ray](https://docs.gitlab.com/user/duo_agent_platform/code_suggestions/repository_xray/) reads
-# such files, and names at most 300 libraries. Projects with more than 1,000 could get a prompt that was too long, or cut
-# off ([issue](https://gitlab.com/gitlab-org/gitlab/-/issues/500365)).
+# lock files, too, and names at most 300 libraries. Projects with more than 1,000 could get a prompt that was too long, or
+# cut off ([issue](https://gitlab.com/gitlab-org/gitlab/-/issues/500365)).
 #
 # One danger: others wrote the descriptions. One may contain an instruction that a model obeys
 # ([lab 15](../labs/15_checking_an_answer.ipynb)). Names alone leave less room for this.

@@ -24,11 +24,11 @@ lab.show.pipeline("answers")
 # %% [markdown]
 # ## The answer to another question
 #
-# The search of lab 08 finds passages, and a language model writes an answer from them. These passages are its *context*. The model gets
-# nothing else of your documents.
+# The search of lab 08 finds passages, and a language model writes an answer from them. These passages are its *context*. It gets nothing
+# else of your documents.
 #
 # All answers in this lab were recorded from one model: *Qwen2.5 Coder 1.5B Instruct*, by its file's metadata. It answered 33 questions
-# about the documents, each from several contexts. These 33 are the half on which we may try choices.
+# about the documents, each from several contexts. They are the half of our questions on which we may try choices.
 
 # %%
 import pandas as pd
@@ -101,8 +101,8 @@ assert three.answer["q22"].startswith("Yes, it is safe") and marks.cited["q22"],
 # %% [markdown]
 # Five contexts have no right passage, and only two of these answers refuse. Of the 28 others, 17 cite a right passage.
 #
-# A right citation does not make an answer right. One of the 17 answers says "Yes, it is safe", and cites the passage that says why not.
-# [Lab 15](../labs/15_checking_an_answer.ipynb) looks for such mistakes.
+# A right citation does not make an answer right. One of the 17 answers says "Yes, it is safe to open the pickled network", and cites the
+# passage that says why not. [Lab 15](../labs/15_checking_an_answer.ipynb) looks for such mistakes.
 #
 # ## How many passages?
 #
@@ -127,7 +127,7 @@ assert by_number["in the context"].to_list() == [23, 28, 30] and by_number["cite
 # </details>
 #
 # A [paired interval](../labs/GLOSSARY.md#confidence-interval) compares the answers to the same questions. If it contains 0, no difference
-# is shown. In the table, the last two rows use only the questions whose first passage is right. All their contexts have a right passage.
+# is shown. Below, the last two rows use only the questions whose first passage is right. All their contexts have a right passage.
 
 # %%
 from course_lib.evaluation.statistics import paired_interval
@@ -162,8 +162,8 @@ assert fair["cited"].low < 0 < fair["cited"].high and cited[1] == 14, "Between t
 # follow. But this is not quite fair: alone, the right passage has the only number to cite. Between three passages (14 answers) and six
 # (11), no difference is shown.
 #
-# ["Lost in the Middle"](https://arxiv.org/abs/2307.03172) (2023) measured answers of larger models. They were worse with the right passage
-# in the middle than at the beginning or end.
+# ["Lost in the Middle"](https://arxiv.org/abs/2307.03172) (2023) measured answers of larger models. The answers were worse with the right
+# passage in the middle than at the beginning or end.
 #
 # ## Which end?
 #
@@ -199,7 +199,7 @@ assert all(table.loc["cited", "difference"].low < 0 < table.loc["cited", "differ
 #
 # ## A copy of the pages
 #
-# In our index, the shop team has a copy of each page, with lines of 80 characters. So its chunks end at other places.
+# In our index, a second team, *shop-team*, has a copy of each page, with lines of 80 characters. So its chunks end at other places.
 
 # %%
 from course_lib.teaching.lab.copied import index_with_copy
@@ -301,7 +301,7 @@ lab.hint("14.2")  # run again for the next hint
 # Your function chooses three of the twenty passages. Searches have different scales, so relevance is the *place*: the first of 20 passages
 # has 1, the second 0.95.
 #
-# We compare it with a simple rule: take the best passages, but none with a similarity above 0.9 to one that was taken.
+# We compare your function with a simple rule: take the best passages, but none with a similarity above 0.9 to one that was taken.
 
 # %%
 from functools import partial
@@ -395,7 +395,7 @@ pd.DataFrame({way: names[chosen] for way, chosen in choices(vectors).items()}, [
 # %% [markdown]
 # The model was asked three times: with what the search alone chose, and with the choices of MMR with 0.3 and 0.5.
 #
-# > **Predict.** What does the model say if it sees both methods? What does it say if it sees only one?
+# > **Predict.** What does the model say if it sees both methods, and what if only one?
 
 # %%
 extra = pd.read_json(answers / "choosing.jsonl", lines=True)
@@ -424,8 +424,8 @@ assert [len(each) for each in lines] == [26, 26] and sum(line in lines[1] for li
 # One question says little. But these two methods are not copies, and the simple rule drops one of them, as MMR with 0.5 does: they share 21
 # of their 26 lines.
 #
-# A copy can also be an old *version*. For six questions, the model got the right passage and an older version, in which we had changed the
-# number. Each question was asked twice: once with the new number first, once with the old.
+# A copy can also be an old *version*. For six questions, the model got the right passage and a made-up older version with another number.
+# Each question was asked twice: once with the new number first, once with the old.
 #
 # > **Predict.** Which of the two numbers does the model say?
 

@@ -26,7 +26,7 @@ lab.show.pipeline("answers")
 # invented.
 #
 # This lab reads the *recorded* answers of a small model, Qwen2.5 Coder 1.5B Instruct. For each question, the model got three passages that
-# a search found. It was asked for a [grounded answer](../labs/GLOSSARY.md#grounded-answer): each sentence ends with the number of its
+# a search found. It was asked once for a [grounded answer](../labs/GLOSSARY.md#grounded-answer): each sentence ends with the number of its
 # passage, the [citation](../labs/GLOSSARY.md#citation).
 
 # %% tags=["nbval-check-output"]
@@ -52,7 +52,7 @@ print(asked["passages"][0]["text"])
 #
 # </details>
 #
-# `course ask` checks each answer. The next cell runs this check on the model's sentence and on a wrong sentence of ours:
+# `course ask` checks each answer. The next cell runs this check on the model's sentence and a wrong sentence of ours:
 
 # %% tags=["nbval-check-output"]
 from course_lib.answers.faithfulness import claims_of, find_unsupported
@@ -72,8 +72,8 @@ assert not told & in_passage and ours_too - in_passage <= {"cannot"}, "the model
 assert find_unsupported([ours], paths, lines, lab.encode) == [], "The check did not see that both are wrong"
 
 # %% [markdown]
-# The check names the model's sentence, which has no important word of the passage, and passes ours, which has nearly all. The words made
-# the difference. The check did not see that both are wrong.
+# The check names the model's sentence, which has no important word of the passage, and passes ours, which has nearly all. The check did not
+# see that both are wrong.
 #
 # You will write the three parts of this check. `claims_of` cuts an answer into its sentences:
 #
@@ -135,15 +135,15 @@ assert forty @ four_hundred > 0.8, '"40 rows" and "400 rows" have similar vector
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Only the older prompt gets wrong paths: the model copied the example. A number alone makes wrong paths impossible.
+# Only the older prompt gets wrong paths: in six answers, the model copied the example. A number alone makes wrong paths impossible.
 #
 # </details>
 #
-# The newer prompt can still get a number that does not exist, or the number of *another* passage.
+# The newer prompt can still get a number that does not exist, or that of *another* passage.
 #
 # ## Supported or not
 #
-# Two measures need no language model.
+# Two measures of support need no language model.
 #
 # - *Similarity*: is a line of the passage similar to the sentence?
 # - *Words*: does the passage contain the words of the sentence? (`stems`: the important ones, without their endings.)
@@ -234,8 +234,8 @@ assert tune.support[~tune.supported].max() > tune.support[tune.supported].min(),
 #
 # </details>
 #
-# We take the best of a hundred thresholds on *tune*, so the row "author" is flattered. Then we judge *test*. An easy check to beat is 15.1
-# alone: a sentence passes if a passage that it cites exists.
+# We take the best of a hundred thresholds on *tune*, so the row "author" looks too good. Then we judge *test*. An easy check to beat is
+# 15.1 alone: a sentence passes if a passage that it cites exists.
 #
 # > **Predict.** How many supported sentences of the model will your check accept, about documents and about code?
 
@@ -291,8 +291,8 @@ assert (shown.filter(like="reader", axis=0)["balanced accuracy"] > 0.95).all(), 
 # 15.1 alone rejects none of the others. It rejects one supported sentence about code, which cites in words, "Passage 3:". The second reader
 # nearly always agrees with the first.
 #
-# A threshold of 0.4 would do better for code. But we saw this on *test*. Confirm this, and all that you find on *test* from here on, with
-# other answers.
+# A threshold of 0.4 would do better for code. But we saw this on *test*. Confirm this, and what you find on *test* from here on, with other
+# answers.
 #
 # The dangerous mistake is an accepted sentence without support:
 
@@ -315,7 +315,7 @@ assert accepted.id.to_list().count("c28") == 2 and told["c28"]["judgements"][0][
 # %% [markdown]
 # - *A schedule* cites 75 passages, and 15.1 finds the 72 that do not exist.
 # - *HNSW would do better*: the passage is about HNSW, not about error codes.
-# - *In the second passage* and *In the third*: the check is elsewhere, in the first passage.
+# - *In the second passage* and *In the third*: the check is elsewhere, in passage 1's code.
 # - *Finished jobs are deleted*: the code keeps them.
 #
 # > **Predict.** Compare each supported sentence of the author with every *other* section of its page. How many of 834 pairs are accepted?
@@ -339,8 +339,8 @@ assert [sum(others), len(others)] == [1, 834], "One pair of the 834 is accepted"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# One pair of the 834 is accepted. So the check mostly notices if one of the author's sentences cites another section. But these sentences
-# also chose the threshold.
+# One pair of the 834 is accepted. So the check nearly always notices if one of the author's sentences cites another section. But these
+# sentences also chose the threshold.
 #
 # </details>
 #

@@ -101,7 +101,7 @@ pd.DataFrame(halves, ["colleague 1", "colleague 2"], ["plain", "sections"]).roun
 # ## By hand: five results
 #
 # A question has two gold files, *a* and *b*. A search returns five passages, best first, from the files x, x, b, y and a. Here we rank
-# files, so x counts once. The ranking is x, b, y, a.
+# files, so x counts once: x, b, y, a.
 #
 # - [Recall](../labs/GLOSSARY.md#recallk)@3 is 1/2, because one of the two gold files is among the first three.
 # - Hit@1 is 0, because the first file is not gold.
@@ -319,8 +319,8 @@ assert (dense[hybrid == dense] == 1).all(), "all at its upper end"
 # ## Paired comparison
 #
 # The intervals are wide because some questions are easy and some are hard. In the second picture, a larger point is more questions: 18 of
-# 42 are on the line, all at its upper end. So compare the systems question by question. A question that is easy for both does not change
-# the difference, and the interval is often narrower.
+# 42 are on the line, all at its upper end. So compare the systems question by question. If a question is easy or hard for both, its
+# difference is small. So the interval is often narrower.
 
 # %% [markdown]
 # ## Exercise 16.4: the paired interval
@@ -410,14 +410,14 @@ assert abs(needed.min() - 130) <= 10 and abs(needed.max() - 290) <= 10, (
 # But we chose the larger pieces as the best of six means, and the best of six is often lucky.
 #
 # For *fixed* → *sections*, two separate means would give an interval about 0.34 wide. Paired, it is 0.26. For ±0.05, these changes need
-# about 130 to 290.
+# about 130 to 290 questions.
 #
-# Now choose *hit*. By hit@10, the larger pieces are undecided. So fix the metric in advance.
+# Now choose *hit* above. By hit@10, the larger pieces are undecided. So fix the metric in advance.
 #
 # ## The same number of characters
 #
-# Larger pieces show more text. Now both sizes get the same 3,072 characters: six pieces of 512, or three of 1,024. We count the questions
-# with an answer in them.
+# Larger pieces show more text. Now both sizes get the same 3,072 characters: six pieces of 512, or three of 1,024. We compare the shares of
+# questions with an answer.
 #
 # > **Predict.** Do the larger pieces still find more?
 
