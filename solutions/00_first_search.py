@@ -22,8 +22,8 @@ database_url = ""
 embedding_model = ""
 
 # %% [markdown]
-# A notebook is a page of cells. Click into a code cell and press **Shift + Enter**. The cell runs, and its result appears below it. Run the
-# cells from top to bottom, because each cell uses what the cells before it made.
+# A notebook is a page of cells. Click into a code cell and press **Shift + Enter**. The cell runs, and its result appears below it. Run all
+# cells from top to bottom.
 
 # %%
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
@@ -37,7 +37,7 @@ lab = start("00", data_dir=data_dir, database_url=database_url, embedding_model=
 # quotes, for example `r"~/notes"` or `r"d:\notes"`.
 #
 # If you leave the quotes empty, the lab takes five pages of the course. Then first read lines 1 to 60 of
-# `data/documents/model-monitoring.md`, so that you can judge the results.
+# `data/documents/model-monitoring.md`, to judge the results.
 #
 # Your texts stay on the machine that runs this notebook.
 
@@ -47,8 +47,7 @@ my_folder = r""  # the path goes between the quotes
 ask = lab.search_folder(my_folder)
 
 # %% [markdown]
-# Think of something in one of the texts. Ask for it in *other* words than the text uses: type the question into the box and press
-# **Enter**.
+# Ask for something in one of the texts, but in *other* words than the text uses. Type the question into the box and press **Enter**.
 
 # %%
 lab.interact(
@@ -57,11 +56,11 @@ lab.interact(
 )
 
 # %% [markdown]
-# Each row is a piece of a text, with its document, the heading above it and its lines. The piece is shown from the sentence that is most
-# similar to the question. The bar and the number say how similar piece and question are in meaning.
+# Each row is a piece of a text, with its document, the heading above it and its lines. The text begins at the sentence that is most similar
+# to the question. The bar and the number say how similar piece and question are in meaning.
 #
 # Ask three questions. For each question, write the place of the right piece into the next cell. For the question above, the right piece is
-# the second: it tells what to compare the data with.
+# the second: it says what to compare the data with.
 
 # %%
 judged = {  # a question, and the place of its right piece (0: it is not among the five)
@@ -70,13 +69,13 @@ judged = {  # a question, and the place of its right piece (0: it is not among t
 print(sum(place == 1 for place in judged.values()), "of", len(judged), "right pieces came first")
 
 # %% [markdown]
-# Take a question whose right piece was not first. Ask again with a word of this piece that the question did not have. Which place has the
+# Take a question whose right piece was not first. Ask again with a word of this piece that the question did not have. At which place is the
 # piece now?
 #
 # ## Why not search for the words?
 #
-# From here on, the lab uses the course's five pages about running machine learning in production. Suppose that you ask which warnings
-# deserve waking someone up. The first idea is to search the pages for these words.
+# From here on, the lab uses the course's five pages about running machine learning in production. You ask which warnings deserve waking
+# someone up. The first idea is to search the pages for these words.
 
 # %% tags=["nbval-check-output"]
 import numpy as np
@@ -92,11 +91,11 @@ pages
 
 # %% tags=["claim"]
 assert pages.to_numpy().sum() == 2 and (pages.sum(axis=1) == 1).sum() == 2, (
-    "Two of the pages have one of the words each"
+    "Two pages have one of these words each"
 )
 
 # %% [markdown]
-# Two of the pages have one of the words each.
+# Two pages have one of these words each.
 #
 # > **Predict.** Only one of the five pages has the answer. Is it one of these two?
 
@@ -107,33 +106,34 @@ pages
 
 # %% tags=["claim"]
 assert pages["has the answer"].to_list() == [name == "model-monitoring.md" for name in documents]
-assert pages.loc["model-monitoring.md"].sum() == 1, "it has none of the words"
+assert pages.loc["model-monitoring.md"].sum() == 1, "This page has none of the four words"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The answer is on another page, `model-monitoring.md`. But it has none of the words, so a search for these four words cannot find it.
+# No, it is on another page, `model-monitoring.md`. This page has none of the four words, so a search for exactly these words cannot find
+# it.
 #
 # </details>
 #
-# You need a search that compares *meanings*.
+# The course's search compares *meanings* instead.
 #
 # ## The system, in four steps
 #
-# The strip below shows the whole course. In this lab you go through the first five boxes, from *documents* to *search*.
+# The strip below shows the whole course. In this lab you go through the first five boxes.
 
 # %%
 lab.show.pipeline()
 
 # %% [markdown]
-# **Step 1: an empty database.** The system stores its texts in PostgreSQL. This lab gets a database of its own, which is deleted after the
-# notebook is shut down. With the extension [pgvector](../labs/GLOSSARY.md#pgvector), the database can also store long lists of numbers, and
-# find the lists that are most similar to a given one.
+# **Step 1: an empty database.** The system stores its texts in PostgreSQL. This lab has a database of its own, which is deleted after the
+# notebook is shut down. The extension [pgvector](../labs/GLOSSARY.md#pgvector) stores long lists of numbers, and finds those that are most
+# similar to a given list.
 #
 # **Step 2: a model.** A program cannot compare meanings, but it can compare numbers. So a [model](../labs/GLOSSARY.md#embedding) reads a
 # text and gives back 384 numbers. Such a list is called a [vector](../labs/GLOSSARY.md#vector).
 #
-# The next cell opens the database, makes the vector of the question, and shows its length and first five numbers.
+# The next cell opens the database and makes the vector of the question.
 
 # %% tags=["nbval-check-output"]
 conn = lab.connect(autocommit=True)
@@ -142,11 +142,10 @@ vector = lab.encode(question)
 print(vector.shape, vector[:5].round(2))
 
 # %% [markdown]
-# These numbers say nothing to a reader. But the model was trained so that texts with similar meanings get similar vectors.
+# The model was trained to give similar vectors to texts with similar meanings.
 #
 # **Step 3: fill the table.** The documents are cut into pieces of at most 512 characters, which are called
-# [chunks](../labs/GLOSSARY.md#chunk). The model turns each chunk into a vector. Chunks and vectors are written into a table of the
-# database.
+# [chunks](../labs/GLOSSARY.md#chunk). The model turns each chunk into a vector. Both are written into a table of the database.
 
 # %% tags=["nbval-check-output"]
 from course_lib.indexing import IngestOptions, ingest
@@ -208,14 +207,14 @@ assert len(off_topic) == 3 and off_topic[0].similarity_score < similarities[-1],
 #
 # </details>
 #
-# A search can have a [threshold](../labs/GLOSSARY.md#threshold). It then leaves out each chunk whose similarity to the question is below
-# it. The next cell tries thresholds with three kinds of questions:
+# With a [threshold](../labs/GLOSSARY.md#threshold), a search leaves out all chunks whose similarity is lower. If none is left, the question
+# is *refused*. The next cell tries thresholds with three kinds of questions:
 #
-# - 63 *answered* ones: the pages have their answer.
+# - 63 *answered* ones, whose answer is in the pages.
 # - 16 *far* ones, such as the egg.
-# - 28 *near* ones: they are about subjects of the course, but none of its texts answers them.
+# - 28 *near* ones, about subjects of the course, but with no answer in its texts.
 #
-# > **Predict.** Is there a threshold at which no near question gets a chunk, but nearly all answered ones do?
+# > **Predict.** Is there a threshold that refuses all near questions, but nearly none of the answered ones?
 
 # %%
 from course_lib.teaching.lab.retrieval import without_answer
@@ -232,11 +231,11 @@ lab.alt(
 
 # %% tags=["claim"]
 assert refused.loc[0.25, "far"] == 1 and 0.28 < refused.loc[0.25, "near"] < 0.38, (
-    "With 0.25, all far questions get no chunk, but only a third of the near ones"
+    "0.25 refuses all far questions, but only a third of the near ones"
 )
-assert 0.03 < refused.loc[0.25, "answered"] < 0.07, "one of twenty with an answer"
+assert 0.03 < refused.loc[0.25, "answered"] < 0.07, "It also refuses one of twenty answered ones"
 assert 0.75 < refused.loc[0.35, "near"] < 0.85 and 0.18 < refused.loc[0.35, "answered"] < 0.25, (
-    "With 0.35, four fifths of the near ones get none, and also a fifth of those with an answer"
+    "0.35 refuses four fifths of the near ones, but also a fifth of the answered ones"
 )
 
 # %% [markdown]
@@ -244,18 +243,18 @@ assert 0.75 < refused.loc[0.35, "near"] < 0.85 and 0.18 < refused.loc[0.35, "ans
 #
 # No, not with this model and these questions:
 #
-# - With 0.25, all far questions get no chunk, but only a third of the near ones. And one of twenty with an answer gets none, too.
-# - With 0.35, four fifths of the near ones get none, and also a fifth of those with an answer.
+# - 0.25 refuses all far questions, but only a third of the near ones. It also refuses one of twenty answered ones.
+# - 0.35 refuses four fifths of the near ones, but also a fifth of the answered ones.
 #
 # So a reader has to judge what was found.
 #
 # </details>
 #
-# In your own folder, ask for something that your texts *nearly* say. Is its similarity lower than that of your right pieces?
+# In your own folder, ask for something that your texts *nearly* say. Is the first similarity lower than that of your right pieces?
 #
 # ## Where the chunks are stored
 #
-# The chunks are rows of a table, and you can read them with SQL. In the column *longest*, no number is above 512.
+# The chunks are rows of a table, and you can read them with SQL.
 
 # %% tags=["nbval-check-output"]
 statement = """
@@ -267,8 +266,8 @@ cursor = conn.execute(statement)
 pd.DataFrame(cursor.fetchall(), columns=[column.name for column in cursor.description])
 
 # %% [markdown]
-# In the next picture, each vector is reduced to two numbers. Each point is one chunk, and each colour and shape is one page. The star is
-# the question about warnings. The circles 1, 2 and 3 are the chunks that the search found.
+# In the next picture, each vector is reduced to two numbers. Each point is one chunk. The star is the question about warnings. The search
+# found the chunks 1, 2 and 3.
 #
 # > **Predict.** Are these three the points nearest to the star?
 
@@ -294,7 +293,7 @@ assert share < 0.25, (
 nearest = np.linalg.norm(points - star, axis=1).argsort()
 assert sorted(filter(None, labels)) == ["1", "2", "3"]
 assert not any(labels[at] for at in nearest[:5]), "The three are not the nearest points"
-assert [labels[at] for at in nearest].index("1") == 26, "the chunk with the answer is the 27th"
+assert [labels[at] for at in nearest].index("1") == 26, "many others are nearer than chunk 1"
 
 apart = np.linalg.norm(points[:, None] - points[None], axis=2) + 9 * np.eye(len(points))
 same_page = np.array(groups)[apart.argmin(axis=1)] == np.array(groups)
@@ -303,19 +302,18 @@ assert same_page.mean() > 0.8, "the points of one colour are near each other"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The three are not the nearest points: the chunk with the answer is the 27th.
+# The three are not the nearest points: many others are nearer than chunk 1, which has the answer.
 #
 # </details>
 #
 # The picture keeps less than a quarter of the differences (the variance) between the vectors, but the search compares all 384 numbers. So
-# never judge a search by such a picture.
+# do not judge a search by such a picture.
 #
-# You can still see that the points of one colour are near each other. The chunks of a page share its subject, and its title, which the
-# model reads with each chunk.
+# You can still see that the points of one colour are near each other: the chunks of a page share its subject and its title.
 #
 # ## Break it
 #
-# In practice, the same documents are read in (*ingested*) again and again, for example each night.
+# In practice, the same documents are read in (*ingested*) again and again.
 #
 # > **Predict.** If you ingest the five pages a second time, how many chunks are in the table then?
 
@@ -328,19 +326,19 @@ print("anything encoded:", again.chunks_per_second > 0)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The table has as many chunks as before. The system notices that the documents have not changed, so it encodes nothing. You will build that
+# The table has as many chunks as before. The system notices that the documents have not changed, and encodes nothing. You will build this
 # in lab 06.
 #
 # </details>
 #
 # ## Measure
 #
-# One good answer may be luck. So the course has labelled questions: the page and the words that answer each of them are known. The share of
+# One good answer may be luck. So the course has labelled questions: for each, the page and the words of the answer are known. The share of
 # questions whose answer is among the first five chunks is called [recall@5](../labs/GLOSSARY.md#recallk).
 #
 # > **Predict.** Of ten such questions about the five pages, how many have their answer among the first five chunks?
 #
-# The next cell counts at which place each question finds its first answer.
+# The next cell counts the places of the first answers.
 
 # %%
 answered_at = []
@@ -356,7 +354,7 @@ lab.alt(axes, f"Place of the first answer, and how many questions: {counts.to_di
 # %% tags=["claim"]
 recall = 1 - counts["none"] / counts.sum()
 assert 8 <= 10 * recall <= 9, "Eight or nine of ten questions have their answer there"
-assert 5 < 1 / (1 - recall) < 7, "about one question in six goes without its answer"
+assert 5 < 1 / (1 - recall) < 7, "for about one question in six, the answer is not there"
 assert counts["1"] > counts.sum() / 2, (
     "For more than half of the questions, the first chunk has the answer"
 )
@@ -364,17 +362,17 @@ assert counts["1"] > counts.sum() / 2, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Eight or nine of ten questions have their answer there. For more than half of the questions, the first chunk has the answer. But about one
-# question in six goes without its answer.
+# Eight or nine of ten questions have their answer there. For more than half of the questions, the first chunk has the answer. But for about
+# one question in six, the answer is not there.
 #
 # </details>
 #
 # ## How sure is this number?
 #
-# Other questions would have given another share. How much is luck? Draw 63 questions at random from the 63: some come twice, and some do
-# not come. Compute the share again. Repeat this 2,000 times.
+# Other questions would have given another share. How much is luck? The next cell draws 63 questions at random from the 63: some come twice,
+# and some not at all. It computes their share, and repeats this 2,000 times.
 #
-# > **Predict.** Between which two numbers are 95 of 100 of these shares? And with 13 questions, or 253? The slider shows it.
+# > **Predict.** Between which two numbers are 95 % of the 2,000 shares? And with 13 questions, or 253? Move the slider.
 
 # %%
 found = np.array([place != "none" for place in answered_at])
@@ -414,12 +412,18 @@ assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little
 # </details>
 #
 # This range is called the *95 % [interval](../labs/GLOSSARY.md#confidence-interval)*, and is written 0.83 [0.73, 0.92]. The *true share* is
-# the share of all questions of this kind. If you asked many such sets of questions, about 95 of 100 of their intervals would contain the
-# true share. The interval says nothing about other kinds of questions.
+# that of all questions of this kind. If you asked many such sets of questions, about 95 of 100 of their intervals would contain it. The
+# interval says nothing about other kinds of questions.
 #
-# To compare two searches, ask both the same questions. For each question, take the *difference*: 1 if only the second search answers it, −1
-# if only the first does, and 0 otherwise. The mean of these differences is the *paired gain*. Draw the differences again to get its
-# interval.
+# To compare two searches, ask both the same questions, here four (1: answered). The mean of the *differences* is the *paired gain*:
+#
+# ```
+# first search     1   1   0   0
+# second search    1   0   1   1
+# difference       0  −1   1   1     paired gain: 0.25
+# ```
+#
+# Draw the differences again to get its interval.
 #
 # - If the whole interval is above 0, the gain is hardly luck.
 # - If it contains 0, these questions cannot tell which search is better.
@@ -428,7 +432,7 @@ assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little
 #
 # - A document is cut into [chunks](../labs/GLOSSARY.md#chunk). Each chunk becomes a [vector](../labs/GLOSSARY.md#vector), and both are
 #   stored in a table.
-# - A question becomes a vector, too, and finds the chunks with the nearest vectors. So question and answer may have different words.
+# - A question becomes a vector, too, and finds the nearest chunks. So question and answer may have different words.
 # - Without a threshold, such a search always finds something, even if no text has the answer.
 # - **At work**, ask many questions to which you know the answers, and give the interval, too.
 #
@@ -443,7 +447,7 @@ assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little
 # 1. The model was trained to give similar vectors to texts with similar meanings, so the answer's vector is near the question's.
 # 2. It returns the nearest chunks, even if they are far away. A threshold can refuse far questions, but here it could not separate near
 #    questions from answered ones.
-# 3. A reader wants to read the answer and to check it. This needs the text, the document and the place in the document.
+# 3. To read and check the answer, a reader needs the text, the document and the place in it.
 #
 # </details>
 #
@@ -457,16 +461,16 @@ assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little
 # Step 3 cuts the documents into pieces. Where to cut is the subject of [lab 01](../labs/01_recursive_splitter.ipynb).
 #
 # From there on you write the system yourself. Each function that passes its check is kept in `my/system/`. `course mine` runs the system
-# with your functions in place of the course's.
+# with your functions.
 #
 # The last cell shows what the course's system reaches. It searches these pages (*docs*), the manifests of lab 02 and the code of lab 03
-# together. In brackets are intervals.
+# together.
 #
 # - *recall@10* is the share of questions with the right file among the first ten results. Do not compare it with the recall@5 above: a file
-#   is easier to find than a passage, and there are ten results, not five.
+#   among ten results is easier to find than a passage among five.
 # - [MRR](../labs/GLOSSARY.md#mrr) is higher if the right file is nearer to the top.
 #
-# When you have written a function, run the cell again: your own numbers then appear, too.
+# When you have written a function, run the cell again to see your own numbers, too.
 
 # %%
 recall_at_5 = 1 - answered_at.count("none") / len(answered_at)

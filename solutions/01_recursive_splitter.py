@@ -2,7 +2,7 @@
 # # 01 · Where to cut
 #
 # The model of this course reads only about 200 words at once, so a *splitter* cuts each page into pieces. If a cut goes through an answer,
-# a piece may have only half of it. You will write two splitters: the usual one, and one that knows the place of each piece.
+# a piece may have only half of it. You will write two: the usual splitter, and one that knows the place of each piece.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -21,11 +21,10 @@ lab.show.pipeline("chunks")
 # %% [markdown]
 # ## A cut in the wrong place
 #
-# In a *canary release*, a new model gets a small share of the real traffic. A user asks how much. One sentence of a page has the answer: 1
-# or 5 per cent.
+# In a *canary release*, a new model gets a small share of the real traffic. A user asks how much. One sentence has the answer: 1 or 5 per
+# cent.
 #
-# The pieces of a document are its [chunks](../labs/GLOSSARY.md#chunk). The shortest splitter is one line of code: it cuts a page every 300
-# characters.
+# The pieces of a document are its [chunks](../labs/GLOSSARY.md#chunk). The shortest splitter cuts a page every 300 characters.
 #
 # > **Predict.** How many of its cuts go through a word: few, half, or most?
 
@@ -64,8 +63,8 @@ assert not answering(fixed)
 # %% [markdown]
 # ## The recursive splitter, by hand
 #
-# A better splitter cuts where a reader pauses. It has a list of [separators](../labs/GLOSSARY.md#separator), from the strongest to the
-# weakest: a blank line, a line end, a sentence end, a space, and last `""`, which is between all characters.
+# A better splitter has a list of [separators](../labs/GLOSSARY.md#separator), from the strongest to the weakest: a blank line, a line end,
+# a sentence end, a space, and last `""`, which is between all characters.
 #
 # A [recursive splitter](../labs/GLOSSARY.md#recursive-splitter) splits the text at the strongest separator that occurs in it. Then there
 # are two kinds of pieces:
@@ -177,7 +176,7 @@ assert cut["nothing lost"].all() and cut["longest"].max() <= 512, (
 # ## What it cannot promise
 #
 # **Overlap.** Neighbouring chunks can share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap). A short phrase that one chunk cuts
-# off is then whole in the next. Your splitter works on pieces, so it can repeat only whole pieces.
+# off is then whole in the next. But your splitter can repeat only whole pieces.
 #
 # > **Predict.** We ask for 64 characters, in whole lines or sentences. How many of your chunks then repeat nothing, or only a line end?
 
@@ -195,17 +194,17 @@ lab.alt(axes, f"Histogram: {title}. The most is {repeated.max()}.")
 assert 0.4 < (repeated <= 1).mean() < 0.5, (
     "Nearly half of the chunks repeat nothing or one line end"
 )
-assert repeated.max() < 64, "none repeats 64"
+assert repeated.max() < 64, "None repeats all 64"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Nearly half of the chunks repeat nothing or one line end, and none repeats 64 characters: the last sentence is often longer.
+# Nearly half of the chunks repeat nothing or one line end, because their last sentence or line is too long. None repeats all 64.
 #
 # </details>
 #
 # **Offsets.** A citation needs a chunk's [offset](../labs/GLOSSARY.md#offset), its position in the document, counted from 0. Your chunks do
-# not have it. Without overlap you could add up their lengths; with overlap the sum is wrong. You could also search the text for each chunk.
+# not have it. With overlap, you cannot add up their lengths. You could search the text for each chunk.
 #
 # > **Predict.** Here are four chunks of a log. At which offsets does `find` find them?
 
@@ -225,8 +224,8 @@ log = "Retry in 5 s.\n" * 8
 # One change solves both problems: work with offsets instead of pieces. A chunk is then a [span](../labs/GLOSSARY.md#span): its start, its
 # end, and the text between them. With an overlap of 64, the next chunk begins 64 characters before this one ends.
 #
-# Where does a chunk end? In the text that it can hold, find the strongest separator, and cut after the last place where it occurs. Python's
-# `rfind` finds this place: `"ab cd. ef gh".rfind(". ", 0, 8)` is 5. The separator has two characters, so the first chunk ends at 7.
+# Where does a chunk end? In the text that it can hold, find the strongest separator, and cut after the last one. Python's `rfind` finds its
+# place: `"ab cd. ef gh".rfind(". ", 0, 8)` is 5. The separator has two characters, so the first chunk ends at 7.
 #
 # ## Exercise 1.2: find the cut
 #
@@ -248,13 +247,13 @@ lab.check("1.2", find_cut)
 lab.hint("1.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to give up at a separator that does not end after the floor. Try the next separator. A separator may begin before
-# the floor if it ends after it, so search from `floor + 1 - len(separator)`.
+# The mistake to remember: to give up at a separator that does not end after the floor. Try the next one. A separator may begin before the
+# floor if it ends after it, so search from `floor + 1 - len(separator)`.
 
 # %% [markdown]
 # ## Exercise 1.3: the whole splitter
 #
-# The splitter finds the end of a chunk, notes the span, finds the next start, and repeats this. The next start is given:
+# The splitter finds the end of a chunk, notes the span, and finds the next start, again and again. The next start is given:
 # `next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)` returns `end - chunk_overlap`, or with
 # [`snap_to_words`](../labs/GLOSSARY.md#snap-to-words) the first word that begins in the overlap.
 #
@@ -279,12 +278,12 @@ for floor in (0, 3):
 # </details>
 #
 # A chunk that begins at `start` must end *after* `start + chunk_overlap`: this is the floor. Then the next chunk begins after `start`, and
-# the splitter always comes to an end.
+# the splitter always ends.
 #
 # ![A text as a bar: the next chunk begins one overlap before the cut. Cuts count only after the floor.](../labs/figures/overlap_and_floor.svg)
 #
 # - If the rest of the text fits into one chunk, it needs no cut.
-# - Use a loop: a book has thousands of chunks. Copy only the chunks, never the rest.
+# - Use a loop, not recursion: a book has thousands of chunks. Copy only the chunks, never the rest.
 
 # %% exercise="1.3"
 # Given up to: spans, start = [], 0
@@ -303,7 +302,7 @@ lab.hint("1.3")  # run again for the next hint
 # %% [markdown]
 # Violet text is in more than one of your chunks.
 #
-# > **Predict.** What is the price of a longer overlap? Then try size 100 and overlap 96.
+# > **Predict.** What is the price of a longer overlap? Then try size 100, with overlap 96 and with 0.
 
 # %%
 split_text = lab.use("split_text")
@@ -334,8 +333,8 @@ assert (len(dense), len(plain)) == (2398, 122), "The price is more chunks"
 # %% [markdown]
 # ## Break it
 #
-# A splitter that loses a sentence raises no error. So write down what must be true of *every* text, and let the computer search for a text
-# where it is false: a [property-based test](../labs/GLOSSARY.md#property-based-test).
+# A splitter that loses a sentence raises no error. So write down what must be true of *every* text. The computer searches for a text where
+# it is false: a [property-based test](../labs/GLOSSARY.md#property-based-test).
 #
 # > **Predict.** A colleague strips the white space at both ends of each chunk, and keeps the offsets. How many of 5,000 random texts does
 # > this break?
@@ -416,30 +415,35 @@ if "LangChain" in found:
         "The lost characters are white space"
     )
     assert field.loc["LangChain", "lost characters"] > 0, (
-        "it removes white space at both ends of each chunk"
+        "The lost characters are white space at the ends of chunks"
     )
     assert field.loc["LangChain", "overlaps"] < field.loc["LangChain", "chunks"] / 4, (
-        "Few pairs overlap, because it can repeat only whole pieces"
+        "Few pairs overlap"
     )
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Few pairs overlap, because it can repeat only whole pieces.
+# Few pairs overlap.
 #
 # </details>
 #
-# The lost characters are white space: it removes white space at both ends of each chunk (`strip_whitespace=False` keeps it). With
-# `add_start_index` it has offsets. Its default separators have no sentence end. Take it if you need no exact overlap.
+# The lost characters are white space at the ends of chunks (`strip_whitespace=False` keeps it). With `add_start_index`, each chunk has its
+# offset. Take this splitter if you need no exact overlap.
 
 # %% [markdown]
 # ## Measure: cuts, overlap, and size
 #
-# Good cuts, an overlap or larger chunks can keep a sentence whole. Which of them help the search? *fixed* cuts by length alone, *at spaces*
-# at the last space before the limit, and *on offsets* with your function: *good cuts*. All get the same four sizes.
+# Which of these help the search: good cuts, an overlap, or larger chunks? We compare three splitters with the same four sizes:
 #
-# - *torn*: how many of 563 sentences of up to 128 characters no chunk holds whole (mean of the four sizes).
-# - *300* to *900*: [recall@5](../labs/GLOSSARY.md#recallk) with chunks of this size (lab 00's 63 questions).
+# - *fixed* cuts by length alone.
+# - *at spaces* cuts at the last space before the limit.
+# - *on offsets* is your function, which makes *good cuts*.
+#
+# The columns:
+#
+# - *torn*: how many of 563 sentences of up to 128 characters are whole in no chunk (mean of the four sizes).
+# - *300* to *900*: [recall@5](../labs/GLOSSARY.md#recallk) with chunks of this size, for lab 00's 63 questions.
 # - *gain*: the mean of the four, minus that of the row above, with its [interval](../labs/GLOSSARY.md#confidence-interval).
 #
 # > **Predict.** Do good cuts find more than cuts at spaces?
@@ -482,7 +486,7 @@ assert good_cuts.low > 0 and round(good_cuts.mean, 2) == 0.08, (
 )
 undecided = paired_interval(spaced, good), paired_interval(good, both)
 assert all(one.low < 0 < one.high for one in undecided), (
-    "these questions do not decide whether they find more than cuts at spaces, or with an overlap"
+    "these questions do not decide whether they find more than cuts at spaces, or whether an overlap helps"
 )
 assert larger.low > 0, "With five chunks each, larger ones find more"
 as_much = [
@@ -490,7 +494,7 @@ as_much = [
     for size, k in ((300, 15), (900, 5))
 ]
 assert [round(one, 2) for one in as_much] == [0.94, 0.86], (
-    "good cuts have a recall of 0.94, and five of 900 have 0.86"
+    "With good cuts, fifteen of 300 did not find less"
 )
 longest = {
     (way, size): max(
@@ -500,32 +504,32 @@ longest = {
     for size in (500, 900)
 }
 assert all((most > 256) == (size == 900) for (_, size), most in longest.items()), (
-    "of 500 characters it reads all chunks to the end, of 900 not all"
+    "No chunk of 500 characters has more, but some of 900 have"
 )
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
 # Good cuts gain 0.08 over fixed ones, and this interval is above 0. But these questions do not decide whether they find more than cuts at
-# spaces, or with an overlap.
+# spaces, or whether an overlap helps.
 #
-# For a reader, the difference is certain: cuts at spaces tear as many sentences as fixed ones. Good cuts tear none, because a sentence end
-# is stronger than a space.
+# A reader sees a difference: cuts at spaces tear as many sentences as fixed ones. Good cuts tear none of the 563.
 #
 # </details>
 #
-# With five chunks each, larger ones find more. But five of 900 characters show about as much text as fifteen of 300. With fifteen of 300,
-# good cuts have a recall of 0.94, and five of 900 have 0.86. The model also reads only 256 word pieces: of 500 characters it reads all
-# chunks to the end, of 900 not all.
+# With five chunks each, larger ones find more. But five of 900 characters show about as much text as fifteen of 300. With good cuts,
+# fifteen of 300 did not find less.
 #
-# With an overlap of 64, each phrase of up to 65 characters is whole in some chunk, *wherever* the cuts are. So make the overlap as long
-# as the longest phrase that must stay whole.
+# The model reads only 256 word pieces of a chunk. No chunk of 500 characters has more, but some of 900 have.
+#
+# With an overlap of 64, each phrase of up to 65 characters is whole in some chunk, *wherever* the cuts are. So make the overlap as long as
+# the longest phrase that must stay whole.
 
 # %% [markdown]
 # ## Recap
 #
 # - A recursive splitter splits what is too long at weaker separators. It cannot promise an overlap, and it has no offsets.
-# - A splitter on offsets has both, and both are exact. The floor makes sure that it comes to an end.
+# - A splitter on offsets has both, and both are exact. The floor makes sure that it ends.
 # - **At work**, cut prose like this. Try three sizes, and measure recall with your own questions
 #   ([lab 16](../labs/16_measuring_retrieval.ipynb)). A model's limit is in [tokens](../labs/GLOSSARY.md#token), so count tokens, too.
 #
@@ -537,8 +541,8 @@ assert all((most > 256) == (size == 900) for (_, size), most in longest.items())
 #
 # <details><summary>Answers</summary>
 #
-# 1. Take the last chunk that ends inside the phrase. It holds at most 64 characters of the phrase. The next chunk begins 64 characters
-#    before this end, so it has the phrase from its first character on. It does not end inside the phrase, so it has the whole phrase.
+# 1. Take the last chunk that ends inside the phrase. It holds at most 64 of its characters. The next chunk begins 64 characters before this
+#    end, so it has the phrase from its first character on, and does not end inside it.
 # 2. Blank lines and full stops are in no chunk, so a citation shows a text with gaps.
 # 3. The separator `"\n\n"` is never found, and nothing warns you.
 #
@@ -547,8 +551,8 @@ assert all((most > 256) == (size == 900) for (_, size), most in longest.items())
 # %% [markdown]
 # ## Stretch
 #
-# Lines from Windows end with `"\r\n"` ([CRLF](../labs/GLOSSARY.md#crlf)), so a splitter never finds `"\n\n"` there. Write
-# `keep_crlf(text, spans)`, so that no span starts or ends between the two characters.
+# Lines from Windows end with `"\r\n"` ([CRLF](../labs/GLOSSARY.md#crlf)). Write `keep_crlf(text, spans)`, so that no span starts or ends
+# between these two characters.
 #
-# **Next.** In a manifest, each line belongs to another line above it, and a cut can separate the two:
+# **Next.** In a manifest, a line often belongs to one far above it, and a cut can separate the two:
 # [lab 02](../labs/02_resource_splitter.ipynb).

@@ -2,7 +2,7 @@
 # # 02 · Whose line is it?
 #
 # A line of a YAML file, such as `memory: 3Gi`, says little without its *owner*: what the line belongs to. You will write a splitter that
-# says in a *header* above each piece what it belongs to, also in files that a parser refuses.
+# names the owner in a *header* above each piece, also in files that a parser refuses.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -87,14 +87,14 @@ assert (len(told), len(lab.questions())) == (17, 58), (
 # Why not ask a parser? It needs valid files. Of the 31 files here, PyYAML refuses four: three
 # [Helm templates](../labs/GLOSSARY.md#helm-template), and one with a single bad document.
 #
-# In a valid file, you could cut where `yaml.compose` says that a value ends. The parsed data alone have no comments, but the answers to 17
-# of our 58 questions are in comments.
+# In a valid file, you could cut where `yaml.compose` says that a value ends. Parsed data have no comments, but the answers to 17 of our 58
+# questions are in comments.
 
 # %% [markdown]
 # ## The first owner: the document
 #
 # A file holds any number of [YAML documents](../labs/GLOSSARY.md#yaml-document), with `---` between them. A line and its owner are in the
-# same document, so no piece may cross this border. This file holds three documents that are not empty:
+# same document, so no piece may cross this border. This file has three documents that are not empty:
 #
 # ```
 # ---
@@ -145,12 +145,17 @@ lab.hint("2.1")  # run again for the next hint
 # apiVersion: v1
 # ```
 #
-# Here, the first `name:` belongs to `labels`. So a key counts only with its *path*.
+# So a key counts only with its *path*.
 #
 # ## Exercise 2.2: the identity
 #
 # Write `read_identity`, which gives `Identity("Role", "reader", None, "v1")` for this document. Go from line to line, and keep a list of
-# the owners. The owners of a new key are left of its column. Remove the others, then add the new key. Given are:
+# owners. At each key:
+#
+# 1. Remove from the list what is not left of this key.
+# 2. Add the key.
+#
+# Given are:
 #
 # ```
 # read_key('  name: "web"  # front')  →  Key(column=2, name="name", value="web")
@@ -169,7 +174,7 @@ lab.hint("2.2")
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: to remove only the last key from the list. A new key ends the blocks of *all* keys in its column and further
-# right. `above.column < key.column` keeps the owners and drops the rest.
+# right. `above.column < key.column` keeps its owners.
 
 # %% [markdown]
 # ## Break it: what no parser reads
@@ -198,7 +203,7 @@ for name in ("odd/broken.yaml", "chart/templates/status-page.yaml"):
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Your function finds all four identities, because it needs no valid file.
+# Your function finds all four, because it needs no valid file.
 #
 # </details>
 #
@@ -208,11 +213,10 @@ for name in ("odd/broken.yaml", "chart/templates/status-page.yaml"):
 # ## Where to cut a resource
 #
 # A resource can be too long for one [chunk](../labs/GLOSSARY.md#chunk). The model reads 256 [word pieces](../labs/GLOSSARY.md#word-piece)
-# and drops the rest without a warning. So cut, as in lab 01, at the strongest boundary. In YAML, **a boundary is stronger if its line
-# begins further left**, because a larger block ends there.
+# and drops the rest without a warning. So cut, as in lab 01, at the strongest boundary.
 #
-# `lines_of` gives each line a *depth*. The boundary before a line is stronger if the line's depth is smaller. The depth is twice the
-# column. An item of a list has one more, because it may begin in the same column as its owner:
+# In YAML, **a boundary is stronger if its line begins further left**, because a larger block ends there. `lines_of` gives each line a
+# *depth*: twice its column, and one more for an item of a list. The smaller the depth, the stronger the boundary before the line:
 #
 # ```
 # containers:        depth 0
@@ -262,7 +266,7 @@ outline()
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The piece should end before line 7. Otherwise it has the limit of one container and the name of the next.
+# It should end before line 7. Otherwise it has the limit of one container and the name of the next.
 #
 # </details>
 #
@@ -308,20 +312,17 @@ while at < len(lines) - 1:
 outline(cuts)
 
 # %% tags=["claim"]
-assert lines[5].start in cuts and lines[7].start in cuts, (
-    "The piece that begins with `limits:` has such lines"
-)
-assert "Pod" not in small, "no piece names the Pod"
+assert lines[5].start in cuts and lines[7].start in cuts, "The piece that begins with `limits:`"
+assert "Pod" not in small, "no piece says what kind of resource it belongs to"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The piece that begins with `limits:` has such lines. And no piece names the Pod.
+# The piece that begins with `limits:`. And no piece says what kind of resource it belongs to.
 #
 # </details>
 #
-# A piece should say which container and which resource it belongs to. So write this above the piece, in a
-# [header](../labs/GLOSSARY.md#header):
+# So write above the piece where it is from, in a [header](../labs/GLOSSARY.md#header):
 #
 # ```
 # # v1 Pod web: containers that run together
@@ -332,9 +333,10 @@ assert "Pod" not in small, "no piece names the Pod"
 #
 # The header names the resource, its file, and the path that the lines of the piece share.
 #
-# The header counts towards the limit, but its length depends on where the piece ends. So measure, and try again. For example, the limit is
-# 160 characters, and a piece begins with line 2. If it ends before line 9, it has 189 characters with its header. So the next try ends
-# before line 7.
+# The header counts towards the limit, but its length depends on where the piece ends. So measure, and try again.
+#
+# For example, a piece begins with line 2, and the limit is 160 characters. If the piece ends before line 9, it has 189 characters with its
+# header. So the next try ends before line 7.
 
 # %%
 from course_lib.loader.kubernetes import ResourceSpan
@@ -420,7 +422,7 @@ of_each = {way: ((found > 256).sum(), len(found)) for way, found in count.items(
 assert of_each["every 1,000"] == (11, 91), (
     "Of the fixed pieces, 11 of 91 are right of the dashed line"
 )
-assert of_each["yours"][0] == 0, "None of yours is too long: the model reads all of them to the end"
+assert of_each["yours"][0] == 0, "None of yours is too long"
 from course_lib.loader.resource_chunks import make_header
 from course_lib.loader.yaml_lines import next_cut as known_cut
 
@@ -436,25 +438,29 @@ assert [len(header) + end - 20 for _, end in tried] == [189, 154], (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Of the fixed pieces, 11 of 91 are right of the dashed line. None of yours is too long: the model reads all of them to the end.
+# Of the fixed pieces, 11 of 91 are right of the dashed line. None of yours is too long.
 #
 # </details>
 
 # %% [markdown]
 # ## Measure: what do cuts buy, and what headers?
 #
-# [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions with an answering piece among the first five results, even if this piece
-# does not name its owner. So *owned* says for how many of the 58 questions a piece has the answer together with its resource's kind and
-# name.
+# The rows:
 #
-# - *every 300*: naive pieces that show a reader a little more than yours.
+# - *every 300*: naive pieces, on average a little longer than yours.
 # - *+ header*: above each naive piece are its file, and the kind and name of the resource in which it begins. Your headers also have the
 #   path, and words for the kind.
 # - *every 1,000 + header*: a cheap rival.
+# - *course split* has about half as many pieces as yours: it joins small neighbours, and leaves out most of a custom resource's schema.
+#
+# The columns:
+#
+# - [recall@5](../labs/GLOSSARY.md#recallk): the share of the 58 questions with the answer in one of the first five pieces.
+# - *owned*: for how many questions a piece has the answer together with its resource's kind and name.
 #
 # In brackets is the [interval](../labs/GLOSSARY.md#confidence-interval) of a gain.
 #
-# > **Predict.** What helps the search: your cuts, the headers, or only both?
+# > **Predict.** What helps the search: your cuts, the headers, or only both together?
 
 # %%
 from course_lib.evaluation.statistics import paired_interval
@@ -497,24 +503,24 @@ table.astype({"pieces": int, "owned": int}).round(2)
 
 # %% tags=["claim"]
 assert cuts[1].low > 0 and round(cuts[1].mean, 2) == 0.16, (
-    "yours gain 0.16 over naive pieces of about the same length with a header, and the whole interval is above 0"
+    "yours gain 0.16 over naive pieces of about the same length, and the whole interval is above 0"
 )
 assert all(one.low < 0 < one.high for one in (cuts[0], headers[0])), (
-    "Of the cuts alone, and of a header above these naive pieces, the interval contains 0"
+    "the interval contains 0. It also contains 0 for a header above these naive pieces"
 )
-assert rival.low < 0 < rival.high, "over them, the interval contains 0"
+assert rival.low < 0 < rival.high, "its interval contains 0"
 bare, yours, large = (
     table.loc[name] for name in ("yours, no header", "yours", "every 1,000 + header")
 )
 assert large["recall@5"] == table.loc["course split", "recall@5"], (
-    "they find as many answers as course split"
+    "The rival finds as many answers as course split"
 )
 length = {
     size: pd.Series([len(one) for text in documents.values() for one in every(text, size)]).mean()
     for size in (300, 1_000)
 }
 own_length = pd.Series([p.end - p.start for own in cut.values() for p in own]).mean()
-assert 1 < length[300] / own_length < 1.2, "a little more than yours"
+assert 1 < length[300] / own_length < 1.2, "a little longer than yours"
 assert 3 < length[1_000] / own_length < 3.5, "about three times as much"
 assert all(0.55 < table.loc[name].owned / 58 < 0.65 for name in ("every 300", bare.name)), (
     "Without headers, about six of ten answers are owned"
@@ -551,27 +557,26 @@ assert 0.45 < table.loc["course split"].pieces / yours.pieces < 0.55, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Both help together: yours gain 0.16 over naive pieces of about the same length with a header, and the whole interval is above 0. Alone,
-# neither is certain to help. Of the cuts alone, and of a header above these naive pieces, the interval contains 0.
+# Both together. Alone, neither is certain to help:
 #
-# Large naive pieces with a header are cheaper: over them, the interval contains 0, and they find as many answers as `course split`. But
-# five of them show a reader about three times as much as five of yours.
+# - If all have headers, yours gain 0.16 over naive pieces of about the same length, and the whole interval is above 0.
+# - If none has a header, the interval contains 0. It also contains 0 for a header above these naive pieces.
+#
+# Your gain over the cheap rival is not certain: its interval contains 0. The rival finds as many answers as `course split`. But five of its
+# pieces show a reader about three times as much as five of yours.
 #
 # Without headers, about six of ten answers are owned; with headers, more than nine of ten, because a header has the kind and the name.
 #
 # </details>
 #
-# The large naive piece with the limit still names only `log-shipper`. A path would not help it: its lines share only
+# The large naive piece with the limit still names only `log-shipper`. A path would not help: its lines share only
 # `spec.template.spec.containers`. And 15 of the 91 large pieces with a header are too long for the model.
-#
-# `course split` has about half as many pieces as yours, because it joins small neighbours and leaves out most of a custom resource's
-# schema.
 #
 # ## In the field
 #
 # [kustomize](https://kubectl.docs.kubernetes.io/references/kustomize/) merges manifests into what the cluster gets.
 #
-# > **Predict.** A comment says why production still has version 4.1.3. Is it in kustomize's output?
+# > **Predict.** A comment says why production still has version 4.1.3. Is this comment in kustomize's output?
 
 # %%
 import re
@@ -619,8 +624,8 @@ if which("kubectl"):
 #
 # <details><summary>Answers</summary>
 #
-# 1. It cuts the document if it is in column 0. This happens only in a broken file, because a block scalar's lines are indented.
-# 2. The model drops the end of a piece that is too long. You notice it only if you count word pieces.
+# 1. If it is in column 0. This happens only in a broken file, because a block scalar's lines are indented.
+# 2. The model drops the end of a piece that is too long. You notice this only if you count word pieces.
 # 3. The pieces of all later containers, because the number in their headers changes: `containers[0]` is now `containers[1]`.
 #
 # </details>

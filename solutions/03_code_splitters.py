@@ -3,7 +3,7 @@
 #
 # A search over code should return a whole function, and say which one. You will split code at its functions and classes.
 #
-# **Elective.** It adds a splitter for program code. It is for you if people will search code with your system.
+# **Elective.** It adds a splitter for program code. For you if your system will search code.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -65,7 +65,7 @@ lab.interact(asking(fixed_cuts), question=question)
 ]
 assert torn.text.endswith("wolf is swit"), "the piece ends in the middle of a word"
 assert "len(current[column]) < minimum_sample" not in torn.text, (
-    "The code that does this is in the next piece"
+    "The code that does this is not in the piece"
 )
 assert torn.text.startswith(" return sum("), "The piece begins with the end of another function"
 
@@ -73,7 +73,7 @@ assert torn.text.startswith(" return sum("), "The piece begins with the end of a
 # The answer begins in this piece. But three things are wrong:
 #
 # - You cannot read the whole reason: the piece ends in the middle of a word.
-# - The code that does this is in the next piece. That piece does not say that it belongs to `inspect`.
+# - The code that does this is not in the piece.
 # - The piece begins with the end of another function.
 #
 # ## How much is torn?
@@ -198,8 +198,8 @@ assert by_rule[1].startswith("def no"), "the cut above line 4 is still there"
 # ## Ask a parser
 #
 # The rule looks at one line, so it cannot know that line 4 is in quotes. A parser can, for example
-# [tree-sitter](https://tree-sitter.github.io). It turns a text into a [syntax tree](../labs/GLOSSARY.md#syntax-tree). Each node of the tree
-# is a part of the text, such as a class. The nodes below it are its parts.
+# [tree-sitter](https://tree-sitter.github.io). It turns a text into a [syntax tree](../labs/GLOSSARY.md#syntax-tree). Each node is a part
+# of the text, such as a class. The nodes below it are its parts.
 #
 # > **Predict.** The next cell shows the nodes directly below the root of `tiny`. At which lines do they begin?
 
@@ -216,7 +216,7 @@ nodes
 # %% tags=["claim"]
 assert nodes["from line"].to_list() == [1, 3, 8, 9], "The nodes begin at lines 1, 3, 8 and 9"
 assert nodes.iloc[1].to_list() == [3, 6, "expression_statement"], (
-    "the text in quotes is part of the node above it"
+    "the text in quotes is part of the node that begins at line 3"
 )
 assert nodes.iloc[-1].to_list() == [9, 11, "decorated_definition"], (
     "Decorator and function are one node"
@@ -225,8 +225,8 @@ assert nodes.iloc[-1].to_list() == [9, 11, "decorated_definition"], (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The nodes begin at lines 1, 3, 8 and 9. No node begins at line 4, because the text in quotes is part of the node above it. Decorator and
-# function are one node, so they stay together. The comment is a separate node.
+# The nodes begin at lines 1, 3, 8 and 9. No node begins at line 4, because the text in quotes is part of the node that begins at line 3.
+# Decorator and function are one node, so they stay together. The comment is a separate node.
 #
 # </details>
 #
@@ -288,14 +288,14 @@ assert counts.iloc[2, :2].to_list() == [5, 2], "Two of the five lines are defini
 #
 # ## Too large, and without context
 #
-# So far, a piece is a whole definition, even a very long one. But the model [ignores](../labs/GLOSSARY.md#truncation) the end of a long
-# text, so the course limits a piece to 512 characters. A larger class is cut at its methods, and a larger method at its blank lines.
+# So far, a piece is a whole definition, even a very long one. But a model [ignores](../labs/GLOSSARY.md#truncation) the end of a text that
+# is too long for it. The course's limit is 512 characters. A larger class is cut at its methods, and a larger method at its blank lines.
 #
 # Then nothing in a later part says which method it is from. So a [header](../labs/GLOSSARY.md#header) is put above it, with *signatures*:
 # the lines that introduce the class and the method.
 #
-# Header and part together must fit into 512 characters, so there may be no room for all signatures. Suppose that the header may have 90
-# characters. Here are two simple ideas.
+# Header and part together must fit into 512 characters, so some signatures may not fit. Suppose that the header may have 90 characters. Two
+# simple ideas: cut the signatures off there, or take only the first one.
 #
 # > **Predict.** What does each idea show of the method `_score_batch` of the class `Scorer`?
 
@@ -370,16 +370,16 @@ lab.interact(lambda room=90: show_headers(choose_header, room), room=(0, 200, 10
 # %% tags=["claim"]
 chosen = [choose_header(given, 90) for given in signatures.values()]
 assert all(name in header for name, header in zip(signatures, chosen, strict=True)), (
-    "At 90, each part has the name of its method above it"
+    "With 90 characters, each part has the name of its method above it"
 )
 
 # %% [markdown]
-# At 90, each part has the name of its method above it.
+# With 90 characters, each part has the name of its method above it.
 #
 # ## The whole splitter
 #
-# `split_code` does all of this. A definition that fits into 512 characters stays whole. In a larger one, `split_code` looks for definitions
-# again. If there are none, it cuts as in lab 01.
+# `split_code` does all of this. A definition that fits into 512 characters stays whole. In a larger one, it looks for definitions again. If
+# there are none, it cuts as in lab 01.
 #
 # A parser needs a file that keeps to the grammar. Suppose that `drift.py` begins with an unfinished line, `x = f(`.
 #
@@ -413,14 +413,13 @@ assert "an alarm that cries wolf is switched off." in answer.text, (
 )
 assert answer.header == lines_of("heron/drift.py", 71, 77), "The whole signature of inspect"
 assert "len(current[column]) < minimum_sample" in after.text and after.header == answer.header, (
-    "The code that does what it says is in the next part, but under the same header"
+    "a header says where each part is from"
 )
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The whole signature of `inspect` is above this part, in the lines with `>`. Now you can read the sentence to its end. The code that does
-# what it says is in the next part, but under the same header.
+# The whole signature of `inspect` is above this part, in the lines with `>`. Now you can read the sentence to its end.
 #
 # </details>
 #
@@ -437,11 +436,11 @@ assert "len(current[column]) < minimum_sample" in after.text and after.header ==
 #
 # - *whole %*: the share of definitions that stay whole, in Python's standard library and the package `kfp`. Only definitions that fit into
 #   a piece count.
-# - *at the margin*: the same, without definitions inside others.
+# - *at the margin*: the same, only for definitions at the left margin.
 # - *[recall@5](../labs/GLOSSARY.md#recallk)*: the share of questions about Heron for which the search finds the answer.
 # - *gain on …*: this recall minus that of another splitter, with its [interval](../labs/GLOSSARY.md#confidence-interval).
 #
-# > **Predict.** Which splitter keeps most definitions whole? Does it also find most, with an interval above 0?
+# > **Predict.** Which splitter keeps most definitions whole? Is its search also certainly better (an interval above 0)?
 
 
 # %%
@@ -501,18 +500,18 @@ assert of_all["recursive"] > 80, "it kept more than four fifths of the definitio
 assert of_all["split_code"] > 99, "`split_code` keeps nearly all definitions whole"
 assert (
     of_all["recursive"] - of_all["every 512"] > (of_all["split_code"] - of_all["every 512"]) / 2
-), "but it goes more than half of the way from every 512 to split_code"
+), "its gain over every 512 is more than half of that of split_code"
 assert len(asked) == 54
 on_naive = {name: paired_interval(hits["every 512"], hit) for name, hit in hits.items()}
 assert [name for name, one in on_naive.items() if round(one.low, 3) > 0] == ["split_code"], (
-    "Over cuts every 512 characters, only the interval of split_code is above 0"
+    "Compared with every 512, only split_code has an interval above 0"
 )
 on_recursive = {name: paired_interval(hits["recursive"], hit) for name, hit in hits.items()}
 assert str(on_recursive["split_code"]) == "0.056 [-0.019, 0.148]", (
-    "over recursive, its gain is 0.056 [-0.019, 0.148], which contains 0"
+    "Compared with recursive, its gain is 0.056 [-0.019, 0.148]. This interval contains 0"
 )
 assert all(one.low <= 0 <= one.high for one in on_recursive.values()), (
-    "with these 54 questions no other splitter is certainly better"
+    "with these 54 questions no other splitter certainly finds more"
 )
 assert sum(hits["split_code"]) - sum(hits["no header"]) == 1, (
     "The headers alone gain one question of 54"
@@ -529,26 +528,26 @@ if "LangChain" in field:
 # <details><summary>The answer</summary>
 #
 # **Whole definitions.** `split_code` keeps nearly all definitions whole, because it was made to. `by lines` keeps nearly every definition
-# at the left margin, but tears some inside classes. `recursive` does not know definitions, but it goes more than half of the way from
-# `every 512` to `split_code`.
+# at the left margin, but tears some inside classes. `recursive` does not know definitions. Still, its gain over `every 512` is more than
+# half of that of `split_code`.
 #
-# **Search.** Over cuts every 512 characters, only the interval of `split_code` is above 0. But over `recursive`, its gain is 0.056
-# [-0.019, 0.148], which contains 0. So these questions cannot tell which of the two finds more. The headers alone gain one question of 54,
-# and this interval contains 0.
+# **Search.** Compared with `every 512`, only `split_code` has an interval above 0. Compared with `recursive`, its gain is 0.056 [-0.019,
+# 0.148]. This interval contains 0, so these questions cannot tell which of the two finds more. The headers alone gain one question of 54.
+# Here, too, the interval contains 0.
 #
 # </details>
 #
-# LangChain is most similar to `by lines` in how much it keeps whole. In the search, it finds less than `split_code` without headers. Use
-# LangChain if you index many languages and want no parser.
+# LangChain is most similar to `by lines` in how much it keeps whole. In the search, it finds less than `split_code` without headers: the
+# interval is below 0. Its advantage: it needs no parser, and has separators for many languages.
 
 # %% [markdown]
 # ## Recap
 #
 # - **At work**, begin with lab 01's splitter: it kept more than four fifths of the definitions whole, and with these 54 questions no other
-#   splitter is certainly better.
+#   splitter certainly finds more.
 # - For a language without a grammar, use a regular expression.
-# - A syntax tree needs one more package, and a grammar for each language. It pays if methods must stay whole, if code contains code as
-#   text, or if a result must name its function.
+# - A syntax tree needs one more package, and a grammar for each language. Use it if methods must stay whole, or if code contains code as
+#   text.
 # - If you cut a definition, a header says where each part is from.
 
 # %% [markdown]
@@ -563,7 +562,7 @@ if "LangChain" in field:
 # 1. It puts the decorator in the piece before `train`, because `)` does not begin with one of `ABOVE`. In a tree, decorator and function
 #    are one node.
 # 2. Otherwise a method would be in two pieces: its own and that of its class.
-# 3. Some texts would have more than 512 characters. If a text is too long for the model, the model ignores its end.
+# 3. Some texts would be longer than the limit. A model ignores the end of a text that is too long for it.
 #
 # </details>
 

@@ -4,8 +4,8 @@
 # A search index is made again every night. A model encodes each text: it computes a vector, and this is slow. So you skip the texts that
 # are known. If you skip too little, you lose time. If you skip too much, the search answers with code that is gone.
 #
-# **Elective.** It adds an index that encodes only what it must. It is for you if your index will be made more than once, or from other
-# people's records.
+# **Elective.** It adds an update of the index that encodes only what it must. For you if you index documents again and again, or take
+# records from others.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -25,13 +25,13 @@ lab.show.pipeline("chunks")
 # %% [markdown]
 # ## A function that is gone
 #
-# Last night, a job indexed the code of Heron (lab 03). Each piece has a record and a vector, its [embedding](../labs/GLOSSARY.md#embedding)
-# (lab 05). Tonight, a function of `drift.py` has a new name: `inspect` is now `compare`.
+# Last night, a job indexed the code of Heron (lab 03). Each piece has a record and a vector, its
+# [embedding](../labs/GLOSSARY.md#embedding). Tonight, a function of `drift.py` has a new name: `inspect` is now `compare`.
 #
 # The job compares the two nights. Each piece has a *key*, here a [content hash](../labs/GLOSSARY.md#content-hash):
 #
-# - Only tonight has the key: the piece is new, so it is encoded.
-# - Both nights have it: the piece is known, so it is skipped.
+# - Only tonight has the key: the piece is new and is encoded.
+# - Both nights have it: the piece is known and is skipped.
 # - Only last night had it: the piece is gone.
 
 # %%
@@ -79,19 +79,20 @@ assert len(ends) == len(set(ends)) == 3, "three functions end with a piece"
 # <details><summary>The answer</summary>
 #
 # The name is `inspect`, and this function is gone. A program that calls it gets an error. Only one piece was new: the first part of the
-# function, with the line `def`. In the other parts, the name is only in the header (lab 03), which the key does not contain.
+# function, with the line `def`. In the other parts, the name is only in the header (lab 03). The key does not contain the header, so they
+# were skipped.
 #
-# Another fault: Heron has 188 pieces, but the index has 186. The reason is that three functions end with a piece `return decorate`. These
-# pieces share a key, so two are lost. With the header in the key, all 188 are there.
+# Another fault: Heron has 188 pieces, but the index has 186, because three functions end with a piece `return decorate`. These share a key,
+# so two are lost. With the header in the key, all 188 are there.
 #
 # </details>
 #
-# So this lab asks one question: *of what was indexed last night, what may be skipped?* What has to be in the key?
+# So this lab asks one question: *of what was indexed last night, what may be skipped?*
 #
 # ## One hash of several texts
 #
-# A key is a hash of several texts. The simplest way is to join them. Here are two *tenants* with a repository each. A tenant is an owner of
-# texts: no tenant may see the private texts of another one.
+# A *tenant* is an owner of texts. No tenant may see the private texts of another one. The next cell joins the names of a tenant and of its
+# repository, and hashes the result.
 #
 # > **Predict.** Are the two hashes different?
 
@@ -102,7 +103,7 @@ for tenant, repository in (("acme", "platform"), ("acmep", "latform")):
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The two hashes are equal, because both joined texts are `acmeplatform`. So the pieces of one tenant are taken for those of the other.
+# The two hashes are equal, because both joined texts are `acmeplatform`. So pieces of one tenant are taken for those of the other.
 #
 # </details>
 #
@@ -126,11 +127,11 @@ lab.hint("4.1")  # run again for the next hint
 # %% [markdown]
 # ## Which fields?
 #
-# Seven things can happen before tonight. A key can be made of eight fields. The figure shows three kinds of pieces, in per cent:
+# Here are seven nights, each with one change, and eight fields for a key. The figure shows three kinds of pieces, in per cent:
 #
 # - *Needed*: the right vector is not stored, and the piece is encoded.
 # - *Wasted*: the right vector is stored, but the key is new, so the piece is encoded.
-# - *Wrong*: the key is known, but its vector is of another text, another model or another tenant.
+# - *Wrong*: the key is known, but its vector is of another text, model or tenant. (Tenants share no vectors, even of equal texts.)
 #
 # > **Predict.** The key has the content and the path. In which nights is work wasted? In which are vectors wrong?
 
@@ -180,12 +181,12 @@ assert list(base.index[base["wrong"] > 0]) == [
 #
 # </details>
 #
-# Now tick other fields, until nothing is wasted and nothing is wrong.
+# Now tick other fields, until nothing is wasted or wrong.
 #
 # ## Exercise 4.2: the key of a vector
 #
-# Write the key that you have found. The check also asks what happens if one line moves from the content into the header. A record also has
-# properties, which `help(Chunk)` lists near its top. Use your `hash_texts`.
+# Write the key that you have found. The check also moves one line from the content into the header. Use your `hash_texts`, and see the
+# properties of a record in `help(Chunk)`.
 
 # %%
 hash_texts = lab.use("hash_texts")
@@ -203,7 +204,7 @@ lab.hint("4.2")  # run again for the next hint
 # There are two mistakes to remember:
 #
 # - You hash header and content one by one. The model reads one text, and does not see where the header ends.
-# - You leave out the tenant. Then a sender who sees that nothing was encoded knows that another tenant has the text.
+# - You leave out the tenant. Then a tenant may notice that its new text was not encoded, and so that another tenant has it.
 
 # %%
 from itertools import chain, combinations
@@ -224,9 +225,9 @@ assert len(tables) == 256
 # %% [markdown]
 # Nothing is wasted or wrong. Of 256 choices, one does this for these seven nights: *tenant, text, model*. The text is header and content.
 #
-# - *Why is the repository not in the key?* Two repositories of one tenant may share a vector. Only tenants are kept apart.
-# - *Is a name enough for the model?* Only if it always means the same weights. The course checks their SHA-256. A new revision, another
-#   precision or another prefix gives other vectors, so each has to be in `model`.
+# - *Why is the repository not in the key?* Repositories of one tenant may share a vector.
+# - *Is a name enough for the model?* Only if it always means the same vectors. A new revision or another setting can change them, so both
+#   have to be in `model`.
 #
 # ## Break it: the right vector, the wrong lines
 #
@@ -252,8 +253,8 @@ assert len(known) == 188, "With the header in the key, all 188 are there"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The search shows line 80, because the job has skipped the whole piece. Only the *encoding* may be skipped. The row, with its name, its
-# path and its lines, must still be written.
+# The search shows line 80, because the job has skipped the whole piece. Only the *encoding* may be skipped. The row, with name, path and
+# lines, must still be written.
 #
 # </details>
 #
@@ -287,11 +288,11 @@ assert list(done.loc["the file is renamed"]) == [0, 12, 0], (
 #
 # ## A key is only as good as its record
 #
-# So far, the course's own [parsers](../labs/GLOSSARY.md#parser) made the records, as a [registry](../labs/GLOSSARY.md#registry) chose them.
-# But tenants can also send records of their own, for example as [JSON Lines](../labs/GLOSSARY.md#json-lines). Such records may break the
+# So far, the course made the records: its [registry](../labs/GLOSSARY.md#registry) chose a [parser](../labs/GLOSSARY.md#parser) for each
+# file. But tenants can also send records, for example as [JSON Lines](../labs/GLOSSARY.md#json-lines). Such records may break the
 # [chunk contract](../labs/GLOSSARY.md#chunk-contract), the form of all records.
 #
-# Four records come from *acme*. `changes` says how they differ from the record of lines 80 to 84.
+# *acme* sends four records. `changes` says how each differs from the record of lines 80 to 84.
 #
 # > **Predict.** What happens to each record in this loop?
 
@@ -321,9 +322,9 @@ assert [(one.tenant_id, one.line_start) for one in kept] == [("acme", 1), ("glob
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# - The first is kept, as line 1: by default, pydantic makes a number of `True`. So the search would show a wrong line.
+# - The first is kept, with line 1: by default, pydantic turns `True` into 1. So the search would show a wrong line.
 # - The second is now a text of globex, but acme has written it. The people of globex could find it, and trust it.
-# - The third has a vector of its own, and stops the loop. So the fourth is lost, although it is right.
+# - The third has its own vector, and stops the loop. So the fourth is lost, although it is right.
 #
 # Never take a vector from a sender: you cannot know from which text it was made.
 #
@@ -331,8 +332,8 @@ assert [(one.tenant_id, one.line_start) for one in kept] == [("acme", 1), ("glob
 #
 # ## Exercise 4.3: a stranger's record
 #
-# Your function judges one record. Decide what a wrong record does to the others, and whom you believe. `stamp(chunk, scope)` returns a copy
-# with the tenant and the repository of the scope.
+# Your function judges one record. Decide what happens to the others if one is wrong, and whom you believe about the tenant.
+# `stamp(chunk, scope)` returns a copy with the tenant and the repository of the scope.
 
 # %% exercise="4.3"
 from course_lib.loader.contract import receive
@@ -363,15 +364,15 @@ assert {one.tenant_id for one in judged if isinstance(one, Chunk)} == {"acme"}, 
 # %% [markdown]
 # Two records are kept, and both are texts of acme.
 #
-# Why is the second record not refused? Its stamp makes it a text of acme, so globex is safe. But if a person sends a file of globex with
-# acme's login by mistake, there is no warning. If your senders work for several tenants, refuse such a record.
+# Why is the second record not refused? Its stamp makes it a text of acme, so globex is safe. But whoever sends a file of globex with acme's
+# login by mistake gets no warning. If your senders work for several tenants, refuse such a record.
 #
 # ## Measure: a folder is renamed
 #
-# The real job, `ingest`, indexes 1,000 small files. It encodes by the same rule as you. Then the folder is renamed, so each file has
+# The course's job, `ingest`, indexes 1,000 small files. It encodes by the same rule as you. Then the folder is renamed, so each file has
 # another path.
 #
-# > **Predict.** After that, how many rows are written, how many texts are encoded, and how much time is saved?
+# > **Predict.** After that, how many rows are written, and how many texts are encoded? Is half of the time saved?
 
 # %%
 from pathlib import Path
@@ -401,20 +402,20 @@ with TemporaryDirectory() as folder:
 timed = pd.DataFrame.from_dict(timed, orient="index")
 first, *others = timed["seconds"]
 print(f"The first night took {first:.0f} s, each of the others at most {max(others):.0f} s.")
-hours = 1_000_000 / 1_000 / 3_600  # for a million, if a thousand take one second
+hours = 1_000_000 / 1_000 / 3_600  # from seconds for 1,000 to hours for a million
 print(f"A million: {first * hours:.0f} hours, or {max(others) * hours:.1f} if none is encoded.")
 timed
 
 # %% tags=["claim"]
 assert list(timed["encoded"]) == [1000, 0, 0], "0 texts are encoded"
 assert list(timed["written"]) == [1000] * 3, "Each time, 1,000 rows are written"
-assert max(others) < first / 2, "less than half of the time"
+assert max(others) < first / 2, "more than half of the first night's time is saved"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Each time, 1,000 rows are written. After a renaming, 0 texts are encoded, and the job takes less than half of the time of the first night.
-# With the path in the key, all 1,000 texts would be encoded again. The hours for a million are an estimate from this run.
+# Each time, 1,000 rows are written. After a renaming, 0 texts are encoded, and more than half of the first night's time is saved. With the
+# path in the key, all keys would be new. The hours for a million are an estimate from this run.
 #
 # </details>
 
@@ -422,8 +423,10 @@ assert max(others) < first / 2, "less than half of the time"
 # ## In the field
 #
 # [LangChain's `index`](https://reference.langchain.com/python/langchain-core/indexing) does the same job. Its key is a hash of the text
-# *and its metadata*, in a *namespace*, here the tenant and the model. LangChain's loaders put the path into the metadata. Its splitters add
-# the position, if you ask for it (`add_start_index`). We try `index` with and without the position.
+# *and its metadata*:
+#
+# - LangChain's loaders put the path into the metadata. Its splitters add the position, if you ask for it (`add_start_index`). We try both.
+# - Each *namespace* has its own keys. We choose one for each tenant and model.
 #
 # > **Predict.** In which of the seven nights does it encode too much, and in which too little?
 
@@ -472,17 +475,16 @@ if "LangChain" in done:
 # <details><summary>The answer</summary>
 #
 # LangChain encodes too little in no night. With the position, it encodes too much in two: all pieces of a file that is renamed, or in which
-# lines have moved. Without it, only in one, but then the search cannot show the line.
+# lines have moved. Without it, only in one. But then the search cannot show the line.
 #
-# The reason: `index` has one key for two questions, what to encode and what to write. LangChain's `CacheBackedEmbeddings` (not tried here)
-# adds a key for encoding alone.
+# The reason is that `index` has one key for two questions: what to encode, and what to write. LangChain's `CacheBackedEmbeddings` adds a
+# key for encoding alone. It may save as much as your key (not tried here).
 #
 # </details>
 #
 # LangChain does one thing better: it works with many vector stores.
 #
-# **On Monday**, look at your own index. What is its key, and is the model's revision in it? Rename a file, change the model, and count what
-# is encoded.
+# **On Monday**, look at your own index. Is the model's revision in its key? Rename a file, change the model, and count what is encoded.
 
 # %% [markdown]
 # ## Recap
@@ -501,9 +503,9 @@ if "LangChain" in done:
 #
 # <details><summary>Answers</summary>
 #
-# 1. The first piece is encoded, because its text is new. All 40 are written, because their lines are new.
+# 1. The first piece is encoded: its text is new. All 40 are written: their lines are new.
 # 2. The keys of all pieces that now have a header: the model reads another text. The parser's version is not in the key.
-# 3. With too much, the job takes longer, and you can see this. With too little, a vector is wrong, and there is no error.
+# 3. With too much, the job takes longer, which you can see. With too little, a vector is wrong without an error.
 #
 # </details>
 
@@ -511,7 +513,7 @@ if "LangChain" in done:
 # ## Stretch
 #
 # The course has no grammar for the language of `data/parsers/forecast.proto`. Split it with lab 03's `split_definitions` and the pattern
-# `^(?:message|enum|service) (?P<name>\w+)`. One of the definitions is in a comment. Find it, and mend the rule, so that no record has its
-# name. `data/parsers/toml_sections.py` shows how a parser is registered.
+# `^(?:message|enum|service) (?P<name>\w+)`. One of the definitions is in a comment. Find it, and change the pattern, so that no record has
+# its name.
 #
 # **Next.** [Lab 05](../labs/05_embeddings.ipynb): how a text becomes a vector.

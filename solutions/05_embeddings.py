@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 05 · Meaning as numbers
 #
-# You ask which warnings deserve waking someone up. A search by words shows a text about platforms. A model turns each text into a vector of
-# 384 numbers, which leads to the right page. What do the numbers say about a text, and what not?
+# You ask which warnings deserve waking someone up. A search by words shows a text about platforms. A model turns each text into 384
+# numbers, and these lead to the right page. What do the numbers say about a text, and what not?
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -23,11 +23,10 @@ lab.show.pipeline("vectors")
 #
 # Two searches rank the [chunks](../labs/GLOSSARY.md#chunk) of five pages:
 #
-# - *By words* ([BM25](../labs/GLOSSARY.md#bm25)): rare words count more. Words like *which* are left out, and endings are cut off.
-# - *By vectors*: a model gives each text numbers, and these are compared.
+# - *By words* ([BM25](../labs/GLOSSARY.md#bm25)): rare words count more. We leave out words like *which*, and cut off endings.
+# - *By vectors*: a model turns each text into numbers, and we compare these.
 #
-# > **Predict.** The question is *Which warnings deserve waking someone up?*, as in lab 00. Which word leads the first search to a wrong
-# > page?
+# > **Predict.** The question is *Which warnings deserve waking someone up?* Which word leads the first search to a wrong page?
 
 # %%
 import numpy as np
@@ -79,7 +78,7 @@ assert not {*stems(question)} & {*stems(answer)}, (
 #
 # Draw each vector as an arrow. Compare two arrows by the distance between their tips, or by the angle between them.
 #
-# > **Predict.** You measure these distances with a ruler. Which of b, c and d is farthest from a? Which has the smallest angle to a?
+# > **Predict.** Which of b, c and d is farthest from a by the ruler? Which has the smallest angle to a?
 
 # %%
 from math import dist, hypot
@@ -106,14 +105,16 @@ assert round(cosines["b"], 2) == 0.96, "24 / (5 · 5) = 0.96"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The ruler puts note c farthest from a, although c says the same as a. But by the angle, c is nearest. So the angle does not depend on how
-# often a text repeats itself.
+# The ruler puts note c farthest from a, although c only repeats a. But by the angle, c is nearest: it has the same direction.
 #
 # </details>
 #
 # The number for the angle is the [cosine similarity](../labs/GLOSSARY.md#cosine-similarity). It is 1 for the same direction, 0 for a right
-# angle, and −1 for opposite directions. For a and b, 4·3 + 3·4 = 24 is the [inner product](../labs/GLOSSARY.md#inner-product). Each arrow
-# has the [length](../labs/GLOSSARY.md#norm) √(16 + 9) = 5. So the cosine is 24 / (5 · 5) = 0.96.
+# angle, and −1 for opposite directions. For a and b:
+#
+# - The [inner product](../labs/GLOSSARY.md#inner-product) is 4·3 + 3·4 = 24.
+# - Each arrow has the [length](../labs/GLOSSARY.md#norm) √(16 + 9) = 5.
+# - The cosine is 24 / (5 · 5) = 0.96.
 
 # %% [markdown]
 # ## Exercise 5.1 · cosine for whole tables
@@ -121,7 +122,7 @@ assert round(cosines["b"], 2) == 0.96, "24 / (5 · 5) = 0.96"
 # A search compares a question with every chunk, and a loop over them is slow. Write the cosine for single vectors and whole tables, without
 # a loop.
 #
-# The length of a vector of zeros is 0. You cannot divide by 0, so decide what to divide by.
+# A vector of zeros has the length 0. You cannot divide by 0, so decide what to divide by.
 
 # %% exercise="5.1"
 from course_lib.embedder.vectors import cosine_similarity
@@ -133,13 +134,13 @@ lab.check("5.1", cosine_similarity)
 lab.hint("5.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember is to call `np.linalg.norm(a)` without an axis. It gives *one* length for the whole table, so each number depends
-# on all other rows.
+# The mistake to remember is to call `np.linalg.norm(a)` without an axis. It gives *one* length for the whole table, so each result depends
+# on all rows.
 
 # %% [markdown]
 # ## What the number does not tell
 #
-# The model [MiniLM](../labs/GLOSSARY.md#minilm) makes 384 numbers of a text, its [embedding](../labs/GLOSSARY.md#embedding). Does a high
+# The model [MiniLM](../labs/GLOSSARY.md#minilm) turns a text into 384 numbers, its [embedding](../labs/GLOSSARY.md#embedding). Does a high
 # cosine mean that two texts *say* the same?
 #
 # > **Predict.** Which is more similar to *The model was deployed*: its opposite, or *We put the network into production*?
@@ -173,27 +174,27 @@ assert paraphrase < 0.4 and min(opposite, *rest) > 0.78, "All four such pairs ha
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The opposite is nearer than the paraphrase, so a high cosine does not mean that two texts say the same. The opposite differs only by
-# *not*, and the last three pairs by a word, a number or the order of two names. All four such pairs have about 0.8 or more. If such words
-# matter, read the text that was found.
+# The opposite is nearer than the paraphrase. So a high cosine does not mean that two texts say the same.
+#
+# The opposite differs only by *not*, and the last three pairs by a word, a number or the order of two names. All four such pairs have about
+# 0.8 or more. If such a difference matters, read the text.
 #
 # A likely reason is the training. The model learned from pairs of texts that belong together. Training moved the two vectors of a pair
-# nearer to each other, and away from those of other pairs ([contrastive loss](../labs/GLOSSARY.md#contrastive-loss)). Most other pairs are
-# about something else, so the model learned to tell *subjects* apart.
+# nearer to each other, and away from those of other pairs ([contrastive loss](../labs/GLOSSARY.md#contrastive-loss)). Most other pairs have
+# another subject, so the model learned to distinguish *subjects*.
 #
 # </details>
 #
 # ## How a text becomes a vector
 #
-# First, the [tokenizer](../labs/GLOSSARY.md#tokenizer) cuts the text into [word pieces](../labs/GLOSSARY.md#word-piece) of a fixed
-# [vocabulary](../labs/GLOSSARY.md#vocabulary). A rare word becomes several pieces, and `##` marks those that continue it. Two special
-# [tokens](../labs/GLOSSARY.md#token) are put around the text.
+# 1. The [tokenizer](../labs/GLOSSARY.md#tokenizer) cuts the text into [word pieces](../labs/GLOSSARY.md#word-piece) of a fixed
+#    [vocabulary](../labs/GLOSSARY.md#vocabulary). A rare word becomes several pieces: `##` marks those that continue it.
+# 2. The tokenizer puts two special [tokens](../labs/GLOSSARY.md#token) around the text.
+# 3. A [transformer](../labs/GLOSSARY.md#transformer) computes a vector for each piece, using all other pieces.
+# 4. The mean of these vectors is the simplest vector for the whole text.
 #
-# Then a [transformer](../labs/GLOSSARY.md#transformer) computes a vector for each piece, using all other pieces. The mean of these
-# vectors is the simplest vector for the whole text.
-#
-# > **Predict.** Will *page* have the same vector in the three sentences below? The first sentence is also encoded alone. Will its mean be
-# > the same?
+# > **Predict.** Will *page* have the same vector in the three sentences below? Will the first sentence have the same mean if it is encoded
+# > alone?
 
 
 # %%
@@ -237,12 +238,13 @@ assert cosine_similarity(alone, vectors[0].mean(axis=0)) < 0.9, "The means diffe
 # *page* has a different vector in each sentence, because the model reads the words around it. This is good: the two verbs are more alike
 # than verb and noun.
 #
-# The means differ, too, and this is bad: the vector of a text should not depend on its neighbours, the texts beside it.
+# The means differ, too, and this is bad: a vector should not depend on the text's *neighbours*, which are encoded together with it.
 #
 # </details>
 #
-# The mask is at the end of the output. All rows of a [batch](../labs/GLOSSARY.md#batch) have the same length, so short texts are filled up
-# ([padding](../labs/GLOSSARY.md#padding), a 0 in the mask). A simple mean counts the padding, too.
+# All texts of a [batch](../labs/GLOSSARY.md#batch) need the same number of pieces, so short ones are filled up
+# ([padding](../labs/GLOSSARY.md#padding)). The mask, at the end of the output, has a 0 for each place of padding. A simple mean counts the
+# padding, too.
 #
 # ![Seven word pieces. Two are padding, with a 0 in the mask. The mean is of the other five.](../labs/figures/mean_pooling.svg)
 
@@ -261,12 +263,12 @@ lab.check("5.2", mean_pool)
 lab.hint("5.2")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember is to take the padding out of the sum, but divide by the length of the batch. Every vector has the right
-# direction, so no cosine shows the mistake. But the vectors of short texts are too short, so their inner products are too small.
+# The mistake to remember is to leave the padding out of the sum, but divide by the number of all places. No cosine shows this, because
+# every vector has the right direction. But the vectors of short texts are too short, so their inner products are wrong.
 
 # %% [markdown]
-# Does the first sentence have the same mean now? Are your vectors the same as those of the library, sentence-transformers? It also scales
-# each vector to length 1, a [unit vector](../labs/GLOSSARY.md#unit-vector). For unit vectors, the inner product *is* the cosine.
+# Does the first sentence have the same mean now? Are your vectors the same as those of the library, sentence-transformers? The library also
+# scales each vector to length 1, a [unit vector](../labs/GLOSSARY.md#unit-vector). For unit vectors, the inner product *is* the cosine.
 
 # %% tags=["nbval-check-output"]
 mean_pool = lab.use("mean_pool")
@@ -291,7 +293,7 @@ assert np.allclose(units, model.encode(batch), rtol=0, atol=1e-5), (
 # ## Exercise 5.3 · batches by length
 #
 # Neighbours still cost time: a text of 2 pieces beside one of 30 is computed as if it had 30. Write a function that puts texts of similar
-# length into one batch. It may begin with the shortest or with the longest texts.
+# length into one batch. It may begin with the shortest or the longest.
 
 # %% exercise="5.3"
 from course_lib.embedder.vectors import encode_in_batches
@@ -304,7 +306,7 @@ lab.hint("5.3")
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember is `vectors[:] = rows[order]`. It puts vectors in the wrong places, but a test with two texts passes.
-# `vectors[order] = rows` sends each row to its place. If the longest texts come first, you learn at once whether the memory is too small.
+# `vectors[order] = rows` sends each row to its place.
 
 
 # %% [markdown]
@@ -361,8 +363,9 @@ assert 1.8 < pieces["16 in a batch, by length"] / pieces["4 in a batch, by lengt
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Sorting saves padding. But each call of the model costs time, too. So sorted batches of 4 can beat single texts, although they compute
-# more pieces. Batches of 16 compute nearly twice as many as batches of 4.
+# Sorted batches of 4 can be the quickest, although they compute more pieces than single texts: each call of the model costs time, too.
+#
+# Sorting saves padding. Batches of 16 compute nearly twice as many pieces as batches of 4, both sorted.
 #
 # </details>
 
@@ -438,7 +441,7 @@ assert cut_off.loc["whole pages", "% never read"] == 85, "of whole pages 85 per 
 #
 # </details>
 #
-# The course takes 512. The title and headings above a chunk take pieces, too.
+# The course takes 512. The title and headings above a chunk need pieces, too.
 #
 # ## Measure: words or vectors?
 #
@@ -446,6 +449,7 @@ assert cut_off.loc["whole pages", "% never read"] == 85, "of whole pages 85 per 
 #
 # - [recall@5](../labs/GLOSSARY.md#recallk): the share of questions for which a chunk with the answer is among the first five;
 # - the gain of the vectors in recall@5, with its [interval](../labs/GLOSSARY.md#confidence-interval);
+# - recall@5 for questions that share at least three words with their answer (*3 shared words*), and for the others (*fewer*);
 # - for ranges of the cosine, the share of pairs (question and chunk) where the chunk has the answer.
 #
 # > **Predict.** Which search finds more? What share of pairs with a cosine between 0.3 and 0.4 has the answer?
@@ -489,11 +493,11 @@ assert share["mean"].is_monotonic_increasing, "a higher cosine is right more oft
 # <details><summary>The answer</summary>
 #
 # Vectors find more. The whole interval is above 0, but it begins near 0. The gain comes from questions that share fewer than three words
-# with their answer. For the others, words find as many, and some that vectors miss. So [lab 08](../labs/08_words_and_meaning.ipynb)
-# combines both.
+# with their answer. For the others, words find as many, and some that vectors miss. [Lab 08](../labs/08_words_and_meaning.ipynb) combines
+# both.
 #
 # Between 0.3 and 0.4, about one pair in ten has the answer. So a cosine of 0.35 does not mean 35 per cent. But a higher cosine is right
-# more often, so you can sort by it.
+# more often: sort by it.
 #
 # </details>
 
@@ -504,9 +508,9 @@ assert share["mean"].is_monotonic_increasing, "a higher cosine is right more oft
 #
 # - A **benchmark** such as [MTEB](https://huggingface.co/spaces/mteb/leaderboard) gives a short list. Look at *retrieval* in your language.
 # - The **model's card** tells the licence, the longest input and the prefixes. Some models want `query: ` before a question and `passage: `
-#   before a text. If you forget them, there is no warning.
-# - The **dimension** costs memory. At 4 bytes a number, a million vectors need 1.5 GB with 384 numbers each, and 4.1 GB with 1,024.
-# - **Your questions** decide: measure two models as above. If the interval contains 0, take the smaller model.
+#   before a text, and do not warn you if it is missing.
+# - The **dimension** costs memory. A million vectors of 384 numbers need 1.5 GB (4 bytes a number), and of 1,024 numbers 4.1 GB.
+# - **Your questions** decide: measure two models as above. If the interval of the gain contains 0, take the smaller model.
 #
 # ## Recap
 #
@@ -523,7 +527,7 @@ assert share["mean"].is_monotonic_increasing, "a higher cosine is right more oft
 #
 # <details><summary>Answers</summary>
 #
-# 1. They may differ after the limit, where the model reads nothing.
+# 1. They may differ after the limit: the model reads nothing there.
 # 2. Look at the pooling first: it may count padding.
 # 3. With another model, unrelated texts get other similarities.
 #

@@ -22,9 +22,10 @@ lab.show.pipeline("search")
 # %% [markdown]
 # ## A search that returns too few rows
 #
-# All texts of a company are in one table: the [chunks](../labs/GLOSSARY.md#chunk) of our five documents, and 12,000 made-up rows of a
-# handbook and a forum. Each made-up section (`doc-section`) has nine comments. Old rows have the namespace `archive`. More than half of the
-# comments are old, but only twelve of the sections are old.
+# One table holds the [chunks](../labs/GLOSSARY.md#chunk) of our five documents, and 12,000 made-up rows of a handbook and a forum:
+#
+# - Each made-up section (`doc-section`) has nine comments.
+# - Old rows have the namespace `archive`. More than half of the comments are old, but only twelve of the sections.
 #
 # For each question we want the five nearest sections.
 #
@@ -81,7 +82,7 @@ assert 0.32 < few / len(counts) < 0.48, "About two of five questions get fewer t
 # </details>
 #
 # In an [HNSW](../labs/GLOSSARY.md#hnsw) index, each row is linked to rows near it. A search walks along these links towards the query, and
-# keeps a list of candidates. Its length is [`ef_search`](../labs/GLOSSARY.md#ef_search), by default 40.
+# keeps a list of candidates. The list's length is [`ef_search`](../labs/GLOSSARY.md#ef_search), by default 40.
 #
 # ![A graph in three layers, and the way of a search through it.](../labs/figures/hnsw_walk.svg)
 #
@@ -93,7 +94,7 @@ assert 0.32 < few / len(counts) < 0.48, "About two of five questions get fewer t
 #
 # Here are 20 rows, the nearest first. Rows 3, 8, 12, 15, 19 and 20 pass the filter. We want five rows, and the list has eight candidates.
 #
-# > **Predict.** How many rows come back? How many rows must a search read until it has five?
+# > **Predict.** How many rows come back? How many must a search read until it has five?
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -132,10 +133,10 @@ assert (planned, found) == (12121, 6), "LIMIT stops it after 6 rows"
 
 # %% [markdown]
 # Read the plan from its innermost line. The index scan returns rows in the order of their distance, and LIMIT stops it after 6 rows. The
-# sixth row shows that the fifth has no equal. (The 12,121 expected rows are an estimate, which does not know `ef_search`.)
+# sixth shows whether another row has the fifth's distance. (The 12,121 expected rows are a bad estimate: from a list of 40, the index
+# returns at most 40.)
 #
-# The index helps because the statement sorts by the distance itself. With `ORDER BY similarity_score DESC`, PostgreSQL would read the whole
-# table.
+# The index helps because the statement sorts by the distance itself, not by `similarity_score DESC`.
 
 # %% [markdown]
 # ## A filter from outside
@@ -173,7 +174,7 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 # The repair is a [parameterised query](../labs/GLOSSARY.md#parameterised-query). Its values are sent beside the statement, and are never
 # read as SQL.
 #
-# A filter that is not used has the value `None`, in SQL NULL. Then this condition lets every row pass:
+# An unused filter has the value `None`, in SQL NULL. Then this condition lets every row pass:
 #
 # ```sql
 # (%(kind)s::text IS NULL OR kind = %(kind)s)
@@ -190,7 +191,7 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 # - the order: by `{distance}`, then by document name, then by chunk index
 # - at most `%(top_k)s` rows
 #
-# A placeholder can only be a value, but `{distance}` is a piece of SQL. Python fills it in: `NEAREST.format(distance=BY_VECTOR)` puts
+# A placeholder can only be a value. `{distance}` is SQL, so Python fills it in: `NEAREST.format(distance=BY_VECTOR)` puts
 # `embedding <=> %(query)s` there.
 
 # %% exercise="7.1"
@@ -215,8 +216,8 @@ lab.hint("7.1")  # run again for the next hint
 # another tenant.
 
 # %% [markdown]
-# `Query(…).filters` returns the values of all seven filters, by the names in your statement: `repo=` becomes `repo_slug`, and `partitions=`
-# becomes `partition`, a list. A filter that you do not name is None.
+# `Query(…).filters` returns the values of all seven filters, by the names in your statement: `partitions=` becomes `partition`, a list. A
+# filter that you do not name is None.
 #
 # > **Predict.** We ask for the kind `doc-section`, in one partition. How many of the seven conditions are in the plan?
 
@@ -238,7 +239,7 @@ for filters in ({"kind": "doc-section"}, {}):
     plan = conn.execute(f"EXPLAIN {nearest}", values, prepare=False).fetchall()
     in_plan.append([line.strip() for (line,) in plan if "Filter" in line])
     print(filters, *in_plan[-1])
-write_chunks(conn, [note], lab.encode([secret]), partition="issues")  # also after cell 4
+write_chunks(conn, [note], lab.encode([secret]), partition="issues")  # if cell 4 dropped it
 leaked = conn.execute(nearest, asked(queries[0], repo="forum' OR partition = 'issues")).rowcount
 print(leaked, "rows leaked")
 
@@ -249,7 +250,7 @@ assert leaked == 0, "never read as SQL"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Two conditions are in the plan. A condition whose value is NULL is not in the plan: PostgreSQL dropped what is always true.
+# Two conditions are in the plan. A condition whose value is NULL is not in the plan, because it is always true.
 #
 # </details>
 
@@ -276,18 +277,18 @@ print("planned for its values: {} searches, for any value: {}".format(*plans))
 pd.DataFrame(rows).lt(5).sum().rename("questions with fewer than five rows").to_frame().T
 
 # %% tags=["claim"]
-assert all(each[0] == 5 > each[-1] for each in rows), "The last search does, for every question, although the first got five"
-assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their values"
+assert all(each[0] == 5 > each[-1] for each in rows), "Search 11 returns fewer for every question, although search 0 returned five"
+assert plans == (6, 6), "Here, six runs were planned for their values, and six used the generic plan"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The last search does, for every question, although the first got five. The handbook's searches all walk the graph, and return too few for
-# many questions.
+# Search 11 returns fewer for every question, although search 0 returned five. The handbook's searches return too few for many questions.
 #
-# A *generic* plan is one plan for all values. From the sixth run on, PostgreSQL takes it if it seems to cost no more than the mean of the
-# plans so far. Here PostgreSQL planned the first six runs for their values. The generic plan assumes a repository of average size, and
-# walks the graph. But only one row in a hundred is from our documents.
+# PostgreSQL plans the first five runs for their values. After these, it uses a *generic* plan, one for all values, if this seems to cost no
+# more than the plans so far, on average. Here, six runs were planned for their values, and six used the generic plan.
+#
+# The generic plan assumes a repository of average size, and walks the graph. But only one row in a hundred is from our documents.
 #
 # </details>
 #
@@ -295,8 +296,7 @@ assert plans == (6, 6), "Here PostgreSQL planned the first six runs for their va
 #
 # ## Exercise 7.2: a walk that continues
 #
-# From version 0.8 on, pgvector continues a walk if `hnsw.iterative_scan` is not `off`. With `strict_order`, the rows are in the order of
-# their distance.
+# pgvector continues a walk if `hnsw.iterative_scan` is not `off`. With `strict_order`, the rows are in the order of their distance.
 #
 # `SET …` changes a setting of the connection, also for its next user. `SET LOCAL …` changes it only until the transaction ends. `with
 # conn.transaction():` opens a transaction, or joins the one that is open. Which `SET` do you need?
@@ -315,12 +315,13 @@ lab.hint("7.2")  # run again for the next hint
 # it stays: with a pool, the next search on this connection has your setting.
 
 # %% [markdown]
-# Are these five rows the nearest that pass? An [exact scan](../labs/GLOSSARY.md#exact-scan) compares all rows that pass. `EXACT`, the
-# distance plus zero, forces this scan, because no index is sorted by this sum. We compare
+# Are these five rows the nearest that pass? An [exact scan](../labs/GLOSSARY.md#exact-scan) compares all rows that pass. We compare
 #
-# - *iterative scan off*: `NEAREST` alone, also with a list of 200 candidates
-# - *iterative scan on*: your `find_nearest`, also after PostgreSQL has counted the pairs of kind and namespace (`CREATE STATISTICS`)
-# - *exact scan*: `find_nearest` with `EXACT`
+# - *iterative scan off*: `NEAREST` alone
+# - *off, a list of 200*: the same with 200 candidates
+# - *iterative scan on*: your `find_nearest`
+# - *on, with statistics*: the same after `CREATE STATISTICS`, by which PostgreSQL counts the pairs of kind and namespace
+# - *exact scan*: `find_nearest` with `EXACT`, the distance plus zero. No index is sorted by this sum.
 #
 # The table has the means for 20 questions:
 #
@@ -328,7 +329,7 @@ lab.hint("7.2")  # run again for the next hint
 # - *pages*: how many pages of 8 kB it visits (repeated visits count)
 # - *rows expected*: how many rows will pass, by PostgreSQL's estimate
 #
-# > **Predict.** How many pages does a walk visit to find five archived sections, compared with five of all sections?
+# > **Predict.** Compared with five of all sections, how many pages does a walk visit for five archived ones?
 
 # %%
 # This cell takes a while: it runs 180 searches.
@@ -372,10 +373,10 @@ old, both = ways.loc["archived sections"], ways.xs("iterative scan on", level=1)
 assert old.rows["iterative scan off"] < 0.5, "a search found almost none of the archived sections"
 assert (both.rows == 5).all(), "each search gets five rows"
 longer = ways.xs("off, a list of 200", level=1)
-assert (longer.rows == 5).all() and (longer.pages - ways.xs("exact scan", level=1).pages).abs().max() < 3, "So does a list of 200"
+assert (longer.rows == 5).all() and (longer.pages - ways.xs("exact scan", level=1).pages).abs().max() < 3, "With a list of 200, each search also gets five rows, and visits the pages of the exact scan"
 assert 0.85 < both.recall["sections"] < 0.95, "the walk misses about one true row in ten"
 assert old.pages["iterative scan on"] > 10 * both.pages["sections"], "more than ten times as many pages as for all sections"
-assert 0.2 < ways.pages["sections", "exact scan"] / both.pages["sections"] - 1 < 0.36, "for 20 to 36 % more pages"
+assert 0.2 < ways.pages["sections", "exact scan"] / both.pages["sections"] - 1 < 0.36, "visits more pages"
 assert 800 < old.pages["iterative scan on"] / old.pages["exact scan"] < 1250, "about a thousand times as many pages as the exact scan"
 exact = f"EXPLAIN {NEAREST.format(distance=EXACT)}"
 used = str(conn.execute(exact, asked(queries[0], **FILTERS["archived sections"]), prepare=False).fetchall())
@@ -386,25 +387,29 @@ assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# For five archived sections, a walk visits more than ten times as many pages as for all sections. That is about a thousand times as many
-# pages as the exact scan, which finds its twelve rows by the B-tree indexes of `kind` and `namespace`.
+# For archived sections, the walk visits
+#
+# - more than ten times as many pages as for all sections
+# - about a thousand times as many pages as the exact scan, which finds its twelve rows by the B-tree indexes of `kind` and `namespace`
 #
 # </details>
 #
-# Without the iterative scan, a search found almost none of the archived sections. With it, each search gets five rows. So does a list of
-# 200, because PostgreSQL then runs the exact scan. In a small table, this is the simpler repair.
+# Without the iterative scan, a search found almost none of the archived sections. With it, each search gets five rows.
 #
-# For all sections, the walk misses about one true row in ten. The exact scan finds all, for 20 to 36 % more pages (each build makes another
-# index). With a million sections it would be slow, because it compares every row that passes.
+# For all sections, the walk misses about one true row in ten. The exact scan finds all, but visits more pages. It compares every row that
+# passes, so its work grows with the table.
 #
-# PostgreSQL decides by its [estimate](../labs/GLOSSARY.md#row-estimate). Of 12,121 rows, 11 % are sections and half are archived. So it
-# expected hundreds of archived sections to pass: 0.11 · 0.5 · 12,121 is about 660. But nearly all archived rows are comments. With the
-# statistics, it expects few rows and does not walk.
+# With a list of 200, each search also gets five rows, and visits the pages of the exact scan: PostgreSQL expects that so long a walk costs
+# more. In a small table, this is the simpler repair.
+#
+# PostgreSQL also [estimates](../labs/GLOSSARY.md#row-estimate) how many rows pass. Of 12,121 rows, 11 % are sections and half are archived.
+# So it expected hundreds of archived sections to pass: 0.11 · 0.5 · 12,121. But nearly all archived rows are comments. With the statistics,
+# it expects few rows and does not walk.
 
 # %% [markdown]
 # ## A threshold, inside or outside
 #
-# A search returns the nearest rows, even if no text answers the question. A [threshold](../labs/GLOSSARY.md#threshold) on the similarity
+# A search returns the nearest rows, even if none answers the question. A [threshold](../labs/GLOSSARY.md#threshold) on the similarity
 # should remove them.
 #
 # > **Predict.** No row has a similarity of 0.8. What does the walk do when this threshold is in the statement?
@@ -436,8 +441,8 @@ assert read["inside"] > 11_000, "through nearly the whole table"
 #
 # </details>
 #
-# We ask our own questions, and two kinds that no document answers: *far* ones are about something else, and *near* ones are nearly
-# answered.
+# We ask our own questions, and two kinds that no document answers: *far* ones are about something else, and *near* ones are about the
+# documents' topics.
 #
 # > **Predict.** Which threshold separates our own questions from each kind? Is it 0.7?
 
@@ -482,7 +487,7 @@ assert 0.12 < 1 - kept[0.35] < 0.18, "and loses about 15 % of the answers"
 # %% [markdown]
 # ## Exercise 7.3: five rows, whatever the filter removes
 #
-# - A walk may end too early: its limit is 20,000 rows (`hnsw.max_scan_tuples`), or memory (`hnsw.scan_mem_multiplier`).
+# - A walk may end too early: it has a limit of rows (`hnsw.max_scan_tuples`, 20,000) and of memory.
 # - An exact scan misses nothing, but may be slow.
 # - A threshold removes rows.
 #
@@ -542,7 +547,7 @@ few, wide = (look("sections", 5, size, SCANS[1])["mean"] for size in (10, 100))
 assert wide.pages > few.pages and wide.recall > few.recall, "a list of 100 finds more than one of 10, and costs pages"
 
 # %% [markdown]
-# Set `scan` to *iterative scan on*, and move `ef_search`. For all sections, a list of 100 finds more than one of 10, and costs pages.
+# Set `scan` to *iterative scan on*, and move `ef_search`: a list of 100 finds more than one of 10, and costs pages.
 #
 # ## Measure
 
@@ -557,27 +562,26 @@ lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, in a table of
 # %% [markdown]
 # ## Recap
 #
-# - Values are parameters. If the plan is made for these values, a NULL filter is free.
+# - Values are parameters. If the plan is made for these values, it has no condition for a NULL filter.
 # - A filter can leave a walk with too few rows. Let the walk continue. If rows are still missing, run an exact scan.
-# - Apply a threshold after the statement. A low value refuses questions about something else.
-# - **At work**, run your rarest filter for twenty questions, and count the rows. Then switch the iterative scan on, and compare with an
-#   exact scan.
-# - If a library writes your SQL, does it set `hnsw.iterative_scan`? LangChain's `PGVectorStore` (`langchain-postgres` 0.0.19) does not.
-#   With psycopg, add `?options=-c%20hnsw.iterative_scan%3Dstrict_order` to the database's URL. With asyncpg, use
-#   `connect_args={"server_settings": {"hnsw.iterative_scan": "strict_order"}}`.
+# - Apply a low threshold, after the statement.
+# - **At work**, run your rarest filter for twenty questions, and count the rows. Switch the iterative scan on, and compare with an exact
+#   scan.
+# - If a library writes your SQL, search its source for `iterative_scan`. If it is not there, as in
+#   [`langchain-postgres` 0.0.19](https://pypi.org/project/langchain-postgres/0.0.19/), set it for each connection.
 
 # %% [markdown]
 # ## Three questions to test yourself
 #
-# 1. A filter keeps half of ten million rows. Which way does `search_filtered` take, and why?
+# 1. A filter keeps half of a large table. When does `search_filtered` run an exact scan?
 # 2. A search finds nothing, and a threshold of 0.8 inside the statement makes it slow. Why?
 # 3. A colleague replaces `prepare=False` by `prepare=True`, and all tests pass. What can still go wrong?
 #
 # <details><summary>Answers</summary>
 #
-# 1. It takes the walk. PostgreSQL knows from its statistics that every second row passes.
+# 1. It runs one only if the walk returns fewer than `top_k` rows.
 # 2. To the index, the threshold is a filter that no row passes, so the walk goes on to its limit.
-# 3. After some searches on one connection, PostgreSQL may take a generic plan. This plan also walks for rare values, which is slow.
+# 3. After some searches on one connection, PostgreSQL may take a generic plan. It also walks for rare values, and visits many pages.
 #
 # </details>
 

@@ -82,19 +82,16 @@ assert re.search(r"ipBlock:\s+cidr: .*\s+except:\s+# The guest network of the of
 #
 # Dozens of chunks come before this one, although no other has both words, *office* and *guest*.
 #
-# The rule says *no*. It opens port 5432, the database's, to the network of the office, but not to the part for guests.
+# The rule says *no*. It opens the database's port, 5432, to the network of the office, but not to the part for guests.
 #
 # </details>
-#
-# So a search should look at words, too.
 
 # %% [markdown]
 # ## By hand: what a word is
 #
-# PostgreSQL has [full-text search](../labs/GLOSSARY.md#full-text-search), with two types of its own:
+# PostgreSQL has [full-text search](../labs/GLOSSARY.md#full-text-search), with two types:
 #
-# - A `tsvector` is the list of a text's words, without words like *the*. It has only their stems, so *waiting* and *waits* are the same
-#   word.
+# - A `tsvector` lists the stems of a text's words, without words like *the*. So *waiting* and *waits* are the same word.
 # - A `tsquery` says which words a text must have: `&` is and, `|` is or. `tsvector @@ tsquery` is true if the text has them.
 #
 # PostgreSQL cuts `kubeflow-pipelines` at the hyphen, but takes `KubeflowPipelines` for one word. The course's function `search_words` keeps
@@ -132,7 +129,7 @@ assert list(words["found here"]) == [True, True, False], "and search_words finds
 #
 # </details>
 #
-# The column `search_text` holds the result of `search_words` for each chunk's name, kind, document, header and content.
+# The column `search_text` holds what `search_words` returns for a chunk's name, kind, document, header and content.
 #
 # `plainto_tsquery` makes the `tsquery` of a question. It joins all words by `&`, but we can also join them by `|`.
 #
@@ -164,10 +161,10 @@ assert found.iloc[:, 1].median() > 40, "But dozens of chunks have at least one"
 # ## Rare words say more
 #
 # The word *guests* is rare, so a chunk that has it is more likely the answer than one with *production*. A word that is in *n* chunks gets
-# the weight 1 + ln(2000 / n). (To limit the cost, the search takes at most 2,000 chunks a word.) A chunk's score is the sum of its words'
-# weights.
+# the weight 1 + ln(2000 / n), a kind of *inverse document frequency*. A chunk's score is the sum of its words' weights. (BM25, the usual
+# ranking by words, also counts repeats and length.)
 #
-# This weight is a kind of *inverse document frequency*. BM25, the usual ranking by words, also counts repeats and length.
+# The search reads at most 2,000 chunks a word, so the smallest weight is 1.
 #
 # > **Predict.** A word is in 2 chunks, another one in 200. Compute both weights: ln(1000) is 6.9, and ln(10) is 2.3.
 
@@ -189,8 +186,8 @@ rare.assign(weight=(1 + np.log(2000 / rare.chunks)).round(1))
 # %% [markdown]
 # ## Exercise 8.1: the ranking by words
 #
-# Write this ranking as one statement. It has named parts (`WITH`), and each part reads those before it. `hit`, which finds the chunks of
-# each word, and the end are given. You write `weighed` and `found`. Read only the comments on these three parts.
+# Write this ranking as one statement. It has named parts (`WITH`), and each part reads those before it. The part `hit` and the end are
+# given. You write `weighed` and `found`. Read only the comments on these three parts.
 #
 # For example, let *guest* be in chunk A, and *reach* in A and B:
 #
@@ -247,14 +244,14 @@ places.astype({"words": "Int64"})
 assert list(places.words[:2]) == [1, 1] and pd.isna(places.words[2]), "By words, the first two answers are first. The third is not found at all"
 
 # %% [markdown]
-# By words, the first two answers are first. The third is not found at all, because its answer shares no word with the question. So neither
-# ranking is enough alone.
+# By words, the first two answers are first. The third is not found at all, because it shares no word with its question. So neither ranking
+# is enough alone.
 #
 # ## Two rankings, one list
 #
-# The scores of two rankings cannot be added: a similarity is at most 1, and a sum of weights may be 40. But their *places* can be compared.
-# In [reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion), a chunk gets 1 / (60 + place) from each ranking that it is in.
-# Its score is the sum.
+# The scores have different scales: a similarity is at most 1, and a sum of weights may be 40. But places can be compared. In
+# [reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion), a chunk gets 1 / (60 + place) from each ranking that it is in. Its
+# score is the sum.
 #
 # ![Two rankings, by meaning and by words, and the fused one between them.](../labs/figures/rankings_fused.svg)
 #
@@ -396,7 +393,7 @@ assert highest["manifests"] > 1 > highest["documents"], "For manifests the best 
 assert all(each.low[highest[name]] <= 0 < each.high[highest[name]] for name, each in over_one.items()), "both bands contain 0 there"
 assert over_one["manifests"].high[0] < 0, "For manifests, no words at all (0) is worse"
 lows = pd.concat({name: each.low for name, each in over_one.items()})
-assert lows.idxmax() == ("documents", 0.5), "Of all bands, that of documents at 0.5 begins highest"
+assert lows.idxmax() == ("documents", 0.5), "The band of documents at 0.5"
 assert 0 < lows.max() < 0.01, "just above 0"
 
 # %% [markdown]
@@ -405,8 +402,7 @@ assert 0 < lows.max() < 0.01, "just above 0"
 # For manifests the best weight is above 1, for documents below 1. But these gains may be chance, because both bands contain 0 there. For
 # manifests, no words at all (0) is worse.
 #
-# Of all bands, that of documents at 0.5 begins highest, just above 0. It may be chance, too: of 24 independent bands, about one would miss
-# 0 by chance.
+# The band of documents at 0.5 is just above 0. It may be chance, too: of 24 bands, about one would miss 0 by chance.
 #
 # </details>
 
@@ -415,10 +411,11 @@ assert 0 < lows.max() < 0.01, "just above 0"
 #
 # Two libraries have hybrid search on pgvector. Both read a chunk's text only:
 #
-# - LangChain (`langchain-postgres` 0.0.19) asks for *all* words.
-# - LlamaIndex (`llama-index-vector-stores-postgres` 0.9.0) asks for *any* word, and ranks by PostgreSQL's `ts_rank`.
+# - LangChain ([`langchain-postgres` 0.0.19](https://pypi.org/project/langchain-postgres/0.0.19/)) asks for *all* words.
+# - LlamaIndex ([`llama-index-vector-stores-postgres` 0.9.0](https://pypi.org/project/llama-index-vector-stores-postgres/0.9.0/)) asks for
+#   *any* word.
 #
-# We copy their searches for words, and fuse places for all. *LlamaIndex, our text* uses our words.
+# We copy their statements for words, and fuse all by places. *LlamaIndex, our text* uses our words.
 #
 # > **Predict.** How much can LangChain's search for words help?
 
@@ -442,24 +439,25 @@ assert field.loc["LangChain"].abs().max().max() < 0.01, "LangChain's changes har
 theirs = field.loc["LlamaIndex"]
 assert (theirs.low < 0).all() and (theirs.high > 0).all(), "Of LlamaIndex's gains, both intervals contain 0"
 equal_text, ours = (field.iloc[:, 0][way, "manifests"] for way in ("LlamaIndex, our text", "ours"))
-assert ours - equal_text < (ours - field.iloc[:, 0]["LlamaIndex", "manifests"]) / 2, "most of the distance to ours is gone"
+assert ours - equal_text < (ours - field.iloc[:, 0]["LlamaIndex", "manifests"]) / 2, "LlamaIndex's gain for manifests comes more than halfway to ours"
 assert field.low["ours", "manifests"] > 0, "Of our gains, the interval for manifests is above 0"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# LangChain's changes hardly anything, because it finds chunks for a few questions only. Of LlamaIndex's gains, both intervals contain 0.
-# With our words, most of the distance to ours is gone for manifests, though we have no interval for this.
+# LangChain's changes hardly anything: as you saw, hardly any question has a chunk with all its words. Of LlamaIndex's gains, both intervals
+# contain 0. Of our gains, the interval for manifests is above 0.
+#
+# With our words, LlamaIndex's gain for manifests comes more than halfway to ours. We have no interval for this.
 #
 # </details>
 #
-# Of our gains, the interval for manifests is above 0. One thing is better in both libraries: you can set the language. Ours is always
-# English.
+# One thing is better in both libraries: you can set the language. Ours is always English.
 
 # %% [markdown]
 # ## Which part helps?
 #
-# Take one part away, and leave the rest as it is: an *ablation*.
+# Take one part away, and leave the rest as it is: an *ablation*. The table's last row leaves out the parts of the two rows above it.
 #
 # > **Predict.** Without which part does the search find least for manifests?
 
@@ -500,14 +498,14 @@ assert -0.02 < lost["the last two"].high, "and only just"
 # The search finds least without the last two parts. Only in the last row is the whole interval below 0, and only just. So the text that is
 # indexed probably helps.
 #
-# With 58 questions we cannot tell which of the two parts helps, nor whether weights help after the fusion.
+# With 58 questions we cannot tell which of the two parts helps, nor whether weights help.
 #
 # </details>
 
 # %% [markdown]
 # ## Exercise 8.3: the indexed text
 #
-# Split the identifiers, and choose the indexed text. Of `HTTPServer.v1Beta`, `parts` is `HTTP Server v1 Beta`, and `plain` is
+# Split the identifiers, and choose the indexed text. For `HTTPServer.v1Beta`, `parts` is `HTTP Server v1 Beta`, and `plain` is
 # `HTTPServerv1Beta`.
 #
 # Facts about SQL:
@@ -563,7 +561,7 @@ lab.score(recall_at_5=best.recall, mrr=best.mrr, note="hybrid: meaning and words
 
 # %% tags=["claim"]
 asked = len(lab.questions())
-assert last["manifests"]["hybrid"].recall > last["manifests"]["dense"].recall + 0.03, "For the manifests, words find more"
+assert last["manifests"]["hybrid"].recall > last["manifests"]["dense"].recall + 0.03, "For the manifests, hybrid finds more"
 whole = lab.measure_retrieval(lambda text: search(conn, lab.encode(text), Query(text, top_k=1000, threshold=-1)))
 assert abs(whole.recall - recall.both["documents"]) < 0.001 < best.recall - whole.recall and Query("any", top_k=5).depth == 100, (
     "the difference is one question of 63"
@@ -571,13 +569,15 @@ assert abs(whole.recall - recall.both["documents"]) < 0.001 < best.recall - whol
 assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and asked == 63, "the difference is one question of 63"
 
 # %% [markdown]
-# For the manifests, words find more here. For the documents, and so in your score, hybrid finds less: the difference is one question of 63.
-# Neither difference has an interval, so choose by corpus, with your own questions. `mode="dense"` leaves words out. Hybrid is the default,
-# because leaving words out has no certain gain for either corpus.
+# For the manifests, hybrid finds more. For the documents, and so in your score, it finds less: the difference is one question of 63.
+# Neither difference has an interval, so both may be chance.
+#
+# So choose by corpus, with your own questions. Hybrid is the default, and `mode="dense"` leaves words out.
 #
 # > **A reranker that had to go.** [Reranking](../labs/GLOSSARY.md#reranking) puts the first results in a better order. The course had
 # > MaxSim ([late interaction](../labs/GLOSSARY.md#late-interaction)), which compares [word pieces](../labs/GLOSSARY.md#word-piece). The
-# > rule came first: MaxSim stays if its interval is above 0 in both halves of questions from elsewhere. Gains in MRR@10 over hybrid search:
+# > rule was set first: MaxSim stays if its interval is above 0 in both halves of questions from elsewhere. Gains in MRR@10 over hybrid
+# > search, measured outside this lab:
 # >
 # > | questions | one half | the other half |
 # > |---|---|---|
@@ -591,8 +591,8 @@ assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and
 #
 # - Words are stems in a `tsvector`. Identifiers need their parts, too.
 # - Two scores have two scales, so fuse places.
-# - **At work**, use both rankings for texts with names: code, configuration, logs. Write 50 questions, and keep the weight 1, unless new
-#   questions give a gain whose interval is above 0.
+# - **At work**, fuse if you do not know which ranking is better for your texts. Keep the weight 1, unless new questions give a gain whose
+#   interval is above 0.
 #
 # ## Three questions
 #
@@ -610,9 +610,8 @@ assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and
 #
 # ## Stretch, and what comes next
 #
-# The cell prints hybrid search in one statement. Its function `chunks_with_words` is in `words_and_tenants.sql`. The last line counts the
-# questions for which `search` finds other chunks. Copy the statement, and let words count `%(weight)s` times. Which weight is best for the
-# manifests?
+# The cell prints hybrid search in one statement, and counts the questions for which `search` finds other chunks. Copy the statement, and
+# let words count `%(weight)s` times. Which weight is best for the manifests?
 
 # %%
 from course_lib.teaching.lab.searching import HYBRID, differing

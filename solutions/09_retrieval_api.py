@@ -24,8 +24,8 @@ lab.show.pipeline("API")
 # %% [markdown]
 # ## An API in ten lines
 #
-# Other programs reach your search at an address, through a [REST API](../labs/GLOSSARY.md#rest-api). FastAPI gives a function an address.
-# `lab.serve` starts a web server and returns an HTTP client.
+# Other programs reach your search through a [REST API](../labs/GLOSSARY.md#rest-api). FastAPI gives a function an address. `lab.serve`
+# starts a web server and returns an HTTP client.
 
 # %%
 import psycopg
@@ -62,9 +62,9 @@ answer = api.post("/search", json={"query": "How is drift measured?", "top_k": 3
 pd.DataFrame(answer.json())[["document_name", "name"]]
 
 # %% [markdown]
-# Four clients make mistakes. A status 4xx blames the client, 5xx the server.
+# Four clients make mistakes. A status 4xx means a fault of the client, 5xx of the server.
 #
-# > **Predict.** The query is a number; there is no query; `top_k` is −1; `top_k` is misspelled. Which status does each get?
+# > **Predict.** Which status does each get: a query that is a number, no query, a `top_k` of −1, a misspelled `top_k`?
 
 # %% tags=["nbval-check-output"]
 mistakes = [
@@ -78,8 +78,8 @@ for body in mistakes:
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Three mistakes get a 500, without a reason. The typo gets a 200, which is worse: the client wanted one result, got five, and does not
-# notice it.
+# Three mistakes get a 500, without a reason. The misspelled field gets a 200, which is worse: the client wanted one result, and got five
+# without an error.
 #
 # </details>
 #
@@ -132,8 +132,8 @@ assert answer.status_code == 200, "with a status that programs understand as suc
 #
 # </details>
 #
-# The last line describes a *pool*, which keeps a few connections open and lends them to requests. The app's *lifespan* opens the pool at
-# the start and closes it at the end.
+# The last line describes a *pool*: it keeps a few connections open and lends them to requests. The app's *lifespan* opens the pool at the
+# start and closes it at the end.
 
 # %%
 from contextlib import asynccontextmanager
@@ -203,29 +203,28 @@ assert most["/pool"] == 2, "at most two at a time here"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The routes `/async-def`, `/def` and `/pool` are lines 1, 2 and 3 of the table. Each bar is a request that waits in the database. Opening
-# connections takes time, too.
+# The routes `/async-def`, `/def` and `/pool` are lines 1, 2 and 3 of the table. Each bar is a request that waits in the database.
 #
 # </details>
 #
-# The *event loop* is one thread that serves all requests. It goes to another request only at an `await`, and the first route has none. So
-# only one request at a time waits in the database.
+# The *event loop* is one thread that serves all requests. It goes to another request only at an `await`. The first route has none, so only
+# one request at a time waits in the database.
 #
 # ![Three requests. Above, one encodes on the event loop, and the others wait. Below, it encodes in a thread.](../labs/figures/event_loop.svg)
 #
-# The second route is faster, because FastAPI runs a plain `def` in a thread. But each request opens a connection. The pool keeps a few
-# open, at most two at a time here. So your API uses a pool.
+# - FastAPI runs a plain `def` in a thread, so four wait together. But each opens a connection, which takes time, too.
+# - The pool keeps connections open, and lends at most two at a time here. So your API uses a pool.
 #
-# `search` and the model have no `await`. Run each in a thread, and `await` the thread. The loop can work meanwhile, because the database is
+# `search` and the model have no `await`. Run each in a thread, and `await` the thread. Meanwhile, the loop can work: the database is
 # another process, and the model's code is not Python.
 #
-# Python code in a thread would slow the loop: in the usual Python, only one thread at a time runs such code (it holds the *GIL*). One long
-# call of C code that keeps the GIL would stop the loop.
+# Python code in a thread would slow the loop: in the usual Python, one thread at a time holds the *GIL* and runs such code. One long call
+# of C code that keeps the GIL would stop the loop.
 
 # %% [markdown]
 # ## Exercise 9.1: what may be asked
 #
-# [pydantic](https://docs.pydantic.dev) checks each request, and you write down what is allowed. An example:
+# [pydantic](https://docs.pydantic.dev) checks each request against what you allow. An example:
 #
 # ```python
 # class Order(BaseModel):
@@ -251,14 +250,14 @@ lab.hint("9.1")  # run again for the next hint
 # There is no field for the [tenant](../labs/GLOSSARY.md#tenant), because a client could name another one. The library's service takes the
 # tenant from the request's API key.
 #
-# The mistake to remember: a lowest value and no highest. Without `le=50`, a client may ask for the whole index. Without `max_length`, the
+# The mistake to remember: setting only a lowest value. Without `le=50`, a client may ask for the whole index. Without `max_length`, the
 # model may get megabytes.
 
 # %% [markdown]
 # ## What a stranger may write
 #
-# Requests are checked now. But a stranger may have written a chunk, with its `metadata` and its link, `citation_url`. The function
-# `trusting` copies both into the answer.
+# Requests are checked now. But a stranger may have written a chunk, with its `metadata` and its link, `citation_url`. `trusting` copies
+# both into the answer.
 #
 # > **Predict.** A page shows `citation_url` as a link. What can the stranger do with the metadata, and what with the link?
 
@@ -292,8 +291,8 @@ assert told["citation_url"].startswith("javascript:"), "a click on the link runs
 #
 # </details>
 #
-# The library's `search_response` writes its own entries last, so a stranger cannot replace them. It drops every address that does not begin
-# with `https://` or `http://`.
+# The library's `search_response` writes its own entries last, so a stranger cannot replace them. It drops addresses that do not begin with
+# `https://` or `http://`.
 
 # %% [markdown]
 # ## The endpoint
@@ -378,7 +377,7 @@ lab.hint("9.2")  # run again for the next hint
 
 # %% [markdown]
 # Some errors are not the client's fault. Without a database, the answer is 503, and `Retry-After` says when to try again. Any other error
-# is a 500. Its reason is only in the log.
+# is a 500 without a reason.
 
 # %%
 from fastapi.exceptions import RequestValidationError
@@ -424,8 +423,8 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 #   httpGet: {path: /ready, port: http}
 # ```
 #
-# Suppose that `/health` also asks the database. While the database is away, the cluster restarts all copies again and again. So `/health`
-# checks only that the process answers. [`/ready`](../labs/GLOSSARY.md#readiness) checks what a request needs.
+# If `/health` also asked the database, the cluster would restart all copies again and again while the database is away. So `/health` checks
+# only that the process answers. [`/ready`](../labs/GLOSSARY.md#readiness) checks what a request needs.
 #
 # ## Exercise 9.3: say what is missing
 #
@@ -451,8 +450,8 @@ lab.hint("9.3")  # run again for the next hint
 # %% [markdown] tags=["solution"]
 # The mistake to remember: asking one part after the other. Then three parts that hang take three timeouts.
 #
-# `wait_for` cannot end a thread. The answer comes in time, but the thread continues and may hold a connection. So the work in the thread
-# needs its own limits: `connect_timeout`, and the pool's `timeout`.
+# `wait_for` cannot end a thread: the thread continues, and may hold a connection. So its work needs limits of its own: `connect_timeout`,
+# and the pool's `timeout`.
 
 # %% [markdown]
 # The check of the model only reads a flag.
@@ -533,8 +532,8 @@ assert to_health[-1] == to_ready[-1] == to_search[-1] == 200, "all three answer 
 #
 # `/health` answers 200 all the time. `/ready` says 503 while the database is stopped, and a refused search says when to try again.
 #
-# After the start, requests can fail a little longer, because the pool pauses between its attempts to connect. Then all three answer 200
-# without a restart of the service.
+# After the start, requests can fail a little longer: the pool pauses between its attempts to connect. Then all three answer 200 without a
+# restart of the service.
 #
 # </details>
 #
@@ -543,7 +542,7 @@ assert to_health[-1] == to_ready[-1] == to_search[-1] == 200, "all three answer 
 # %% [markdown]
 # ## Break it: ready, but busy
 #
-# A colleague wants a stricter check of the model: it encodes a word.
+# A colleague's check of the model is stricter: it encodes a word.
 #
 # > **Predict.** What do the flag and the new check say while the model's only thread is busy with many texts?
 
@@ -574,16 +573,16 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 #
 # </details>
 #
-# After a 503, a cluster would give the load to the other copies, until these are busy, too. So a readiness check should not wait in the
+# After a 503, a cluster gives the load to the other copies, and these may become busy, too. So a readiness check should not wait in the
 # same queue as the work.
 #
-# Your check of the database still does: it waits for the pool. You repair this in the stretch.
+# Your check of the database still does: it waits for the pool (see the stretch).
 
 # %% [markdown]
 # ## Measure: sixteen clients
 #
-# Each of sixteen clients sends its next question as soon as it has an answer. Half of the answers are faster than
-# [p50](../labs/GLOSSARY.md#p50-and-p95), and 19 of 20 faster than p95.
+# Each of sixteen clients sends its next question as soon as it has an answer. Half of the answers take less time than
+# [p50](../labs/GLOSSARY.md#p50-and-p95), and 19 of 20 less than p95.
 #
 # The library also has *dynamic batching*: all questions that wait (32 at most) go through the model in one call.
 #
@@ -634,7 +633,7 @@ assert times["with def"].median() < times["ten lines"].median(), "so can the ten
 #
 # `course mine serve` starts the library's service with your three functions.
 #
-# [Schemathesis](https://schemathesis.io) reads the `/openapi.json` of your API, and looks for requests that end with a 500.
+# [Schemathesis](https://schemathesis.io) reads the `/openapi.json` of your API and looks for requests that get a 500.
 #
 # **At work**, do this to a test copy of each service: misspell a field, send a password in it, stop the database. What does a refusal
 # repeat?
@@ -643,7 +642,7 @@ assert times["with def"].median() < times["ten lines"].median(), "so can the ten
 # ## Recap
 #
 # - If code waits or computes without `await`, run it in a thread, and `await` the thread.
-# - A refusal gives the name of the field and a reason. It repeats no value that the client sent.
+# - A refusal gives the field's name and a reason. It repeats no value that the client sent.
 # - A readiness check asks all parts at once, names what is missing, and does not wait for the work.
 
 # %% [markdown]
@@ -657,7 +656,7 @@ assert times["with def"].median() < times["ten lines"].median(), "so can the ten
 #
 # 1. `/ready` says 503, although nothing is broken. The cluster sends new requests to other copies.
 # 2. Otherwise, four questions that wait for the model would hold all four connections.
-# 3. The cluster notices the 503 of `/ready` only after some seconds. Until then, clients need an answer that helps.
+# 3. The cluster notices the 503 of `/ready` only after some time. Until then, clients need an answer that helps.
 #
 # </details>
 

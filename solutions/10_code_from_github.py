@@ -27,6 +27,7 @@ lab.show.pipeline("documents")
 # ## An answer that is not there
 #
 # Pods of the platform Heron are killed, and you ask the index why. But the index has an old version of the repository `heron/platform`.
+#
 # `local_github()` is a server on this machine that answers like GitHub's [REST API](../labs/GLOSSARY.md#rest-api).
 
 # %%
@@ -43,8 +44,8 @@ if github_api:
 ours = KUBEFLOW if github_api else HERON
 
 # %% [markdown]
-# `ingest_repository` downloads one version of the repository. Then it splits each file by its kind,
-# [embeds](../labs/GLOSSARY.md#embedding) the pieces and stores them.
+# `ingest_repository` downloads one version, splits each file by its kind, [embeds](../labs/GLOSSARY.md#embedding) the pieces and stores
+# them.
 
 # %%
 from course_lib.indexing.repository import ingest_repository
@@ -93,12 +94,12 @@ assert all(len(commit) == 40 and "#L" in path for commit, _, path in addresses),
 assert github_api or not any("OOMKilled" in one.content for one in passages), "none of these passages says why"
 
 # %% [markdown]
-# Each address names the repository, a commit, the file and the lines. But none of these passages says why. The answer is in the newer
-# version. You will build the update that brings it.
+# Each address names the repository, a commit, the file and the lines. But none of these passages says why. The answer is in a newer
+# version, and you will build the update that brings it.
 #
 # ## A simple download
 #
-# This tool lists the files, then downloads each:
+# This tool lists the files and downloads each:
 
 # %%
 import base64
@@ -146,8 +147,8 @@ pd.DataFrame(counts, index=["files", "empty"]).T
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The tool reports an error on none of the four days. It treated a 404 as *no files*, a refusal as an *empty file*, and a part of the list
-# as the *whole list*.
+# The tool reports an error on none of the four days. It treats a 404 as *no files*, a refusal as an *empty file*, and a part of the list as
+# the *whole list*.
 #
 # </details>
 #
@@ -155,20 +156,21 @@ pd.DataFrame(counts, index=["files", "empty"]).T
 #
 # - **pinned**: it never mixes two versions;
 # - **complete**: it has every file with the right content, or says what is missing;
-# - **polite**: it waits when the server asks for it;
+# - **polite**: it waits when the server asks;
 # - **fresh**: it downloads only what is new, and removes what is gone.
 #
 # ## Pinned: names that check the content
 #
 # ![An old and a new commit. Only the file that changed has a new blob, with new trees above it. All else is shared.](../labs/figures/git_tree.svg)
 #
-# A [commit](../labs/GLOSSARY.md#commit) has a *tree*, which is a folder. A tree lists other trees and *blobs*. A blob is the content of a
-# file.
+# - A [commit](../labs/GLOSSARY.md#commit) has a *tree*, which is a folder.
+# - A tree lists other trees and *blobs*.
+# - A blob is the content of a file.
 #
-# Each of the three is named by a [digest](../labs/GLOSSARY.md#digest) of its content, so you can check what you get. A blob with *hello*
-# and a line feed has 6 bytes. Its name is the SHA-1 of `blob 6`, a byte 0 and these 6 bytes.
+# Each is named by a [digest](../labs/GLOSSARY.md#digest) of its content, so you can check what you get. For example, *hello* and a line
+# feed are 6 bytes. The name of this blob is the SHA-1 of `blob 6`, a byte 0 and these 6 bytes.
 #
-# SHA-1 finds accidents, but an attacker can make two files with the same SHA-1.
+# SHA-1 shows accidents. But an attacker can make two files with the same SHA-1.
 
 # %%
 import hashlib
@@ -190,10 +192,10 @@ print(blob_sha(b"hello\n"))
 pd.DataFrame(wrong, index=["other hash than listed", "for example"]).T
 
 # %% [markdown]
-# The hashes show the empty files. They also show a wrong file on the normal day: `docs/deployment.yaml` is a *link*, and the server sent
+# The hashes show the empty files. They also show one wrong file on the normal day: `docs/deployment.yaml` is a *link*, and the server sent
 # the file that it points to. But hashes cannot show that a file was never listed, as on the large day.
 #
-# We list the files of another repository. Then a colleague pushes a change, and we request a file.
+# Now we list the files of another repository. Then a colleague pushes a change, and we request a file.
 #
 # > **Predict.** Which request gets the listed content: by [branch](../labs/GLOSSARY.md#branch), or by commit?
 
@@ -213,17 +215,17 @@ for name, ref in {"by branch": "main", "by commit": commit}.items():
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The request by commit gets the listed content. A branch moves, and a tag can be set again, but a commit never changes.
+# The request by commit gets the listed content. A branch moves, and a tag can be moved, but a commit never changes.
 #
 # </details>
 #
-# So find the commit first, and use only this commit. This is called [pinning](../labs/GLOSSARY.md#pinning). A
-# [citation](../labs/GLOSSARY.md#citation) has to be pinned, too: it must still show the same lines next year.
+# So find the commit first, and use only this commit: this is [pinning](../labs/GLOSSARY.md#pinning). Pin
+# [citations](../labs/GLOSSARY.md#citation), too: they must show the same lines next year.
 #
 # ## Complete: all files of a tree
 #
-# One request with `recursive` lists a tree with everything below it. But GitHub stops at 100,000 entries or 7 MB, and says `truncated`.
-# Then we list one folder after the other:
+# A request with `recursive` lists a tree with everything below it. But GitHub stops at 100,000 entries or 7 MB, and says `truncated`. Then
+# we list one folder after the other:
 #
 # ```
 # root ── README.md          read("root", True):   README.md  apps  apps/a.md    truncated!
@@ -234,7 +236,7 @@ for name, ref in {"by branch": "main", "by commit": commit}.items():
 # ## Exercise 10.1: no file missing
 #
 # Your function gets `read`, as in the drawing. `replace(entry, path=…)` makes an entry with another path. `leads_to(folder, within)` is
-# true if the folder can have wanted files in it.
+# true if the folder can contain wanted files.
 
 # %% exercise="10.1"
 from course_lib.loader.github.tree import list_tree
@@ -277,20 +279,20 @@ lab.interact(listing, limit=(15, 80, 5))
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Your list always has the same files. But a lower limit costs more requests.
+# Your list always has the same files, but a lower limit costs more requests.
 #
 # </details>
 
 # %% [markdown]
 # ## Polite: when the server asks you to wait
 #
-# GitHub has a [rate limit](../labs/GLOSSARY.md#rate-limit). With a token, it allows 5,000 requests in an hour. Without a token, it allows
-# only 60 *for each IP address*. A class with one router shares these 60.
+# GitHub has a [rate limit](../labs/GLOSSARY.md#rate-limit). With a token, it allows 5,000 requests an hour. Without, it allows 60 *for each
+# IP address*, so a class with one router shares these 60.
 #
 # We send six requests to a server that allows five. `x-ratelimit-reset` says when the hour ends, in seconds since 1970. The server's clock
 # is ten minutes ahead of ours.
 #
-# > **Predict.** How long must we wait: this number minus the time of our own clock?
+# > **Predict.** How long must we wait? Is it this number minus the time of our own clock?
 
 # %%
 import time
@@ -316,7 +318,7 @@ assert answer.status_code == 403 and 570 < server_now - time.time() < 602, "If w
 #
 # </details>
 #
-# So compare the reset with the `date` of the same answer.
+# So compare the reset with the answer's `date`.
 #
 # ## Exercise 10.2: how long to wait
 #
@@ -343,11 +345,11 @@ lab.hint("10.2")  # run again for the next hint
 #
 # The mistake to remember: waiting after every 403. After *You have no access*, the answer will be the same in an hour.
 #
-# In HTTP, `retry-after` may also be a date, but GitHub sends seconds.
+# In HTTP, `retry-after` may be a date, too, but GitHub sends seconds.
 
 # %% [markdown]
 # `ask` waits as your function says, then tries again. It also does so if the server fails (5xx) or the connection breaks. Each wait is up
-# to a tenth longer than needed (*jitter*). Without jitter, a whole class would come back in the same second.
+# to a tenth longer than needed (*jitter*). So a whole class does not come back in the same second.
 
 # %%
 import random
@@ -377,9 +379,9 @@ def impatient(github, path):
 
 # %% [markdown]
 # Two clients want 25 answers each. Their servers give 15 answers every two seconds. The impatient client tries again after 0.1 s. The other
-# client is yours.
+# is yours.
 #
-# > **Predict.** How often is each client refused? Which one has its answers first?
+# > **Predict.** How often is each client refused? Which has its answers first?
 
 # %%
 import matplotlib.pyplot as plt
@@ -431,17 +433,17 @@ with httpx.Client(transport=httpx.MockTransport(failing), base_url="http://fails
 #
 # Your client was refused once, the impatient one many times.
 #
-# The impatient client has its answers first, because it asks ten times a second. Yours ends one to four seconds later: the headers have
-# whole seconds, your function adds one second, and `ask` adds the jitter.
+# The impatient client has its answers first, because it asks ten times a second. Yours ends one to four seconds later: headers have whole
+# seconds, your function adds one second, and `ask` adds the jitter.
 #
 # </details>
 #
-# In an hour at GitHub, the impatient client would be refused up to 36,000 times, or banned.
+# In an hour at GitHub, the impatient client would be refused up to 36,000 times, and could be banned.
 
 # %% [markdown]
 # ## Fresh: only what has changed
 #
-# The old files and the new list have hashes. So you can compare before you download.
+# The old files and the new list have hashes. So compare before you download.
 #
 # ## Exercise 10.3: what to download, what to remove
 
@@ -455,10 +457,10 @@ lab.check("10.3", plan_update)
 lab.hint("10.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: forgetting what is gone. Then a file that was deleted on GitHub is still found and cited, without an error.
+# The mistake to remember: forgetting what is gone. Then a deleted file is still found and cited, without an error.
 
 # %% [markdown]
-# The next two cells put your three functions into the library, so `bring` runs them. (At work, pass functions as arguments instead.)
+# The next two cells put your three functions into the library, so that `bring` runs them. (At work, pass functions as arguments.)
 
 # %%
 from course_lib.loader.github import sync, waiting
@@ -515,7 +517,7 @@ assert gone == {"code/scripts/keys.sh"} and missing.get(hashes(HERON.old)["code/
 #
 # The last run downloaded the five files of the plan. The new version has more pieces than the old one.
 #
-# `docs/deployment.yaml` is new in the index without a download. It is a link, so the library takes the file that it points to. Its pieces
+# `docs/deployment.yaml` is new in the index without a download: it is a link, and the library takes the file that it points to. Its pieces
 # cite this file.
 #
 # > **Predict.** We ask the first question again. Does the index answer it now?
@@ -551,10 +553,10 @@ assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].
 # At work, run `course ingest-repo OWNER/NAME` every night, with a token that can only read. The command refuses names that lead out of your
 # folder, such as `../../.bashrc`.
 #
-# For files, you can also use git: it needs no API, and checks every hash. Use the API if you also want issues.
+# For files, you can also use git, which checks every hash. Use the API if you also want issues.
 #
-# In git, `--filter=blob:none` leaves out the contents of files until they are needed. `sparse-checkout` chooses folders. We try both with a
-# repository on this machine.
+# With `--filter=blob:none`, git leaves out the contents of files until they are needed. `sparse-checkout` chooses folders. We try both with
+# a repository on this machine.
 #
 # > **Predict.** How many requests does git need for one folder?
 
@@ -585,7 +587,7 @@ if shutil.which("git"):
 #
 # </details>
 #
-# `checkout` brings seven files. Of the seven, five are in the folder. `sparse-checkout` also brings the files directly in each folder above
+# `checkout` brings seven files. Of the seven, five are in the folder. `sparse-checkout` also brings the files directly in the folders above
 # it.
 #
 # **On Monday**, check each tool that downloads. Does it pin a commit? Does it fail if a file is missing? Can a stranger's file name decide
@@ -608,12 +610,12 @@ if shutil.which("git"):
 #
 # 1. There is no such version; a refusal was taken for an answer; no file has these endings.
 # 2. The update removes the old path and downloads the new one.
-# 3. The next request is ten minutes too early. It is refused, and you could be banned.
+# 3. The next request is ten minutes too early, and is refused.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# Read all issues of Heron: `next_page` in `course_lib.loader.github.names` finds the next page of a list.
+# Read all issues of Heron. `next_page` in `course_lib.loader.github.names` finds the next page of a list.
 #
 # Next is [lab 11](../labs/11_kubeflow_pipeline.ipynb): the steps become a pipeline.

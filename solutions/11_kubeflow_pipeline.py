@@ -22,7 +22,7 @@ lab.show.pipeline("pipeline")
 # %% [markdown]
 # ## A job without a pipeline
 #
-# A job works on files of `data/`. Two machines (here, two processes) share the files. Each takes a [shard](../labs/GLOSSARY.md#shard): the
+# A job works on files of `data/`. Two machines (here, two processes) share them. Each takes a [shard](../labs/GLOSSARY.md#shard): the
 # files for which `hash(name) % 2` is its own number, 0 or 1.
 
 # %%
@@ -72,14 +72,14 @@ assert 0.05 < len(neither) / len(names) < 0.45 and 0.05 < len(both) / len(names)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# There is no error, but some files are in no shard, and others in both. Python's `hash` differs from process to process, so we expect about
-# a quarter in neither, and a quarter in both.
+# There is no error, but some files are in no shard, and others in both. Each process has its own `hash` of a string, so we expect about a
+# quarter in neither, and a quarter in both.
 #
 # </details>
 #
 # The course's `shard_of(name, 2)` uses the SHA-256 of the name, which is the same in every process.
 #
-# Now the job is killed (`kill -9`) and started again.
+# Now one process takes all files. It is killed (`kill -9`), and started again.
 #
 # > **Predict.** Which lines are in its file at the end?
 
@@ -115,9 +115,11 @@ lab.check("11.1", write_shard)
 lab.hint("11.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: opening `path` with the mode `"w"`. Then a reader may get a part. `os.replace` moves a finished temporary file to
-# `path` at once. After a kill, the next attempt writes over the temporary file. A second run adds nothing, because it writes the *whole*
-# result to the same place.
+# The mistake to remember: opening `path` with the mode `"w"`. Then a reader may get only a part of the file. `os.replace` moves a
+# finished temporary file to `path` at once.
+#
+# After a kill, the next attempt writes over the temporary file. It writes the *whole* result to the same place, so nothing is there
+# twice.
 
 # %%
 SAFE_JOB = """
@@ -148,10 +150,10 @@ assert again == [names, names], "a second start does no harm"
 #
 # ## The same step in Kubeflow
 #
-# [Kubernetes](../labs/GLOSSARY.md#kubernetes) runs containers on many machines, each in a [pod](../labs/GLOSSARY.md#pod).
-# [Kubeflow Pipelines](../labs/GLOSSARY.md#kubeflow-pipelines) starts the steps of a job there. It may start a step again, even if you did
-# not ask for it. So each step has to be idempotent. Kubeflow's Python package is [kfp](../labs/GLOSSARY.md#kfp). Here, each step is a
-# process of this machine.
+# - [Kubernetes](../labs/GLOSSARY.md#kubernetes) runs containers on many machines, each in a [pod](../labs/GLOSSARY.md#pod).
+# - [Kubeflow Pipelines](../labs/GLOSSARY.md#kubeflow-pipelines) starts the steps of a job there. It may start a step again, even if you
+#   did not ask for it. So each step has to be idempotent.
+# - [kfp](../labs/GLOSSARY.md#kfp) is its Python package. Here, each step is a process of this machine.
 #
 # A step is made from a [component](../labs/GLOSSARY.md#component), a function with a decorator:
 #
@@ -159,8 +161,7 @@ assert again == [names, names], "a second start does no harm"
 # - Small values are parameters.
 # - A file is an [artifact](../labs/GLOSSARY.md#artifact). It has a `path`, and a dictionary of facts, `metadata`.
 #
-# On a cluster, a new pod has an empty disk. So a second start can only harm what is outside of the pod: a file on a
-# volume, a row in a table.
+# On a cluster, a new pod has an empty disk. So a second start can only harm what is outside of the pod, such as a row in a table.
 
 # %% tags=["nbval-check-output"]
 import shutil
@@ -196,9 +197,8 @@ assert isinstance(pages.metadata["lines"], float), "makes a float of each number
 #
 # ## A shard that is not whole
 #
-# The splitter writes the chunks of a shard to a file, and their number to `metadata`. If a second job writes to the same
-# file, lines may be lost without an error. The number in `metadata` is still right. We damage the file in four ways:
-# doubled, ten lines lost, cut off in a line, empty.
+# The splitter writes the chunks of a shard to a file, and their number to `metadata`. Suppose that a second job writes to the same file,
+# and lines are lost. The number is still right. We damage the file in four ways: doubled, ten lines lost, cut off in a line, empty.
 #
 # > **Predict.** Which of the four damages does the storing step notice?
 
@@ -224,13 +224,12 @@ assert lost == (len(lines) - 10, 0), "not notice the other two"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The step refuses doubled lines, because two chunks have the same number. It also refuses a line that is cut off, because
-# it is not JSON. It does not notice the other two.
+# The step refuses doubled lines, because two chunks have the same number. It also refuses a line that is cut off, because it is not JSON.
+# It does not notice the other two.
 #
 # </details>
 #
-# The results of all shards meet at the [fan-in](../labs/GLOSSARY.md#fan-in). So compare there what came with what has to
-# come.
+# The results of all shards meet at the [fan-in](../labs/GLOSSARY.md#fan-in). Check there: did each shard come, with all its chunks?
 
 # %% [markdown]
 # ## Exercise 11.2: the fan-in
@@ -254,9 +253,10 @@ lab.hint("11.2")  # run again for the next hint
 # ## Find four faults
 #
 # A pipeline is a function that calls components. kfp compiles it to a YAML file, the
-# [intermediate representation](../labs/GLOSSARY.md#intermediate-representation). If code, image and inputs of a step are
-# the same as before, Kubeflow takes its result from the [cache](../labs/GLOSSARY.md#cache). A password belongs in a
-# [Secret](../labs/GLOSSARY.md#secret), which Kubernetes gives to the step as a variable.
+# [intermediate representation](../labs/GLOSSARY.md#intermediate-representation).
+#
+# - If code, image and inputs of a step are the same as before, Kubeflow takes its result from the [cache](../labs/GLOSSARY.md#cache).
+# - A password belongs in a [Secret](../labs/GLOSSARY.md#secret). Kubernetes gives it to the step as a variable.
 #
 # A colleague's pipeline stores pages in a table (here, a folder), and publishes their number.
 
@@ -296,8 +296,8 @@ def nightly(folder: str, table: str, password: str = "hunter2"):
 
 
 # %% [markdown]
-# > **Predict.** The pipeline compiles without a warning. Find four faults before you run the next cell, which prints
-# > parts of the YAML, and runs two nights. Both begin with an empty table.
+# > **Predict.** The pipeline compiles without a warning. Which four faults does it have? The next cell prints parts of the YAML, and runs
+# > two nights, each with an empty table.
 
 # %%
 import yaml
@@ -327,7 +327,7 @@ nights = [one_night(), one_night()]
 # %% tags=["claim"]
 assert nights[1]["store"] == "cached" and not list(table.iterdir()), "the table stays empty"
 ends = nights[0]["publish"]
-assert "'date' is not defined" in ends, "fails, because `date` is not imported in it"
+assert "'date' is not defined" in ends, "`publish` fails, because `date` is not imported in it"
 
 # %% [markdown]
 # <details><summary>The four faults</summary>
@@ -335,7 +335,7 @@ assert "'date' is not defined" in ends, "fails, because `date` is not imported i
 # - `store` may come from the cache (`enableCache: true`). So in the second night, the table stays empty.
 # - The password is a parameter, so it is readable in the YAML file, and Kubeflow stores it with each run.
 # - No step gets what `store` returns, so `publish` waits for nothing, and may begin first.
-# - `publish` works in the notebook. As a step, it fails, because `date` is not imported in it.
+# - `publish` fails, because `date` is not imported in it. It is imported only in the notebook.
 #
 # </details>
 
@@ -352,8 +352,8 @@ lab.check("11.3", faults_of)
 lab.hint("11.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a cached step that writes to a table. The cache compares the text of a path, and not what is
-# there.
+# The mistake to remember: a cached step that writes to a table. The cache compares the path of the table, and does not see that the table
+# is empty.
 
 # %% tags=["nbval-check-output"]
 from course_lib.pipeline.faults import steps_of
@@ -369,20 +369,20 @@ for step in sorted(steps, key=lambda step: step["name"]):
 # Now you connect the course's steps:
 #
 # - `fingerprint_documents` makes a hash of all documents of the folder.
-# - `load_documents` reads them, makes the file `documents`, and returns the shards' names. The hash is an input, so a
-#   cached result is of the same documents.
+# - `load_documents` reads them, makes the file `documents`, and returns the shards' names. The hash is its input, so after a change, the
+#   cache is not used.
 # - `split_documents`, once for each shard, reads its input file.
 # - `embed_and_store`, once for each shard, and `build_index` read and change the database.
-# - `report` says what is in the index. It is the task of an [exit handler](../labs/GLOSSARY.md#exit-handler), so it runs
-#   last, even if a step has failed.
+# - `report` says what is in the index. As the task of an [exit handler](../labs/GLOSSARY.md#exit-handler), it runs last, even if a step
+#   has failed.
 #
 # Two functions are given:
 #
 # - `with_documents` mounts the folder's [volume](../labs/GLOSSARY.md#volume), a disk, and allows one more attempt.
 # - `with_database` gives the Secret, sets memory aside, switches the cache off, and allows three more attempts.
 #
-# kfp calls your function only once, to compile it. So variables are placeholders for later values. A step waits for the
-# steps whose outputs it gets.
+# kfp calls your function once, to compile it. So its variables are placeholders for later values. A step waits for the steps whose
+# outputs it gets.
 #
 # ```python
 # dough = knead(flour=flour)                                      # returns names ("Output"), makes a file
@@ -406,13 +406,12 @@ lab.check("11.4", docs_pipeline)
 lab.hint("11.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: using a placeholder as a value. An `if shard == "0/2"` would be decided once, when the pipeline is compiled.
+# The mistake to remember: using a placeholder as a value. An `if shard == "0/2"` would be decided when the pipeline is compiled.
 
 # %% [markdown]
 # ## Kill it
 #
-# Run your pipeline twice. In the first run, `KillFirst` kills the step that stores shard 0, after it has stored some
-# chunks.
+# Run your pipeline twice. In the first run, `KillFirst` kills the step that stores shard 0, when it has stored some chunks.
 #
 # > **Predict.** Which steps run again in the first run, and which come from the cache in the second?
 
@@ -467,29 +466,30 @@ assert cached == known, "only reading and splitting come from the cache"
 #
 # ## On a cluster
 #
-# This was **not tried**. By the sources of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step ends badly in two
-# ways:
+# This was **not tried**. By the sources of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step ends badly in two ways:
 #
 # - *Failed*: its program stopped early (an exception, `kill -9`, too much memory), or its machine was shut down in order.
-# - *Error*: its pod is gone, for example because the machine vanished.
+# - *Error*: its pod is gone, for example because its machine vanished.
 #
-# Argo's default tries only failed steps again. The installation of 2.17.0 tries only steps with an error again (`OnError`, twice), so
-# **not** the step that you killed. `retryPolicy: Always` in Argo's settings does both. There are open reports that retries in a loop are
-# ignored (kubeflow/pipelines 12389, 13897): test them on your cluster.
+# The settings decide which is tried again:
 #
+# - Argo's default: only *Failed*.
+# - The installation of 2.17.0 (`OnError`, twice): only *Error*, so **not** the step that you killed.
+# - `retryPolicy: Always` in Argo's settings: both.
+#
+# There are open reports that retries in a loop are ignored (kubeflow/pipelines 12389, 13897): test them on your cluster.
 # `infra/README.md` has what else a run needs.
 #
 # ## Measure
 #
-# Two lines of a crontab store the same pages. The database's address (`…`) is not in the command, because cron would
-# write it to its log:
+# Two lines of a crontab store the same pages. The database's address (`…`) is not in the command, which cron logs:
 #
 # ```
 # DATABASE_URL=…
 # 0 2 * * * cd /srv/course && .venv/bin/course ingest data/documents
 # ```
 #
-# > **Predict.** How many seconds do the pipeline's steps take, beside storing five pages?
+# > **Predict.** Apart from storing five pages, how many seconds do the pipeline's steps take?
 
 # %%
 import subprocess
@@ -520,28 +520,27 @@ texts = pages.texts[:40]
 rate = len(texts) / seconds(model.encode, texts)
 more = by_pipeline - max(one.seconds for one in third.attempts if "store" in one.task)
 print(f"pipeline: {by_pipeline:.0f} s, {more:.0f} of them not for storing · cron: {by_cron:.0f} s")
-print(f"two machines are quicker from some {more * rate * 2:,.0f} chunks (of up to 512 characters) on")
+print(f"estimate: two machines gain from {more * rate * 2:,.0f} chunks (of up to 512 characters) on")
 
 # %% tags=["claim"]
 assert chunks_of(repos[0]) == chunks_of(repos[1]) == split, "Both stored as many chunks"
-assert more > 2, "Beside storing, the pipeline's steps take seconds"
+assert more > 2, "Apart from storing, the pipeline's steps take seconds"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Beside storing, the pipeline's steps take seconds: each step starts a Python process.
+# Apart from storing, the pipeline's steps take seconds.
 #
 # </details>
 #
-# Both stored as many chunks as were split. Here, one machine has both shards, and gains nothing. The last line estimates, from this one
-# run, how many chunks two machines need to be quicker.
+# Both stored as many chunks as were split. Here, one machine has both shards, and gains nothing. The last line is an estimate from one run. On a cluster, pods must start, too.
 #
-# For fewer chunks, a pipeline gives you only a log, retries and a cache for each step. If you need none of them, take cron.
+# For fewer chunks, the gain of a pipeline is a log, retries and a cache for each step. If you need none, take cron.
 
 # %% [markdown]
 # ## In the field
 #
-# `course mine pipeline run --set shards=2` runs what is in `my/system/`.
+# `course mine pipeline run --set shards=2` runs the pipeline in `my/system/`.
 #
 # **On Monday**, ask of each step of a job:
 #
@@ -553,7 +552,7 @@ assert more > 2, "Beside storing, the pipeline's steps take seconds"
 # ## Recap
 #
 # - A step may be started again at any moment: write the whole result, then rename it.
-# - Where shards meet, compare what came with what has to come.
+# - Where shards meet, check that each came, with all its chunks.
 # - A step that writes to a database must never come from the cache.
 # - Passwords come from Secrets. Imports are inside the component.
 
@@ -568,7 +567,7 @@ assert more > 2, "Beside storing, the pipeline's steps take seconds"
 #
 # 1. The function raises an error, because `source` is only a placeholder.
 # 2. `split_documents` makes only files. `embed_and_store` changes a database, which may be a new one.
-# 3. More retries would not help: each attempt appends its lines again.
+# 3. No: each attempt appends its lines again.
 #
 # </details>
 #

@@ -64,9 +64,9 @@ assert stale.document_name == gone and not (pages / gone).exists(), "The search 
 
 # %% [markdown]
 # The search still quotes the page, because the index was not updated. So we run the ingest again, in nights 2 and 3. Before night 2, an
-# author adds one line to another page.
+# author adds a line to another page.
 #
-# > **Predict.** A page has about 24 chunks. How many chunks are new or changed in night 2, and how many in night 3?
+# > **Predict.** A page has about 24 chunks. How many chunks are inserted or updated in night 2, and how many in night 3?
 
 # %%
 import pandas as pd
@@ -81,18 +81,18 @@ done = done[["inserted", "updated", "unchanged", "deleted"]]
 done
 
 # %% tags=["claim"]
-assert list(done.iloc[1, :2]) == [0, 1], "Only one chunk changed"
+assert list(done.iloc[1, :2]) == [0, 1], "Only one chunk was updated"
 assert list(done.iloc[2]) == [0, 0, done.iloc[1, 1] + done.iloc[1, 2], 0], "and in night 3 nothing was written"
 assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the deleted page are gone"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Only one chunk changed in night 2, and in night 3 nothing was written.
+# Only one chunk was updated in night 2, and in night 3 nothing was written.
 #
 # </details>
 #
-# All chunks of the deleted page are gone. The ingest found them, because it compares the folder with what it stored before.
+# All chunks of the deleted page are gone (column *deleted*). The ingest found them by comparing the folder with what it stored before.
 
 # %% [markdown]
 # ## By hand: one night
@@ -100,7 +100,7 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 # Lab 13 finds the packages that a prompt needs. Packages are harder than pages, because projects share them. Each project has a *list* of
 # its packages. All projects share a *catalogue*, which holds each package and its vector once. (The course calls both *xray*.)
 #
-# Today, *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file). Decide for each row what happens in the list, and then in the
+# Today, *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file). For each row, decide what happens in its list, and then in the
 # catalogue.
 #
 # | package | rider-app yesterday | rider-app today | forecasting |
@@ -113,18 +113,18 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 #
 # <details><summary>The answer</summary>
 #
-# In the list, httpx is *skipped*, spotipy is *changed*, polars is *added*, and pillow and bleach are *removed*.
+# In the list, httpx is *skipped*, spotipy *changed*, polars *added*, and pillow and bleach *removed*.
 #
-# The catalogue has polars already. Pillow stays in the catalogue, because forecasting uses it. But no project uses bleach any more. Bleach
-# is an [orphan](../labs/GLOSSARY.md#orphan), so it is deleted.
+# The catalogue has polars already. Pillow stays there, because forecasting uses it. But no project uses bleach any more: it is an
+# [orphan](../labs/GLOSSARY.md#orphan), so it is deleted.
 #
 # </details>
 
 # %% [markdown]
 # ## Exercise 12.1: the plan
 #
-# Your function compares the current states with the stored ones. `Plan()` is a record of four empty lists: `skip`, `add`, `change` and
-# `remove`. Append the keys to them.
+# Your function compares the current states with the stored ones. `Plan()` has four empty lists: `skip`, `add`, `change` and `remove`.
+# Append the keys to them.
 
 # %% exercise="12.1"
 from course_lib.indexing.plan import make_plan
@@ -176,8 +176,10 @@ assert [len(each) for each in asdict(plans["pages"]).values()] == [3, 0, 1, 1], 
 # %% [markdown]
 # ## Two tables
 #
-# `xray_report_packages` holds the lists: a row for each package of each project. `xray_packages` is the catalogue. A
-# [foreign key](../labs/GLOSSARY.md#foreign-key) leads from the lists to the catalogue. So the database rejects a row of a list if its
+# - `xray_report_packages` holds the lists: a row for each package of each project.
+# - `xray_packages` is the catalogue.
+#
+# A [foreign key](../labs/GLOSSARY.md#foreign-key) leads from the lists to the catalogue. So the database rejects a row of a list if its
 # package is not in the catalogue.
 #
 # Two functions are given: `stored` returns the list of a project, and `carry_out` applies a plan to it and fills the catalogue.
@@ -192,8 +194,8 @@ create_tables(conn)
 # %% [markdown]
 # ## Exercise 12.2: what has to be encoded
 #
-# A search finds a package by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description. To encode these texts is the most
-# expensive step of a sync. The state of a vector is its text and its model.
+# A search finds a package by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description. Encoding is slow, so encode only
+# what has changed. The state of a vector is its text and its model.
 
 # %% exercise="12.2"
 from course_lib.xray.catalogue import names_to_embed
@@ -205,14 +207,14 @@ lab.check("12.2", names_to_embed)
 lab.hint("12.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a state that holds too much or too little. With the version in the state, every update of a package costs a
-# vector. Without the model in it, a search compares vectors of two models.
+# The mistake to remember: a state with too much or too little. With the version in it, every update of a package costs a vector. Without
+# the model in it, a search compares vectors of two models.
 
 # %% [markdown]
 # A naive job encodes all packages of both lock files every night. In the first night, all are new. In the second, nothing changes. In the
-# third, *rider-app* has today's lock file, and one description is better.
+# third, *rider-app* has today's lock file and one description is better.
 #
-# > **Predict.** How many texts do you have to encode in the second night, and how many in the third?
+# > **Predict.** How many texts have to be encoded in the second night, and how many in the third?
 
 # %%
 from course_lib.teaching.lab.meeting import embed
@@ -245,13 +247,13 @@ assert len({*rider} & {*forecasting}) == 62, "because a package that both projec
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# You have to encode no text in the second night. The third night needs only one vector, for the better description. Polars has a vector
-# already, and spotipy has the same description as before.
+# No text has to be encoded in the second night. The third night needs only one vector, for the better description. Polars has a vector
+# already, and spotipy's description is the same.
 #
 # </details>
 #
-# In the first night, the plan saves 62 vectors, because a package that both projects use is encoded once. A job that only removes
-# duplicates saves them, too.
+# In the first night, the plan saves 62 vectors, because a package that both projects use is encoded once. A naive job without duplicates
+# saves these 62, too. A cache by text and model would encode as few as the plan.
 
 # %% [markdown]
 # ## Packages that other projects use
@@ -278,7 +280,7 @@ print("in the catalogue:", in_catalogue())
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The database refuses the whole statement. So pillow stays in the catalogue, but bleach stays, too.
+# The database refuses the whole statement. So pillow stays in the catalogue, and so does bleach.
 #
 # </details>
 
@@ -292,7 +294,7 @@ print("in the catalogue:", in_catalogue())
 # - The view `xray_used` has a row (`language`, `name`) for each use of a package, in all projects of all
 #   [tenants](../labs/GLOSSARY.md#tenant).
 # - `name = ANY(list)` is true if the name is in the list.
-# - `NOT EXISTS (SELECT FROM … WHERE …)` is true if the inner query finds no row. The inner query may name columns of the row outside, such
+# - `NOT EXISTS (SELECT FROM … WHERE …)` is true if the inner query finds no row. The inner query may use columns of the outer table, such
 #   as `package.name`.
 
 # %% exercise="12.3"
@@ -321,6 +323,7 @@ print("deleted:", [name for (name,) in deleted], "in the catalogue:", in_catalog
 # ## Break it: two at once
 #
 # A sync is one [transaction](../labs/GLOSSARY.md#transaction) of three steps: it carries out the plan, deletes orphans, and commits.
+#
 # PostgreSQL's default [isolation level](../labs/GLOSSARY.md#isolation-level) is READ COMMITTED: a statement sees what others have committed
 # before it began.
 #
@@ -394,18 +397,18 @@ assert kept == "both stop: shared is an orphan", "The foreign key does not preve
 # </details>
 #
 # **The orphan.** Each sync still sees that the other project uses `shared`, so neither deletes it. The foreign key does not prevent it.
-# Later nights do not repair it, because a sync checks only names that its project has just removed.
+# Later nights do not repair it: a sync checks only names that its project has just removed.
 #
-# **The lost package.** *app* does not see what *jobs* has not committed yet, and deletes `shared`. With the foreign key, *app* would wait,
-# and then fail.
+# **The lost package.** *app* does not see what *jobs* has not committed yet, and deletes `shared`. A foreign key would refuse this
+# deletion, as above.
 #
-# No statement can see what the other sync has not committed. So one sync has to wait for the other, or to fail and run again.
+# So one sync has to wait for the other, or to fail and run again.
 
 # %% [markdown]
 # ## Exercise 12.4: take turns
 #
-# An [advisory lock](../labs/GLOSSARY.md#advisory-lock) is a lock on a number. `hashtextextended(text, 0)` makes a number of a text.
-# (PostgreSQL uses it internally, and does not document it.)
+# An [advisory lock](../labs/GLOSSARY.md#advisory-lock) is a lock on a number. `hashtextextended(text, 0)` turns a text into a number.
+# (PostgreSQL does not document this internal function.)
 #
 # | function | if another holds the lock | it ends |
 # |---|---|---|
@@ -416,7 +419,7 @@ assert kept == "both stop: shared is an orphan", "The foreign key does not preve
 # Which function lets two syncs take turns, even if one of them fails?
 #
 # A caller may have chosen the isolation level REPEATABLE READ. Then a transaction sees the database as it was when its first query began.
-# Here the first query waits for the lock, so afterwards the transaction still sees the old data. Which statement has to come first?
+# Here, the first query waits for the lock, and after the wait, the transaction still sees the old data. Which statement has to come first?
 # ([SET TRANSACTION](https://www.postgresql.org/docs/current/sql-set-transaction.html))
 
 # %% exercise="12.4"
@@ -430,7 +433,7 @@ lab.hint("12.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: a lock of the session. It stays when the transaction has failed, so the next night waits for a sync that has
-# ended. After a transaction, a pool such as pgbouncer can give the session and its lock to another client.
+# ended. A pool such as pgbouncer can give the session and its lock to another client.
 
 # %% [markdown]
 # Now both syncs start at once, in two threads.
@@ -459,16 +462,15 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 #
 # </details>
 #
-# Nothing is lost, and no orphan stays. But the syncs of all tenants wait for the same lock of a language. So the library encodes after it
-# has released the lock.
+# Nothing is lost, and no orphan stays. But for one language, the syncs of all tenants wait for the same lock. So encode while you do not
+# hold it, as the library's `embed_missing` does.
 #
 # ## In the field
 #
-# The same mistakes are possible wherever a program first checks whether a thing is still used, and then deletes it, such as a file in a
-# bucket.
+# The same mistakes can happen wherever a program checks whether a thing is still used, and then deletes it.
 #
 # **On Monday**, look for one such place in your code. On a test system, stop the program in a debugger between the two steps. From another
-# session, begin to use what the program will delete. Then let the program continue.
+# session, begin to use what the program will delete. Then let it continue.
 
 # %% [markdown]
 # ## Recap
@@ -476,8 +478,7 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 # - A plan only compares states: skip, add, change, remove.
 # - For a vector, the state is text and model, not the version.
 # - Delete from a shared catalogue only what no project uses.
-# - Two syncs can each be right and still leave an orphan, or lose a package. The foreign key prevents only the loss. The lock prevents
-#   both.
+# - Two syncs can each be right alone, and together leave an orphan. A foreign key does not prevent this. A lock does.
 #
 # ## Three questions to test yourself
 #
@@ -487,7 +488,7 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 #
 # <details><summary>Answers</summary>
 #
-# 1. If the program were killed between two transactions, an orphan would stay. With the encoding inside, all others would wait.
+# 1. If the program were killed between two transactions, an orphan would stay. If the encoding were inside, all others would wait.
 # 2. One of the two syncs would fail, and the program would have to run it again.
 # 3. The next sync adds all packages under the new name and encodes nothing. `course xray forget` removes the list of the old name.
 #

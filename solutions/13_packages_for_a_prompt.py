@@ -1,11 +1,10 @@
 # %% [markdown]
 # # 13 · Packages for a prompt
 #
-# A model that writes code knows the packages of your project only if its prompt names them. You will find out which list
-# of packages helps, how many tokens it costs, and when no list is better.
+# A model that writes code knows the packages of your project only if its prompt names them. You will find out which list helps, how many
+# tokens it costs, and when no list is better.
 #
-# **Elective.** It is for you if you build an assistant that writes code. It adds a search for packages, for one project
-# in a catalogue of many.
+# **Elective.** It adds a search for the packages of one project in a shared catalogue. For you if you build an assistant that writes code.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -26,9 +25,10 @@ lab.show.pipeline("search")
 # %% [markdown]
 # ## A package that the project does not have
 #
-# You write a comment, an *instruction*, in a Python file of the example project *rider-app*. A language model has to
-# write the code below it. It knows the project only from its [prompt](../labs/GLOSSARY.md#prompt). We asked a small model
-# (Qwen2.5-Coder, 1.5 billion parameters), and kept its answers. The first instruction:
+# You write a comment, an *instruction*, in a Python file of the example project *rider-app*. A language model has to write the code below
+# it. The model knows the project only from its [prompt](../labs/GLOSSARY.md#prompt).
+#
+# We asked a small model (Qwen2.5-Coder, 1.5 billion parameters), and kept its answers. The first instruction:
 
 # %% tags=["nbval-check-output"]
 from course_lib.teaching.lab.package_lists import judged_records, recorded
@@ -40,15 +40,16 @@ for condition, one in first.items():
     print(f"— {condition} —", *one["answer"].splitlines()[:7], sep="\n")
 
 # %% [markdown]
-# Without a list, the model imports *pandas*, which the project does not have. With a list, it imports *openpyxl*, which
-# the project has.
+# Without a list, the model imports *pandas*, which the project does not have. With a list, it imports *openpyxl*, which the project has.
 #
-# The course has answers to 22 instructions, chosen by a rule before the model was asked. For 12, the project has the
-# needed package, the [gold](../labs/GLOSSARY.md#gold). For 10, Python's standard library is enough. Each was asked
-# without a list, with the names of all packages, and with the five nearest in meaning and their descriptions.
+# The course has answers to 22 instructions, chosen by a rule before the model was asked:
 #
-# > **Predict.** Ten instructions need no package. For how many of these does the model import one, without a list, and
-# > with the five?
+# - 12 need a package that the project has, the [gold](../labs/GLOSSARY.md#gold).
+# - 10 need only Python's standard library.
+#
+# Each instruction was asked without a list, with the names of all packages, and with the five nearest in meaning and their descriptions.
+#
+# > **Predict.** For how many of the ten does the model import a package, without a list, and with the five?
 
 # %%
 from course_lib.settings import project_root
@@ -67,11 +68,11 @@ from course_lib.teaching.lab.package_lists import failing
 
 needs, none = harm.loc["needs a package"], harm.loc["needs none"]
 assert list(none["imports a package"]) == [0, 4, 9] and set(none["answers"]) == {10}, (
-    "for none without a list, for four with all names, and for nine with the five"
+    "for none of them. With all names, it does so for four, and with the five, for nine"
 )
 assert none.loc["nearest five", "an import fails"] == 4, "In four of the nine, an import fails"
 assert list(needs["a needed one"]) == [0, 5, 9] and set(needs["answers"]) == {12}, (
-    "the model names it 0, 5 and 9 times of 12"
+    "The model imports it in 0, 5 and 9 answers"
 )
 assert needs.loc["nearest five", "only imports"] == 11, "11 are only a list of imports"
 assert needs.loc["no list", "an import fails"] == 3, "three of 12 fail"
@@ -83,30 +84,32 @@ for one in records:
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Ten instructions need no package. The model imports a package for none without a list, for four with all names, and for
-# nine with the five. In four of the nine, an import fails.
+# Ten instructions need no package. Without a list, the model imports a package for none of them. With all names, it does so for four, and
+# with the five, for nine. In four of the nine, an import fails.
 #
-# For the others, the list helps to find the needed package: the model names it 0, 5 and 9 times of 12. But of the 12
-# answers with the five, 11 are only a list of imports, without code.
+# Twelve need a package. The model imports it in 0, 5 and 9 answers (in the same order). But with the five, 11 are only a list of imports,
+# without code.
 #
-# Without a list, three of 12 fail, because the project does not have the package. With a list, imports fail for another
-# reason: each is a package's name that is not the name of its module. The module of *python-dateutil* is `dateutil`, but
-# the model writes `python_dateutil`.
+# Without a list, three of 12 fail: the project does not have the package. With a list, we looked at all that fail: each is a package's
+# name that is not the name of its module. For example, the model writes `python_dateutil`, but the module is `dateutil`.
 #
 # </details>
 #
-# So this model often imports what the prompt names, needed or not. Another prompt or a larger model may give other
-# results.
+# So this model often imports what the prompt names, needed or not. Another prompt or a larger model may give other results.
 
 # %% [markdown]
 # ## What a list costs, and what it contains
 #
-# The simplest list has the names of all packages. We compare it with the first fifty packages by the alphabet, and with
-# those whose vectors are nearest to the instruction's (lab 05). We use the course's 39 Python instructions that need a
-# package. Tokens are estimated: 3 bytes each.
+# We compare lists, for the course's 39 Python instructions that need a package:
 #
-# > **Predict.** The two projects, *rider-app* and *forecasting*, have 111 and 152 packages. Which lists contain all
-# > needed ones, for fewer tokens than the first fifty with descriptions take?
+# - the names of all packages
+# - the first fifty packages by the alphabet
+# - the packages whose vectors are nearest to the instruction's (lab 05)
+#
+# Some also have descriptions. Tokens are estimated: 3 bytes each.
+#
+# > **Predict.** The two projects, *rider-app* and *forecasting*, have 111 and 152 packages. Which lists contain all needed ones, and take
+# > fewer tokens than the first fifty with descriptions?
 
 # %% tags=["nbval-check-output"]
 import pandas as pd
@@ -146,22 +149,21 @@ assert five["tokens"] == 109 and round(1 / (1 - five["contains"])) == 8, "one in
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Two lists do: the nearest fifty names, for about 165 tokens, and all names, for about 440. The first fifty with
-# descriptions take about 1,100, and miss more than half of the needed packages. So in a small project, all names contain
-# everything, without a search.
+# Two lists do: the nearest fifty names, for about 165 tokens, and all names, for about 440. The first fifty with descriptions take about
+# 1,100, and miss more than half of the needed packages. So these small projects need no search: all names are enough.
 #
-# The nearest five with descriptions take 109 tokens, but one in eight is missing. The course wrote the instructions and
-# the descriptions itself. With yours, more may be missing.
-#
-# In the records, however, the model named the needed package more often with the five than with all names: 9 and 5 times
-# of 12. Twelve instructions are few.
+# The nearest five with descriptions take 109 tokens, but of the needed packages, one in eight is missing. The course wrote both
+# instructions and descriptions. With yours, more may be missing.
 #
 # </details>
 #
-# Now each project may also use 12,000 packages of a large company. We make them up: the vector of each is that of a real
-# package, changed a little. This case is hard, because many of them are near to a needed package.
+# But in the records, the model imported the needed package 9 times of 12 with the five, and 5 times with all names. Twelve are few, and
+# only the five have descriptions.
 #
-# > **Predict.** Many models read 32,768 tokens at most. Which lists fit?
+# Now each project may also use 12,000 packages of a large company. We make them up: the vector of each is that of a real package, changed
+# a little. Many are near to a needed package.
+#
+# > **Predict.** Suppose that a prompt may have 32,768 tokens. Which lists fit?
 
 # %%
 every = locked["rider-app"] | locked["forecasting"]
@@ -192,12 +194,11 @@ assert large["tokens"].le(32_768).sum() == 4, "Only the short lists fit"
 # %% [markdown]
 # ## Exercise 13.1: the packages of a lock file
 #
-# A project's [lock file](../labs/GLOSSARY.md#lock-file) says which packages it has. A tool such as Poetry writes into
-# this file all packages that it installs, with their versions. `poetry.lock` is [TOML](https://toml.io). The next cell
-# reads a short one in the obvious way.
+# A project's [lock file](../labs/GLOSSARY.md#lock-file) says which packages it has. A tool such as Poetry writes into it all packages
+# that it installs, with their versions. `poetry.lock` is [TOML](https://toml.io). The next cell reads a short one in the obvious way.
 #
-# > **Predict.** The file names three packages that other projects can install, too. How many packages does the obvious
-# > way find, and what is wrong?
+# > **Predict.** The file names three packages that other projects can install, too. How many packages does the obvious way find, and what
+# > is wrong?
 
 # %% tags=["nbval-check-output"]
 from course_lib.files import read_toml
@@ -230,14 +231,13 @@ print(len(obvious), obvious)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The obvious way finds five:
+# The obvious way finds five packages. The first four of these traps are in the file:
 #
-# - `Flask_Login` and `flask-login` are one package for Python's tools.
-# - Of numpy, the older version came last and stayed.
-# - heron-common is a folder of the project itself, which no other project can install.
-#
-# The fourth trap: the end of the file is missing, without an error. A whole file has the table `[metadata]` there. The
-# fifth trap: a later format may write packages in another way.
+# 1. `Flask_Login` and `flask-login` are one package for Python's tools.
+# 2. Of numpy, the older version came last and stayed.
+# 3. heron-common is a folder of the project itself, which no other project can install.
+# 4. The end of the file is missing, without an error. A whole file ends with the table `[metadata]`.
+# 5. A later format may write packages in another way.
 #
 # </details>
 #
@@ -267,8 +267,8 @@ half = read_toml(jobs[: jobs.index("[[package]]", len(jobs) // 2)])["package"]
 print(len(parse_poetry_lock(jobs)), "packages, and in the half", len(half))
 
 # %% [markdown]
-# One of the 19 is the project's own folder. If this file were the project's only Python lock file, syncing the half (lab
-# 12) would remove 18 packages that it still uses, without an error.
+# One of the 19 is the project's own folder, so the half has 18 of the 36 packages. If this were the project's only Python lock file,
+# syncing the half (lab 12) would remove the other 18, without an error.
 
 # %% [markdown]
 # ## Whose packages?
@@ -278,9 +278,9 @@ print(len(parse_poetry_lock(jobs)), "packages, and in the half", len(half))
 # - `xray_report_packages` says which project uses which package.
 # - `xray_packages`, the shared catalogue, has each package once, with its description and its vector.
 #
-# Two made-up projects, *fleet* and *rider-app-2*, use the 12,000 packages of the company. *rider-app* does not.
+# Two made-up projects, *fleet* and *rider-app-2*, use the company's 12,000 packages. *rider-app* does not.
 #
-# There are two simple ways to search for *rider-app*:
+# Two simple ways to search for *rider-app*:
 #
 # - *Over-fetch*: take more packages than you need, and keep the project's.
 # - Compare only the beginning of the project's name.
@@ -323,19 +323,18 @@ compare_ways(ways, asked, locked["rider-app"], lab.encode)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Over-fetching suggests too few. On average, of the five nearest, fewer than one is the project's, and of the 100
+# Over-fetching 5 or 100 packages suggests too few. On average, of the five nearest, fewer than one is the project's, and of the 100
 # nearest, 2.3.
 #
-# With the beginning of the name, there are always five. But more than four of them are of *rider-app-2*, another project.
-# If the model imports them, the code fails.
+# With the beginning of the name, there are always five. But more than four of them are of *rider-app-2*, another project. If the model
+# imports them, the code fails.
 #
 # </details>
 #
 # ## Exercise 13.2: the nearest packages of a project
 #
-# Your query first keeps the packages of one project, and then takes the nearest. It also filters by the model, because a
-# distance between vectors of two models means nothing. `<=>` is pgvector's
-# [cosine distance](../labs/GLOSSARY.md#cosine-distance).
+# Your query first keeps the packages of one project, and then takes the nearest. It also filters by the model, because a distance between
+# vectors of two models means nothing. `<=>` is pgvector's [cosine distance](../labs/GLOSSARY.md#cosine-distance).
 
 # %% exercise="13.2"
 from course_lib.xray.suggestions import nearest_packages_query
@@ -347,8 +346,7 @@ lab.check("13.2", nearest_packages_query)
 lab.hint("13.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: joining by the name alone. Ruby has a *stripe*, too, and its description would come into the
-# prompt.
+# The mistake to remember: joining by the name alone. Ruby has a package *stripe*, too. Its description would come into the prompt.
 
 # %%
 nearest_packages_query = lab.use("nearest_packages_query")
@@ -371,7 +369,7 @@ assert prefix[1] == 5 and prefix[2] < 1, "more than four of them are of *rider-a
 assert yours == (0.91, 5, 5), "Yours finds 91 %"
 
 # %% [markdown]
-# Yours finds 91 % of the needed packages, and all five are the project's.
+# Yours finds 91 % of the 23 needed packages, and all five are the project's.
 #
 # ## Break it: an index for the catalogue
 #
@@ -395,7 +393,7 @@ lab.show.plan(explained["Plan"])
 
 # %% tags=["claim"]
 plan = str(explained["Plan"])
-assert "hnsw" in plan or "xray_packages_embedding_idx" in plan, "PostgreSQL uses it"
+assert "hnsw" in plan or "xray_packages_embedding_idx" in plan, "PostgreSQL uses the index"
 assert len(walked) < 5 == len(continued), "the project gets fewer than five"
 expected = explained["Plan"]["Plans"][0]["Plan Rows"]
 assert expected > 3 * len(locked["rider-app"]), "several times as many"
@@ -403,27 +401,23 @@ assert expected > 3 * len(locked["rider-app"]), "several times as many"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# PostgreSQL uses it, and the project gets fewer than five. In the plan, the index returns about 40 packages, the nearest
-# of the catalogue. Hardly any of them is the project's.
+# PostgreSQL uses the index, and the project gets fewer than five. The index returns about 40 packages, and hardly any of them is the
+# project's. PostgreSQL expected several times as many of the project's packages as there are.
 #
-# PostgreSQL expected several times as many of the project's packages as there are, so it expected to find five soon.
-#
-# If the walk continues (pgvector's `iterative_scan`, lab 07), there are five. The simplest repair is to drop the index. A
-# project has hundreds of packages, so PostgreSQL can compare all of them exactly.
+# If the walk continues (pgvector's `iterative_scan`, lab 07), there are five. The simplest repair is to drop the index. Then PostgreSQL
+# compares all packages of the project exactly.
 #
 # </details>
 
 # %% [markdown]
 # ## The right to suggest nothing
 #
-# In the records, the model often imports named packages that are not needed. Can the similarity tell when to name none?
-# We try a *least* similarity: if no package is at least this near, suggest nothing.
+# Can the similarity tell when to name no package? We try a *least* similarity: if no package is at least this near, suggest nothing.
 #
-# The course has 30 instructions that need no package. They are not easy: for *parse a date such as 2026-03-01*,
-# python-dateutil is near, but not needed. We look at one half of them, and of the 39 others.
+# The course has 30 instructions that need no package. They are not easy: for *parse a date such as 2026-03-01*, python-dateutil is near,
+# but not needed. We look at half of these 30, and at half of the 39.
 #
-# > **Predict.** Is there a least similarity that keeps nearly all needed packages, and suggests nothing where nothing is
-# > needed?
+# > **Predict.** Is there a least similarity that keeps nearly all needed packages, and suggests nothing where nothing is needed?
 
 # %%
 from course_lib.teaching.lab.package_lists import thresholds
@@ -444,14 +438,13 @@ lab.alt(axes, f"Both curves fall: {tuning[::10].round(2).to_dict()}")
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# No such similarity exists. At 0.3, one in four needed packages is missing (one in ten already at 0). At 0.3, most
-# instructions that need nothing still get a suggestion.
+# No such similarity exists. At 0.3, one in four needed packages is missing (one in ten already at 0). But most instructions that need
+# nothing still get a suggestion.
 #
 # </details>
 #
-# In the records, the model never imported a needed package without a list. With the five, it imported a package in nine
-# of the ten cases that need none. So we count both mistakes alike, choose the least similarity on this half, and look at
-# the other half once.
+# We count both mistakes alike: a needed package that is missing, and a suggestion that is not needed. This is our decision. We choose the
+# least similarity on this half, and look at the other half once.
 
 # %% tags=["nbval-check-output"]
 gain = tuning["needed packages kept"] - tuning["suggests where nothing is needed"]
@@ -467,11 +460,11 @@ assert 0.45 < tuning.iloc[:, 0][least] < 0.55, "half of the needed packages are 
 assert 0.2 < held_out.iloc[:, 0][least] < 0.3, "only a quarter"
 
 # %% [markdown]
-# On the half where we chose, half of the needed packages are left. On the other half, only a quarter are left. With 21
-# and 23 packages, the difference may be luck.
+# On the half where we chose, half of the needed packages are left. On the other half, only a quarter are left. The halves have 21 and 23
+# needed packages, so the difference may be luck.
 #
-# A similarity says what is *near*, and not what is *needed*. A check of the answer is more certain: does each import
-# exist in the project?
+# A similarity says what is *near*, and not what is *needed*. A check of the answer is more certain: does each import exist in the
+# project?
 #
 # ## Exercise 13.3: three kinds of nothing
 #
@@ -481,8 +474,8 @@ assert 0.2 < held_out.iloc[:, 0][least] < 0.3, "only a quarter"
 # - Nothing is near enough.
 # - Nothing is there: the project has no packages.
 #
-# A *fallback* is a list of the first fifty packages by name. A person who reads that a list is a fallback will look for a
-# fault. In which of the three is there a fault?
+# A *fallback* is a list of the first fifty packages by name. A person who reads that a list is a fallback will look for a fault. In which
+# of the three is there a fault?
 
 # %% exercise="13.3"
 from course_lib.xray.suggestions import choose
@@ -508,19 +501,19 @@ chosen = choose([], by_name, "no vectors of this model", least)
 print("a new model:", len(chosen.packages), "packages,", repr(chosen.fallback))
 
 # %% [markdown]
-# For Spotify, one package is left. For the comment, none is left, and that is right.
+# For Spotify, one package is left. For the other instruction, none is left, and that is right.
 #
 # ## In the field
 #
-# GitLab's [Repository X-Ray](https://docs.gitlab.com/user/duo_agent_platform/code_suggestions/repository_xray/) reads
-# lock files, too, and names at most 300 libraries. Projects with more than 1,000 could get a prompt that was too long, or
-# cut off ([issue](https://gitlab.com/gitlab-org/gitlab/-/issues/500365)).
+# GitLab's [Repository X-Ray](https://docs.gitlab.com/user/duo_agent_platform/code_suggestions/repository_xray/) reads lock files, too,
+# and names at most 300 libraries. Projects with more than 1,000 could get a prompt that was too long, or cut off
+# ([issue](https://gitlab.com/gitlab-org/gitlab/-/issues/500365)).
 #
-# One danger: others wrote the descriptions. One may contain an instruction that a model obeys
+# One danger: others wrote the descriptions. A description may contain an instruction that a model obeys
 # ([lab 15](../labs/15_checking_an_answer.ipynb)). Names alone leave less room for this.
 #
-# **On Monday**, count the tokens of all names. If they fit, begin with all of them. Then ask your model 20 things that
-# need no package. What does it import?
+# **On Monday**, count the tokens of all names. If they fit, begin with all of them. Then ask your model 20 things that need no package.
+# What does it import?
 
 # %% [markdown]
 # ## Recap
@@ -529,7 +522,8 @@ print("a new model:", len(chosen.packages), "packages,", repr(chosen.fallback))
 # - If all names fit into the prompt, they contain every needed package of the project.
 # - Refuse a lock file without its end.
 # - Filter by the project before you take the nearest. An index over all projects may return too few.
-# - A similarity says what is near, not what is needed. A fallback says that it is one.
+# - A similarity says what is near, not what is needed.
+# - Say when a list is only a fallback.
 #
 # ## Three questions to test yourself
 #
@@ -541,7 +535,7 @@ print("a new model:", len(chosen.packages), "packages,", repr(chosen.fallback))
 #
 # 1. The package is missing from the answer until the next `course xray scan` makes its vector.
 # 2. The query needs no index of the vectors: the primary keys find the 300 rows, and all are compared.
-# 3. A lower least similarity: a mistake of this kind costs less, so more needed packages may be kept.
+# 3. A lower one: suggestions that are not needed do less harm, so keep more needed packages.
 #
 # </details>
 #

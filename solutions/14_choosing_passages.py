@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 14 · Choosing passages
 #
-# You will choose the passages from which a language model writes an answer, and see what a small model makes of them.
+# You will choose the passages that a language model gets, and see how the answers of a small model change.
 #
-# **Elective.** It adds the step between a search and a language model. Take it if a model will write answers from what your search finds.
+# **Elective.** It adds the step between a search and a language model. For you if a model will write answers from your search.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -27,8 +27,8 @@ lab.show.pipeline("answers")
 # The search of lab 08 finds passages, and a language model writes an answer from them. These passages are its *context*. It gets nothing
 # else of your documents.
 #
-# All answers in this lab were recorded from one model: *Qwen2.5 Coder 1.5B Instruct*, by its file's metadata. It answered 33 questions
-# about the documents, each from several contexts. They are the half of our questions on which we may try choices.
+# All answers in this lab were recorded from one model. Its file calls it *Qwen2.5 Coder 1.5B Instruct*. It answered 33 questions about the
+# documents, each from several contexts. This is the half of our questions on which we try choices.
 
 # %%
 import pandas as pd
@@ -56,13 +56,13 @@ print(*(passage["text"].splitlines()[0] for passage in one.passages), sep="\n")
 print("A right passage says:", *one.answer_contains)
 
 # %% tags=["claim"]
-assert not any(phrase in passage["text"] for phrase in one.answer_contains for passage in one.passages), "no passage of the context answers this one"
+assert not any(phrase in passage["text"] for phrase in one.answer_contains for passage in one.passages), "no passage of the context answers it"
 assert one.answer.removesuffix(" [1]") in one.passages[0]["text"], "All this is in passage 1, word for word"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The answer is about values from the future. Our question is about evaluation data, and no passage of the context answers this one.
+# The answer is about values from the future. The question is about evaluation data, and no passage of the context answers it.
 #
 # </details>
 #
@@ -101,8 +101,8 @@ assert three.answer["q22"].startswith("Yes, it is safe") and marks.cited["q22"],
 # %% [markdown]
 # Five contexts have no right passage, and only two of these answers refuse. Of the 28 others, 17 cite a right passage.
 #
-# A right citation does not make an answer right. One of the 17 answers says "Yes, it is safe to open the pickled network", and cites the
-# passage that says why not. [Lab 15](../labs/15_checking_an_answer.ipynb) looks for such mistakes.
+# A right citation does not make an answer right. [Lab 15](../labs/15_checking_an_answer.ipynb) begins with one of the 17: "Yes, it is safe
+# to open the pickled network". The passage that it cites says the opposite.
 #
 # ## How many passages?
 #
@@ -127,7 +127,7 @@ assert by_number["in the context"].to_list() == [23, 28, 30] and by_number["cite
 # </details>
 #
 # A [paired interval](../labs/GLOSSARY.md#confidence-interval) compares the answers to the same questions. If it contains 0, no difference
-# is shown. Below, the last two rows use only the questions whose first passage is right. All their contexts have a right passage.
+# is shown. The last two rows use only the questions whose first passage is right, so all their contexts have a right one.
 
 # %%
 from course_lib.evaluation.statistics import paired_interval
@@ -139,37 +139,34 @@ def difference(before, after):
 
 first = results[1]["in the context"]
 differences = {
-    "six, not one": difference(results[1], results[6]),
-    "six, not one, first right": difference(results[1][first], results[6][first]),
-    "six, not three, first right": difference(results[3][first], results[6][first]),
+    "six instead of one": difference(results[1], results[6]),
+    "six instead of one, first right": difference(results[1][first], results[6][first]),
+    "six instead of three, first right": difference(results[3][first], results[6][first]),
 }
 pd.DataFrame(differences).T[["in the context", "cited"]].map(str)
 
 # %% tags=["claim"]
 six, alone, fair = differences.values()
-assert six["in the context"].low > 0, "This shows that six passages contain a right one more often than one passage does"
-assert six["cited"].low < 0 <= six["cited"].high, "It does not show, over all questions, that the model cites one less often"
+assert six["in the context"].low > 0, "Six passages contain a right one more often than one passage does"
+assert six["cited"].low < 0 <= six["cited"].high, "Over all questions, the interval of *cited* contains 0"
 cited = [results[number].cited[first].sum() for number in (1, 3, 6)]
 assert alone["cited"].high < 0 and first.sum() == 23 and cited[0] == 19 and cited[2] == 11, "of 23 answers, 19 cite a right passage if the first is alone, and 11 if five others follow"
-assert records[1].passages.str.len().eq(1).all(), "alone, the right passage has the only number to cite"
+assert records[1].passages.str.len().eq(1).all(), "with one passage, there is only one number to cite"
 assert fair["cited"].low < 0 < fair["cited"].high and cited[1] == 14, "Between three passages (14 answers) and six (11), no difference is shown"
 
 # %% [markdown]
-# This shows that six passages contain a right one more often than one passage does. It does not show, over all questions, that the model
-# cites one less often.
+# Six passages contain a right one more often than one passage does. Over all questions, the interval of *cited* contains 0.
 #
-# The questions with a right first passage do show it: of 23 answers, 19 cite a right passage if the first is alone, and 11 if five others
-# follow. But this is not quite fair: alone, the right passage has the only number to cite. Between three passages (14 answers) and six
-# (11), no difference is shown.
+# Now take the questions with a right first passage: of 23 answers, 19 cite a right passage if the first is alone, and 11 if five others
+# follow. But with one passage, there is only one number to cite. Between three passages (14 answers) and six (11), no difference is shown.
 #
-# ["Lost in the Middle"](https://arxiv.org/abs/2307.03172) (2023) measured answers of larger models. The answers were worse with the right
-# passage in the middle than at the beginning or end.
+# For larger models, ["Lost in the Middle"](https://arxiv.org/abs/2307.03172) (2023) found worse answers with the right passage in the
+# middle than at the beginning or end.
 #
 # ## Which end?
 #
 # > **Predict.** The best of three passages can be first, or last, just above the question. Which is better for our model? Do 33 questions
 # > show it?
-# > (With a right passage, a refusal is a mistake.)
 
 # %%
 last = recorded("numbered_3_last").apply(marked, axis=1)
@@ -185,21 +182,22 @@ placed.assign(difference=placed["difference"].map(str))
 
 # %% tags=["claim"]
 refusals, mistaken = (placed.loc[which, "refused"] for which in tables)
-assert refusals["difference"].low > 0 and [refusals["first"], refusals["last"]] == [5, 9], "The first place gives fewer refusals: with the best passage last, our model refuses nine times, not five"
-assert mistaken["difference"].low <= 0 and [mistaken["first"], mistaken["last"]] == [3, 6], "in the 28 contexts with a right passage, neither more refusals (six, not three)"
-assert all(table.loc["cited", "difference"].low < 0 < table.loc["cited", "difference"].high for table in tables.values()), "nor fewer right citations"
+assert refusals["difference"].low > 0 and [refusals["first"], refusals["last"]] == [5, 9], "With the best passage last, the model refuses nine times, not five: the interval is above 0"
+assert mistaken["difference"].low <= 0 and [mistaken["first"], mistaken["last"]] == [3, 6], "In these 28 contexts, no difference is shown (six, not three)"
+assert all(table.loc["cited", "difference"].low < 0 < table.loc["cited", "difference"].high for table in tables.values()), "For right citations, too, no difference is shown"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The first place gives fewer refusals: with the best passage last, our model refuses nine times, not five. But we can show, in the 28
-# contexts with a right passage, neither more refusals (six, not three) nor fewer right citations.
+# - With the best passage last, the model refuses nine times, not five: the interval is above 0.
+# - A refusal is a mistake only with a right passage. In these 28 contexts, no difference is shown (six, not three).
+# - For right citations, too, no difference is shown.
 #
 # </details>
 #
 # ## A copy of the pages
 #
-# In our index, a second team, *shop-team*, has a copy of each page, with lines of 80 characters. So its chunks end at other places.
+# In our index, a second team, *shop-team*, has a copy of each page, with lines of 80 characters, so its chunks end at other places.
 
 # %%
 from course_lib.teaching.lab.copied import index_with_copy
@@ -241,8 +239,8 @@ hints = extract_file_hints(asked, {".md", ".py"})
 # %% [markdown]
 # ## Passages that repeat each other
 #
-# The context is chosen from the twenty best passages. Exact copies are left out already. Here is how similar the first six are, for *What
-# is the difference between a split experiment with user groups and a safe roll-out?*
+# The context is chosen from the twenty best passages, without exact copies. Here is how similar the first six are, for *What is the
+# difference between a split experiment with user groups and a safe roll-out?*
 
 # %%
 from course_lib.answers import retrieve_context
@@ -281,8 +279,8 @@ assert f"{likeness.iloc[0, 1]:.2f}" == "0.94" and places[0].startswith("1 ci-cd"
 #
 # Why is a candidate compared with the most similar passage taken, not with the mean of all?
 #
-# Passages of named files are in the context already. Your function gets their vectors as `taken`. All vectors have length 1, so an inner
-# product is a similarity.
+# The passages of named files are in the context already: `taken` has their vectors. All vectors have length 1, so an inner product is a
+# similarity.
 
 # %% exercise="14.2"
 from course_lib.answers.selection import maximal_marginal_relevance
@@ -298,10 +296,10 @@ lab.hint("14.2")  # run again for the next hint
 # wrong, too: a copy of one of them can have a low mean similarity.
 
 # %% [markdown]
-# Your function chooses three of the twenty passages. Searches have different scales, so relevance is the *place*: the first of 20 passages
-# has 1, the second 0.95.
+# Your function chooses three of the twenty passages. Here, relevance is the *place* in the search: the first of 20 passages has 1, the
+# second 0.95.
 #
-# We compare your function with a simple rule: take the best passages, but none with a similarity above 0.9 to one that was taken.
+# We compare your function with a simple rule: take the best passages, but none with a similarity above 0.9 to one already taken.
 
 # %%
 from functools import partial
@@ -333,7 +331,7 @@ assert [[*chosen] for chosen in choices(vectors).values()] == [[0, 1, 2]] + [[0,
 # %% [markdown]
 # All ways but the first leave out the copy.
 #
-# > **Predict.** Over all 33 questions: which way has a right passage among its three most often? Which ways keep no copy?
+# > **Predict.** Over all 33 questions, which way most often has a right passage among its three? Which ways keep no copy?
 
 # %%
 rows = []
@@ -352,8 +350,8 @@ assert [each["right passage"].sum() for each in ways.values()] == [31, 31, 29, 2
 assert [each["with a copy"].sum() for each in ways.values()] == [5, 0, 2, 0], "The simple rule and MMR with 0.5 keep no copy; MMR with 0.3 keeps two of five"
 alone, _, least, more = ways.values()
 assert all(paired_interval(alone["right passage"].to_numpy() * 1.0, each["right passage"].to_numpy() * 1.0).high >= 0 for each in (least, more)), "A difference of two in 33 may be chance"
-assert [each.sections.sum() for each in (alone, least, more)] == [71, 81, 93], "MMR gains no right passage here, but more sections: 81 and 93, not 71"
-assert sum(any(passage["path"].startswith("shop-team") for passage in one) for one in three.passages) == 0 and {round(each["diversity"], 1) for each in three.made} == {0.3}, "The 28 contexts above came from an index without copies, by MMR with 0.3"
+assert [each.sections.sum() for each in (alone, least, more)] == [71, 81, 93], "MMR has more sections (81 and 93, not 71), but not more right passages"
+assert sum(any(passage["path"].startswith("shop-team") for passage in one) for one in three.passages) == 0 and {round(each["diversity"], 1) for each in three.made} == {0.3}, "28 contexts came from an index without copies, by MMR with 0.3"
 from course_lib.answers import ContextOptions
 
 assert ContextOptions().diversity == 0, "`course ask` takes a diversity of 0"
@@ -366,17 +364,17 @@ assert ContextOptions().diversity == 0, "`course ask` takes a diversity of 0"
 #
 # </details>
 #
-# The simple rule has a 0 by construction: *with a copy* counts what this rule forbids.
+# *With a copy* counts similarities above 0.9, which the simple rule forbids. So its 0 was certain.
 #
-# A difference of two in 33 may be chance. MMR gains no right passage here, but more sections: 81 and 93, not 71. `course ask` takes a
-# diversity of 0, the search alone.
+# A difference of two in 33 may be chance. MMR has more sections (81 and 93, not 71), but not more right passages. So `course ask` takes a
+# diversity of 0: the search alone.
 #
-# The 28 contexts above came from an index without copies, by MMR with 0.3.
+# (The first part's 28 contexts came from an index without copies, by MMR with 0.3.)
 #
 # ## Alike is not equal
 #
-# Now the passages are methods of `kfp.dsl`, lab 11's language. `set_memory_request` sets the least memory of a task, and `set_memory_limit`
-# the most.
+# Now the passages are methods of `kfp`, lab 11's library. `set_memory_request` sets the least memory of a task, and `set_memory_limit` the
+# most.
 
 # %%
 from inspect import getsource
@@ -393,7 +391,7 @@ print(f"{names[0]} and {names[1]}: similarity {vectors[0] @ vectors[1]:.2f}")
 pd.DataFrame({way: names[chosen] for way, chosen in choices(vectors).items()}, [1, 2, 3])
 
 # %% [markdown]
-# The model was asked three times: with what the search alone chose, and with the choices of MMR with 0.3 and 0.5.
+# The model was asked with three contexts: of the search alone, of MMR with 0.3, and of MMR with 0.5.
 #
 # > **Predict.** What does the model say if it sees both methods, and what if only one?
 
@@ -405,27 +403,26 @@ for one in memory.itertuples():
 
 # %% tags=["claim"]
 both, apart, only = memory.answer
-assert "set_memory_request" not in only and "set_memory_limit" in only and only.endswith("I don't know."), 'With one method, the model takes the limit for both, and ends with "I don\'t know."'
-assert "set_memory_limit" not in both and "set_memory_limit" in apart and "set_memory_request" in apart, "With both on top, it takes the request for both; with another one between them, it is right"
+assert "set_memory_request" not in only and "set_memory_limit" in only and only.endswith("I don't know."), 'With only set_memory_limit, the model uses it for both, and ends with "I don\'t know."'
+assert "set_memory_limit" not in both and "set_memory_limit" in apart and "set_memory_request" in apart, "With both methods side by side, it uses set_memory_request for both; with another one between them, it names the right ones"
 chosen = choices(vectors)
-assert [[each["name"] for each in some] for some in memory.passages] == [[*names[chosen[way]]] for way in ("search alone", "MMR, 0.3", "MMR, 0.5")], "with what the search alone chose, and with the choices of MMR with 0.3 and 0.5"
+assert [[each["name"] for each in some] for some in memory.passages] == [[*names[chosen[way]]] for way in ("search alone", "MMR, 0.3", "MMR, 0.5")], "of the search alone, of MMR with 0.3, and of MMR with 0.5"
 assert [*names[:2]] == ["set_memory_limit", "set_memory_request"] and "set_memory_request" not in names[chosen["none above 0.9"]] and "set_memory_request" not in names[chosen["MMR, 0.5"]], "the simple rule drops one of them, as MMR with 0.5 does"
 lines = [methods[name].splitlines() for name in names[:2]]
-assert [len(each) for each in lines] == [26, 26] and sum(line in lines[1] for line in lines[0]) == 21, "they share 21 of their 26 lines"
+assert [len(each) for each in lines] == [26, 26] and sum(line in lines[1] for line in lines[0]) == 21, "these two methods are not copies"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# - With one method, the model takes the limit for both, and ends with "I don't know."
-# - With both on top, it takes the request for both; with another one between them, it is right.
+# - With only `set_memory_limit`, the model uses it for both, and ends with "I don't know."
+# - With both methods side by side, it uses `set_memory_request` for both; with another one between them, it names the right ones.
 #
 # </details>
 #
-# One question says little. But these two methods are not copies, and the simple rule drops one of them, as MMR with 0.5 does: they share 21
-# of their 26 lines.
+# One question says little. But these two methods are not copies, and the simple rule drops one of them, as MMR with 0.5 does.
 #
 # A copy can also be an old *version*. For six questions, the model got the right passage and a made-up older version with another number.
-# Each question was asked twice: once with the new number first, once with the old.
+# Each question was asked twice: with the new number first, and with the old one first.
 #
 # > **Predict.** Which of the two numbers does the model say?
 
@@ -442,13 +439,12 @@ pd.crosstab(versions["first"], versions.apply(says, axis=1).rename("says"))
 
 # %% tags=["claim"]
 only = versions[versions.apply(says, axis=1) == versions["first"]]
-assert len(versions) == 12 and len(only) == 7 and (versions.apply(says, axis=1) == "new and old").sum() == 2, "in seven of twelve answers it says only the number that comes first, and in two it names both"
+assert len(versions) == 12 and len(only) == 7 and (versions.apply(says, axis=1) == "new and old").sum() == 2, "In seven of twelve answers, the model says only the number that comes first, and in two it says both"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The model often says the number that comes first: in seven of twelve answers it says only the number that comes first, and in two it names
-# both.
+# In seven of twelve answers, the model says only the number that comes first, and in two it says both.
 #
 # </details>
 #
@@ -483,7 +479,7 @@ assert round(ratio["pages"], 1) == 1.3 and round(ratio["code"], 1) == 1.5, "The 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The estimate is too high: by about 30 % for pages, and by about 50 % for code.
+# The estimate is too high: by about 30 % for pages, and by about 50 % for code (three prompts).
 #
 # </details>
 #
@@ -494,8 +490,8 @@ assert round(ratio["pages"], 1) == 1.3 and round(ratio["code"], 1) == 1.5, "The 
 #
 # ## Exercise 14.3: what goes
 #
-# What if the passages need more? Whole passages have to go. If you drop the longest one, few have to go. If you keep as many tokens as
-# possible, little room is lost. Why does your function do neither?
+# If the passages need more than the budget, whole ones have to go. One rule is to drop the longest, so that few have to go. Another is to
+# keep as many tokens as possible. Why does your function follow neither?
 
 # %% exercise="14.3"
 from course_lib.answers.budget import fit_passages
@@ -507,14 +503,14 @@ lab.check("14.3", fit_passages)
 lab.hint("14.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Both rules can drop the best passage, because they ignore its score. It may be the longest one. And two worse passages may fill the room
+# Both rules ignore the scores, so both can drop the best passage. It may be the longest one, or two worse passages may fill the room
 # better.
 #
 # The mistake to remember: letting a dropped passage back in because it is short. Then a worse passage stays although a better one was
 # dropped.
 
 # %% [markdown]
-# > **Predict.** How much does the rule matter for our contexts of six passages, in a room for about half of them?
+# > **Predict.** With room for about half of the six passages, how many contexts keep a right one under each rule?
 
 # %%
 fit_passages = lab.use("fit_passages")
@@ -538,20 +534,21 @@ assert rooms["the worst goes"][500] == 28 and rooms["the longest goes"][500] == 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# In a room for 500 tokens, 28 of 30 contexts keep a right passage if the worst goes, and 19 if the longest goes.
+# In a room for 500 tokens, 28 of 30 contexts keep a right passage if the worst goes, and 19 if the longest goes. Keeping as many tokens as
+# possible was not measured.
 #
 # </details>
 #
 # ## In the field
 #
-# Count with *your* questions and *your* model. `RAG_TOP_K` is the number of passages. Log the tokens: Ollama may cut off the beginning of a
+# Choose the number of passages (`RAG_TOP_K`) with *your* questions and *your* model. Log the tokens: Ollama may cut off the beginning of a
 # long prompt, and [report nothing](https://github.com/ollama/ollama/issues/3839).
 #
 # ## Recap
 #
 # - Without the right passage, a model may answer another question.
 # - With more passages, the context has a right one more often, but the model may cite it less often. Measure both.
-# - Similarity finds copies. It also takes two methods for copies.
+# - Similarity finds copies. It can also take two different methods for copies.
 # - Prompt, answer and a margin share one window. Drop whole passages, the worst first.
 #
 # ## Three questions to test yourself
@@ -563,7 +560,7 @@ assert rooms["the worst goes"][500] == 28 and rooms["the longest goes"][500] == 
 # <details><summary>Answers</summary>
 #
 # 1. The model may answer from another passage.
-# 2. Perhaps neither may go. Similarity does not tell: look at what is different.
+# 2. Perhaps neither may go: look at what is different.
 # 3. `executor.py`: no path shares a folder with the hint, and only this path has no folder.
 #
 # </details>

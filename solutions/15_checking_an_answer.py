@@ -22,11 +22,11 @@ lab.show.pipeline("answers")
 # %% [markdown]
 # ## An answer with a source
 #
-# In 2023, a US court [fined two lawyers](https://en.wikipedia.org/wiki/Mata_v._Avianca,_Inc.): they had cited cases that a chatbot had
+# In 2023, a US court [fined two lawyers](https://en.wikipedia.org/wiki/Mata_v._Avianca,_Inc.) who had cited cases that a chatbot had
 # invented.
 #
 # This lab reads the *recorded* answers of a small model, Qwen2.5 Coder 1.5B Instruct. For each question, the model got three passages that
-# a search found. It was asked once for a [grounded answer](../labs/GLOSSARY.md#grounded-answer): each sentence ends with the number of its
+# a search found. It was asked once, for a [grounded answer](../labs/GLOSSARY.md#grounded-answer): each sentence ends with the number of its
 # passage, the [citation](../labs/GLOSSARY.md#citation).
 
 # %% tags=["nbval-check-output"]
@@ -68,12 +68,11 @@ from course_lib.answers.words import stems
 
 told, ours_too = stems("Yes, it is safe to open the pickled network"), stems("A Python pickle cannot run arbitrary code when it is loaded")
 in_passage = set().union(*(stems(line) for line in lines[1]))
-assert not told & in_passage and ours_too - in_passage <= {"cannot"}, "the model's sentence, which has no important word of the passage, and passes ours, which has nearly all"
-assert find_unsupported([ours], paths, lines, lab.encode) == [], "The check did not see that both are wrong"
+assert not told & in_passage and ours_too - in_passage <= {"cannot"}, "ours has nearly all its words from the passage"
+assert find_unsupported([ours], paths, lines, lab.encode) == [], "passes ours. Both are wrong"
 
 # %% [markdown]
-# The check names the model's sentence, which has no important word of the passage, and passes ours, which has nearly all. The check did not
-# see that both are wrong.
+# The check names the model's sentence, and passes ours. Both are wrong, but ours has nearly all its words from the passage.
 #
 # You will write the three parts of this check. `claims_of` cuts an answer into its sentences:
 #
@@ -104,8 +103,8 @@ lab.hint("15.1")  # run again for the next hint
 # sentence. In the second, no passage can support it.
 
 # %% [markdown]
-# Half of the questions are *held out*: their answers had no part in the choice of a prompt or a threshold. Some of them were also asked
-# with an older prompt. It wanted numbers with paths, and showed how: `[1: a.py] [4: b/c.yaml]`.
+# Half of the questions are *held out*: their answers had no part in the choice of a prompt or a threshold. Some were also asked with an
+# older prompt. It wanted numbers with paths, with this example: `[1: a.py] [4: b/c.yaml]`.
 #
 # > **Predict.** Which wrong citations will only the older prompt get?
 
@@ -139,7 +138,7 @@ assert forty @ four_hundred > 0.8, '"40 rows" and "400 rows" have similar vector
 #
 # </details>
 #
-# The newer prompt can still get a number that does not exist, or that of *another* passage.
+# The number itself can still be wrong: the passage may not exist, or be *another* one.
 #
 # ## Supported or not
 #
@@ -152,9 +151,9 @@ assert forty @ four_hundred > 0.8, '"40 rows" and "400 rows" have similar vector
 #
 # ## Exercise 15.2: how well a sentence is supported
 #
-# Your function makes one number of all this, the *support*.
+# Your function makes one number of the two measures, the *support*.
 #
-# The similarity is that of *one* line, but the words may be in *any* of the lines. Why?
+# For the similarity, it takes *one* line, the most similar. But it looks for the words in *all* lines. Why?
 
 # %% exercise="15.2"
 from course_lib.answers.faithfulness import support
@@ -234,8 +233,8 @@ assert tune.support[~tune.supported].max() > tune.support[tune.supported].min(),
 #
 # </details>
 #
-# We take the best of a hundred thresholds on *tune*, so the row "author" looks too good. Then we judge *test*. An easy check to beat is
-# 15.1 alone: a sentence passes if a passage that it cites exists.
+# We take the best of a hundred thresholds on *tune*, so the row "author" looks too good. Then we judge *test*, also by 15.1 alone: a
+# sentence passes if a passage that it cites exists.
 #
 # > **Predict.** How many supported sentences of the model will your check accept, about documents and about code?
 
@@ -272,27 +271,25 @@ for _ in range(500):
     drawn = pd.concat([by_answer[at] for at in random.integers(len(by_answer), size=len(by_answer))])
     means.append(shares(drawn.support >= least, drawn.supported)["balanced accuracy"])
 low, high = np.nanquantile(means, [0.025, 0.975])
-assert low < 0.5 < high, "so few sentences do not show that this is better than chance"
+assert low < 0.5 < high, "may be chance"
 assert (shown.filter(like="15.1", axis=0)["rejected, of the others"] == 0).all(), "15.1 alone rejects none of the others"
 wordy = test[test.supported & (test.evidence.map(len) == 0)].sentence
-assert len(wordy) == 1 and wordy.str.startswith("Passage 3:").all(), 'It rejects one supported sentence about code, which cites in words, "Passage 3:"'
+assert len(wordy) == 1 and wordy.str.startswith("Passage 3:").all(), "one supported sentence about code"
 lower = {about: shares(some.support >= 0.4, some.supported)["balanced accuracy"] for about, some in test.groupby("about")}
-assert lower["code"] > shown["balanced accuracy"]["code, support"] + 0.1, "A threshold of 0.4 would do better for code"
+assert lower["code"] > shown["balanced accuracy"]["code, support"] + 0.1, "it may hold for prose and not for code"
 assert (shown.filter(like="reader", axis=0)["balanced accuracy"] > 0.95).all(), "The second reader nearly always agrees with the first"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
 # About documents, your check accepts 24 of 28 supported sentences, and rejects 36 of 38 others. About code, it accepts 5 of 22, and rejects
-# 16 of 19: so few sentences do not show that this is better than chance.
+# 16 of 19. There, its balanced accuracy of 0.53 may be chance: guessing gives 0.50.
 #
 # </details>
 #
-# 15.1 alone rejects none of the others. It rejects one supported sentence about code, which cites in words, "Passage 3:". The second reader
-# nearly always agrees with the first.
+# 15.1 alone rejects none of the others, and one supported sentence about code. The second reader nearly always agrees with the first.
 #
-# A threshold of 0.4 would do better for code. But we saw this on *test*. Confirm this, and what you find on *test* from here on, with other
-# answers.
+# We have now seen *test*. So confirm a new threshold or formula with other answers.
 #
 # The dangerous mistake is an accepted sentence without support:
 
@@ -304,18 +301,18 @@ test[(test.support >= least) & ~test.supported][["id", "support", "sentence"]].r
 accepted = test[(test.support >= least) & ~test.supported]
 told = {one["id"]: one for one in answers}
 cites = read_citations(told["q23"]["answer"])
-assert (accepted.id == "q23").any() and cites[-1].number == 75, "*A schedule* cites 75 passages, and 15.1 finds the 72 that do not exist"
-assert len(set(check_citations([told["q23"]["answer"]], parts_of(told["q23"])[0])[1])) == 72, "15.1 finds the 72 that do not exist"
+assert (accepted.id == "q23").any() and cites[-1].number == 75, "*A schedule*: 15.1 found its wrong citations, [4], [5] and so on"
+assert len(set(check_citations([told["q23"]["answer"]], parts_of(told["q23"])[0])[1])) == 72, "15.1 found its wrong citations"
 assert "keeps the finished ones" in told["c40"]["passages"][1]["text"], "*Finished jobs are deleted*: the code keeps them"
 assert accepted.sentence.str.startswith("Finished jobs are deleted").any(), "*Finished jobs are deleted*: the code keeps them"
 hnsw = told["q60"]["passages"][1]["text"]
 assert "HNSW" in hnsw and "error code" not in hnsw, "*HNSW would do better*: the passage is about HNSW, not about error codes"
-assert accepted.id.to_list().count("c28") == 2 and told["c28"]["judgements"][0]["note"].endswith("invented as places"), "*In the second passage* and *In the third*: the check is elsewhere"
+assert accepted.id.to_list().count("c28") == 2 and told["c28"]["judgements"][0]["note"].endswith("invented as places"), "*In the second passage* and *In the third*: both places are invented"
 
 # %% [markdown]
-# - *A schedule* cites 75 passages, and 15.1 finds the 72 that do not exist.
+# - *A schedule*: 15.1 found its wrong citations, [4], [5] and so on.
 # - *HNSW would do better*: the passage is about HNSW, not about error codes.
-# - *In the second passage* and *In the third*: the check is elsewhere, in passage 1's code.
+# - *In the second passage* and *In the third*: both places are invented. The code for it is in passage 1.
 # - *Finished jobs are deleted*: the code keeps them.
 #
 # > **Predict.** Compare each supported sentence of the author with every *other* section of its page. How many of 834 pairs are accepted?
@@ -346,7 +343,7 @@ assert [sum(others), len(others)] == [1, 834], "One pair of the 834 is accepted"
 #
 # ## A formula of your own
 #
-# Is the mean better than similarity alone, or words alone? Each formula gets its own threshold from *tune*.
+# Is `support` better than similarity alone, or words alone? Each formula gets its own threshold from *tune*.
 #
 # Sentences of one answer are alike, so each answer counts once: by the share of its sentences that are judged right. If the
 # [interval](../labs/GLOSSARY.md#confidence-interval) of a difference contains 0, these answers do not show which is better.
@@ -381,12 +378,12 @@ intervals = pd.DataFrame(gain, index=["mean", "low", "high"]).T
 lab.show.intervals(intervals, "share judged right: ← worse than support | better →")
 
 # %% tags=["claim"]
-assert (intervals.low <= 0).all() and (intervals.high >= 0).all(), "These answers do not show that you need both: each interval contains 0"
+assert (intervals.low <= 0).all() and (intervals.high >= 0).all(), "These answers do not show that you need both: each interval reaches 0"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# These answers do not show that you need both: each interval contains 0.
+# These answers do not show that you need both: each interval reaches 0.
 #
 # </details>
 #
@@ -416,8 +413,8 @@ lab.hint("15.3")  # run again for the next hint
 #
 # An answer that begins with "I don't know" is *refused*. Other answers are marked as *doubtful* if your check names all of their sentences.
 #
-# The documents do not answer 44 of our questions, so a refusal is right for them. (On half of these, the prompt was chosen.) For the other
-# questions, *right* and *wrong* are the first reader's verdicts.
+# The documents do not answer 44 of our questions, so a refusal is right there. (The prompt was chosen on half of these.) For the others,
+# *right* and *wrong* are the first reader's verdicts.
 #
 # > **Predict.** How many of the 44 are neither refused nor marked? How many right answers are marked, and how many wrong ones?
 
@@ -449,37 +446,34 @@ assert of_the_44.to_dict() == {"refused": 29, "doubtful": 14, "passes": 1}, "One
 good = outcomes[outcomes.kind.str.endswith("right")].outcome
 bad = outcomes[outcomes.kind.str.endswith("wrong")].outcome
 assert [len(good), (outcomes.kind != "unanswerable ").sum()] == [18, 57], "Of the 57 others, only 18 are right"
-assert [(good == "doubtful").sum(), (bad == "doubtful").sum(), len(bad)] == [10, 13, 18], "10 of the 18 right ones are marked, and 13 of 18 wrong ones"
+assert [(good == "doubtful").sum(), (bad == "doubtful").sum(), len(bad)] == [10, 13, 18], "The check marks 10 of these 18, and 13 of 18 wrong ones"
 half = [outcomes[outcomes.kind == f"documents {one}"].outcome.eq("doubtful").agg(["sum", "size"]).to_list() for one in ("right", "wrong")]
-assert half == [[4, 8], [5, 9]], "About documents alone, 4 of 8 and 5 of 9"
+assert half == [[4, 8], [5, 9]], "About documents alone, it marks 4 of 8 right ones, and 5 of 9 wrong ones"
 backed = test.groupby("id").supported.any()
 marked = good[good == "doubtful"].index
 other = [one for one in marked if backed.get(one) is not None and not backed[one]]
 notes = [told[one]["judgements"][0]["note"] for one in other]
-assert len(notes) == 4 and all("passage 1 instead" in one or "2 instead" in one or "not 3" in one for one in notes), "For four of the ten, the reader notes, too, that they cite the wrong passage"
+assert len(notes) == 4 and all("passage 1 instead" in one or "2 instead" in one or "not 3" in one for one in notes), "A right answer can cite the wrong passage"
 passed = bad[bad == "passes"].index
-assert [len(passed), backed[passed].sum()] == [5, 3], "Five wrong answers pass, three of them with supported sentences"
-assert told["q55"]["judgements"][0]["note"] == "names the filter, not ef_search" and "q55" in passed, "One explains a filter, and the question is about another setting"
+assert [len(passed), backed[passed].sum()] == [5, 3], "five wrong answers pass"
+assert told["q55"]["judgements"][0]["note"] == "names the filter, not ef_search" and "q55" in passed, "The check sees whether passages support a sentence, not whether it answers the question"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
 # One of the 44 passes: 29 are refused, and 14 are marked.
 #
-# Of the 57 others, only 18 are right. 10 of the 18 right ones are marked, and 13 of 18 wrong ones. About documents alone, 4 of 8 and 5 of
-# 9.
+# Of the 57 others, only 18 are right. The check marks 10 of these 18, and 13 of 18 wrong ones. About documents alone, it marks 4 of 8 right
+# ones, and 5 of 9 wrong ones.
 #
 # </details>
 #
-# These answers do not show that the mark tells right from wrong. For four of the ten, the reader notes, too, that they cite the wrong
-# passage. Five wrong answers pass, three of them with supported sentences. One explains a filter, and the question is about another
-# setting.
-#
-# `course ask` marks an answer only if no passage, cited or not, supports any of its sentences even a little.
+# These answers do not show that the mark tells right from wrong. A right answer can cite the wrong passage. And five wrong answers pass.
+# The check sees whether passages support a sentence, not whether it answers the question.
 #
 # ## Break it: an instruction in a passage
 #
-# Everyone who writes a file that you index can put an instruction into your prompt:
+# Everyone who writes a file that you index can put an instruction into your prompt. This is
 # [prompt injection](../labs/GLOSSARY.md#prompt-injection).
 #
 # > **Predict.** The prompt puts each passage between BEGIN and END. What does the `END` in this passage do?
@@ -493,8 +487,8 @@ print(fence("[1]", evil, boundary([evil])))
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# For a program, this `END` ends nothing. The real lines contain a code made of all passages, which the author of one file does not know.
-# Whether a model respects the code is not shown here.
+# For a program, this `END` ends nothing. The real lines contain a code. It is made of all passages, so the author of one file does not know
+# it. Whether a model respects the code is not shown here.
 #
 # </details>
 #
@@ -507,7 +501,7 @@ print(find_unsupported(obeyed, {1: "notes.md"}, {1: evil.splitlines()}, lab.enco
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The check does not name it: the passage has the words of the sentence, so it supports it.
+# The check does not name the sentence, because the passage has its words.
 #
 # </details>
 #
@@ -520,13 +514,12 @@ print(find_unsupported(obeyed, {1: "notes.md"}, {1: evil.splitlines()}, lab.enco
 # for *natural language inference* (NLI). It says whether one text implies another, contradicts it, or neither.
 # [RAGAS](https://docs.ragas.io) asks a language model.
 #
-# Measure such tools as you measured your check, on fifty sentences of your own answers. The person who labels them must not see the
-# verdicts.
+# Measure such tools as you measured your check, on your own answers. The person who labels the sentences must not see the verdicts.
 
 # %% [markdown]
 # ## Recap
 #
-# - A program finds citations that do not exist. About documents, a sentence that cites another section mostly has a low support.
+# - A program finds citations that do not exist. In the author's sentences, it also noticed nearly all citations of another section.
 # - Measure a threshold on other answers than those that chose it: it may hold for prose and not for code.
 # - Count how many right answers a check marks, and how many wrong ones.
 # - A model without rights changes nothing by itself.
@@ -539,7 +532,7 @@ print(find_unsupported(obeyed, {1: "notes.md"}, {1: evil.splitlines()}, lab.enco
 #
 # <details><summary>Answers</summary>
 #
-# 1. 15.2 notices it if the passage lacks its numbers, or most of its words. Otherwise only a reader notices it.
+# 1. 15.2 notices it if the passage lacks the sentence's numbers, or most of its words. Otherwise only a reader does.
 # 2. You have to know how many of the right answers it marks, and how many of the wrong ones.
 # 3. The model has no rights, and you look at each edit before `course` writes it.
 #

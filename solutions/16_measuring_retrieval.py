@@ -23,11 +23,11 @@ lab.show.pipeline("search")
 # %% [markdown]
 # ## Two halves of the questions, two results
 #
-# Lab 01 cut a page by its length alone (*plain*). Later, `split_document` cut it at its headings, and put these above each piece
-# (*sections*). Does this make the search better?
+# Lab 01 cut a page into pieces of up to 512 characters (*plain*). Later, `split_document` cut it at its headings, and put these above
+# each piece (*sections*). Does this make the search better?
 #
-# We ask questions with known answers, the [gold](../labs/GLOSSARY.md#gold). Every third question is held back until the end. (Earlier labs
-# asked them, too.)
+# We ask questions with known answers, the [gold](../labs/GLOSSARY.md#gold). Every third question is held back until the end. (Earlier
+# labs asked them all.)
 
 # %%
 from course_lib.loader import read_documents, split_document, split_text
@@ -52,7 +52,7 @@ index("plain-512", by_length)
 index("sections-512", split_document)
 
 # %% [markdown]
-# First, decide what counts as found. Here, a result must be from a gold file *and* contain a phrase of the answer.
+# First, decide what counts as found. Here: a passage that is from a gold file *and* contains a phrase of the answer.
 
 # %%
 from course_lib.retriever import Query, search
@@ -142,14 +142,14 @@ pd.DataFrame(rows, columns=["failed question", "wanted"])
 assert 0 < len(failed) < 8, "So always read what failed"
 
 # %% [markdown]
-# These questions use other words than the wanted passages.
+# A wanted phrase and its question share only words such as *it* and *the*.
 
 # %% [markdown]
 # ## Several right answers, better and worse ones
 #
-# So far, a result was right or wrong. But one file may answer the whole question, and another only a part of it. The metric for this is
-# [nDCG](../labs/GLOSSARY.md#ndcg). Each file has a *gain*, which says how good it is. The gain is divided by log2(place + 1), so a good
-# file counts less if it comes late.
+# So far, a result was right or wrong. But one file may answer a question better than another. The metric for this is
+# [nDCG](../labs/GLOSSARY.md#ndcg). Each file has a *gain*: how good it is. The gain is divided by log2(place + 1), so a good file counts
+# less if it comes late.
 #
 # For example, *a* has the gain 2, *b* has 1, and the search found b, a:
 #
@@ -170,8 +170,10 @@ lab.check("16.2", ndcg_at)
 lab.hint("16.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a best order of what was *found*. Then a search that found one poor file and missed all the good ones gets 1. The
-# best order has only `k` places, too. Otherwise a question with many good answers could never reach 1.
+# The mistake to remember: the best order of only what was *found*. Then a search that found one poor file and missed all the good ones
+# gets 1.
+#
+# The best order has only `k` places, too. Otherwise a question with many good answers could never reach 1.
 
 # %% [markdown]
 # Metrics can disagree. With the same gains:
@@ -248,8 +250,8 @@ assert 1.6 < wider[0] / wider[1] < 2.4, (
 #
 # </details>
 #
-# These two values are the ends of an [interval](../labs/GLOSSARY.md#confidence-interval) of 95 %. It leaves out 2.5 % of the redrawn means
-# at each end. With new questions each time, about 95 of 100 such intervals should contain the true mean.
+# These two values are the ends of an [interval](../labs/GLOSSARY.md#confidence-interval) of 95 %. With new questions each time, about 95
+# of 100 such intervals should contain the true mean.
 
 # %% [markdown]
 # ## Exercise 16.3: the interval
@@ -266,8 +268,8 @@ lab.hint("16.3")  # run again for the next hint
 # %% [markdown] tags=["solution"]
 # The mistake to remember: drawing without replacement. Then every set has the same questions, and so the same mean.
 #
-# The bootstrap knows only your questions: if all of them are easy, so are the redrawn ones. And an interval from few questions is a little
-# too narrow, because a small sample usually spreads less than what it is drawn from.
+# The bootstrap knows only your questions: if all of them are easy, so are the redrawn ones. And an interval from few questions is a
+# little too narrow: few questions usually vary less than all possible ones.
 
 # %% [markdown]
 # We compare six systems: three ways to cut, each with dense and with [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search. The simplest
@@ -307,7 +309,7 @@ overlaps = [
 assert np.mean(overlaps) > 0.85, "nearly every interval overlaps with every other"
 counts = [int(some.sum()) for some in (hybrid > dense, hybrid == dense, hybrid < dense)]
 assert counts == [13, 18, 11], "18 of 42 are on the line"
-assert (dense[hybrid == dense] == 1).all(), "all at its upper end"
+assert (dense[hybrid == dense] == 1).all(), "both searches have the answer at place 1"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -318,9 +320,11 @@ assert (dense[hybrid == dense] == 1).all(), "all at its upper end"
 #
 # ## Paired comparison
 #
-# The intervals are wide because some questions are easy and some are hard. In the second picture, a larger point is more questions: 18 of
-# 42 are on the line, all at its upper end. So compare the systems question by question. If a question is easy or hard for both, its
-# difference is small. So the interval is often narrower.
+# The intervals are wide because some questions are easy and some are hard. In the second picture, 18 of 42 are on the line, in one large
+# point: for them, both searches have the answer at place 1.
+#
+# So compare the systems question by question. If a question is easy or hard for both, its difference is small, and the interval is often
+# narrower.
 
 # %% [markdown]
 # ## Exercise 16.4: the paired interval
@@ -335,13 +339,13 @@ lab.check("16.4", paired_interval)
 lab.hint("16.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: subtracting one interval from another. This ignores the pairs, so the result is too wide.
+# The mistake to remember: subtracting one interval from another. This ignores the pairs, so the result is often too wide.
 #
 # `zip` alone stops at the end of the shorter list. If one search failed for a question, every later pair would be of two different
 # questions.
 
 # %% [markdown]
-# Now you can decide about four changes. The rule is fixed in advance: keep a change if its whole interval is above 0. The last column
+# Now decide about four changes. The rule is fixed in advance: keep a change if its whole interval is above 0. The last column
 # estimates how many questions an interval of ±0.05 needs.
 #
 # > **Predict.** Which of the four changes will be kept?
@@ -416,8 +420,8 @@ assert abs(needed.min() - 130) <= 10 and abs(needed.max() - 290) <= 10, (
 #
 # ## The same number of characters
 #
-# Larger pieces show more text. Now both sizes get the same 3,072 characters: six pieces of 512, or three of 1,024. We compare the shares of
-# questions with an answer.
+# Larger pieces show more text. Now both sizes get the same 3,072 characters: six pieces of 512, or three of 1,024. We compare the shares
+# of questions with an answer in these pieces.
 #
 # > **Predict.** Do the larger pieces still find more?
 
@@ -449,7 +453,7 @@ assert round(shares[1] - shares[0], 2) == 0.14, "With three pieces of each, the 
 #
 # ## Your turn: beat the baseline
 #
-# Write down a hypothesis with a reason. Then change **one** thing in `my_split`: a size, an overlap or the splitter. The lines below use
+# Write down a hypothesis with a reason. Then change **one** thing in `my_split`: a size, an overlap or the splitter. The cell below has
 # the course's hypothesis.
 
 
@@ -470,10 +474,11 @@ print("to try on:", tried)
 assert tried.low > 0, "The rule would keep the course's change"
 
 # %% [markdown]
-# The rule would keep the course's change. But by chance, it also keeps about 2.5 % of the changes without any effect.
+# The rule would keep the course's change. But its larger pieces also show more text. And by chance, the rule keeps about 2.5 % of the
+# changes without any effect.
 #
-# So [hold out](../labs/GLOSSARY.md#held-out) some questions, which have no part in your choice. Now measure two changes on them, each
-# *once*: yours, and the larger pieces.
+# So [hold out](../labs/GLOSSARY.md#held-out) some questions while you choose. Now measure two changes on them, each *once*: yours, and
+# the larger pieces.
 #
 # > **Predict.** Which of the two will you keep?
 
@@ -500,14 +505,15 @@ assert len(held_out) == 21, "with 21 questions, we could not show a gain"
 #
 # ## Measure: a judge
 #
-# How good are judges of written answers? Two readers judged 57 answers of lab 15's model as *right*, *partly*, *wrong* or *refused*.
-# Readers also agree by chance. Two readers who call nine of ten answers wrong, without reading any, agree on 0.9² + 0.1² = 0.82 of them.
-# *Cohen's kappa* is 0 for such chance, and 1 for equal verdicts.
+# Two readers judged 57 answers of lab 15's model as *right*, *partly*, *wrong* or *refused*.
 #
-# A third judge is lab 15's check. It *marks* an answer without any supported sentence.
+# Readers also agree by chance. If two readers call nine of ten answers wrong, without reading any, they agree on 0.9² + 0.1² = 0.82 of
+# them. *Cohen's kappa* is (agreed − chance) / (1 − chance): 0 if they agree only by chance, and 1 if they always agree.
+#
+# A third judge is lab 15's check. It *marks* an answer if it finds support for none of its sentences.
 #
 # > **Predict.** Both readers are runs of one kind of language model. How often do they agree? What share of the wrong answers does the
-# > check mark, and what share of the right ones?
+# > check mark, and of the right ones?
 
 # %%
 from course_lib.teaching.lab.recorded import is_marked, recorded
@@ -569,8 +575,7 @@ for reader in said:
 #
 # <details><summary>Answers</summary>
 #
-# 1. Both intervals are wide because some questions are easy and some are hard. This is the same for both systems, so the differences do not
-#    contain it.
+# 1. Some questions are easy and some are hard, for both systems. This makes both intervals wide, but not that of the differences.
 # 2. Ask how much it gains on new questions.
 # 3. The metrics will be too high, because such questions use the chunk's own words.
 #
@@ -579,7 +584,7 @@ for reader in said:
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# [ir-measures](https://ir-measur.es) is the field's library, with `RR` and `nDCG`. `course eval`
-# computes nDCG with graded labels: 2 for a gold file, 1 for one of `also_acceptable_paths`.
+# [ir-measures](https://ir-measur.es) is the field's library, with `RR` and `nDCG`. `course eval` computes nDCG with graded labels: 2 for
+# a gold file, 1 for one of `also_acceptable_paths`.
 #
-# This was the last lab: your system answers questions, and you know how well.
+# This was the last lab: your system answers questions, and you can measure how well.
