@@ -63,8 +63,8 @@ LONGEST = (
 )
 """What takes minutes, long tests or not, the longest first; the rest comes in its order."""
 
-LAST = "tests/e2e/test_pythons.py"
-"""What comes after all others, because it is the first to go where CI's time is short."""
+LAST = ("tests/e2e/test_pythons.py", "tests/browser/test_jupyterhub.py")
+"""What comes after all others, the last one first to go where CI's time is short."""
 
 BY_PARAMETER = ("tests/e2e/test_pythons.py", "tests/grading/test_labs.py")
 """Files that take longest, whose tests share nothing where they have another parameter."""
@@ -104,8 +104,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [one for one in items if one.path.suffix == ".ipynb" or lab_of(one) == lab]
 
     def rank(item: pytest.Item) -> int:
-        found = [at for at, path in enumerate(LONGEST) if item.nodeid.startswith(path)]
-        return min(found, default=len(LONGEST) + item.nodeid.startswith(LAST))
+        order = (*LONGEST, None, *LAST)  # None is the rest
+        found = [at for at, path in enumerate(order) if path and item.nodeid.startswith(path)]
+        return min(found, default=order.index(None))
 
     items.sort(key=rank)
 

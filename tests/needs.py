@@ -14,6 +14,7 @@ PACKAGES = {
     "kubectl": "https://kubernetes.io/docs/tasks/tools/",
     "make": "apt install make",
     "nginx": "apt install nginx-light",
+    "npm": "apt install npm",
     "pgbouncer": "apt install pgbouncer",
     "shellcheck": "apt install shellcheck",
 }
