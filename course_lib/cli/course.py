@@ -156,10 +156,12 @@ def test(
     failed
         What failed in the last run, and the checks.
     """
-    kinds = {"long": long, "browser": browser, "containers": containers, "skipped": skipped}
-    if labs and (any(kinds.values()) or failed):
+    if labs and (long or browser or containers or skipped or failed):
         raise InputError("a lab has no tests of another kind", hint="Leave the option out.")
-    raise typer.Exit(run_tests(labs, **kinds, failed=failed))
+    code = run_tests(
+        labs, long=long, browser=browser, containers=containers, skipped=skipped, failed=failed
+    )
+    raise typer.Exit(code)
 
 
 def up() -> None:

@@ -192,10 +192,10 @@ def run_tests(
             outcomes.append(run(step))
         if not shutil.which("shellcheck"):
             print(f"\nSKIPPED: {NO_SHELLCHECK}")
-    failed = sum(outcome.code != 0 for outcome in outcomes)
+    bad = sum(outcome.code != 0 for outcome in outcomes)
     print("\n" + "\n".join(outcome.line() for outcome in outcomes))
-    print(f"\nsteps: {len(outcomes) - failed} passed, {failed} failed", flush=True)
-    return 1 if failed else 0
+    print(f"\nsteps: {len(outcomes) - bad} passed, {bad} failed", flush=True)
+    return 1 if bad else 0
 
 
 def skipped_steps(root: Path) -> list[Step]:
