@@ -26,6 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 STAMP = "course-setup.json"
 OLDEST_PYTHON = (3, 11)
+NEWEST_TRIED = (3, 13)
 NEWEST_PYTHON = (3, 14)  # for newer ones, torch and the PostgreSQL binaries have no wheels yet
 FREE_GB = 4.0  # `.venv` takes 2.4, and pip unpacks beside it
 FREE_GB_WITH_CUDA = 12.0  # `.venv` then takes 6.3

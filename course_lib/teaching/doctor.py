@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from course_lib.bootstrap import NEWEST_PYTHON, OLDEST_PYTHON, torch_pin, up_to_date
+from course_lib.bootstrap import (
+    NEWEST_PYTHON,
+    NEWEST_TRIED,
+    OLDEST_PYTHON,
+    torch_pin,
+    up_to_date,
+)
 from course_lib.errors import CourseError
 from course_lib.settings import project_root, settings, state_dir
 
@@ -106,11 +112,13 @@ def python_finding(version: tuple[int, ...], executable: str) -> Finding:
     'fail'
     """
     detail = f"{'.'.join(map(str, version))} ({executable})"
-    oldest, newest = (".".join(map(str, one)) for one in (OLDEST_PYTHON, NEWEST_PYTHON))
+    oldest, tried = (".".join(map(str, one)) for one in (OLDEST_PYTHON, NEWEST_TRIED))
     if version[:2] < OLDEST_PYTHON:
         return Finding("Python", "fail", detail, f"Install Python {oldest} or newer; `make setup`.")
-    if version[:2] > NEWEST_PYTHON:
-        fix = f"Some packages have no wheels for it: install Python {newest}, then `make setup`."
+    if version[:2] > NEWEST_TRIED:
+        new = version[:2] > NEWEST_PYTHON
+        why = "Some packages have no wheels for it" if new else "The course was not run on it"
+        fix = f"{why}: install Python {tried}, remove .venv, `make setup PYTHON=python{tried}`."
         return Finding("Python", "warn", detail, fix)
     return Finding("Python", "ok", detail)
 

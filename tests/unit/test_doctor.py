@@ -45,6 +45,8 @@ def test_nothing_fails_where_the_tests_run_and_every_part_is_looked_at() -> None
     [
         (python_finding((3, 9, 6), "python3"), "fail"),
         (python_finding((3, 11, 0), "python3"), "ok"),
+        (python_finding((3, 13, 0), "python3"), "ok"),
+        (python_finding((3, 14, 0), "python3"), "warn"),
         (python_finding((3, 15, 0), "python3"), "warn"),
         (disk_finding(0.1, ROOT / "labs" / "none"), "fail"),
         (disk_finding(0.5, ROOT / "labs" / "none"), "warn"),

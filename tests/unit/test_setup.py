@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from course_lib.bootstrap import NEWEST_PYTHON, OLDEST_PYTHON, torch_pin
+from course_lib.bootstrap import NEWEST_PYTHON, NEWEST_TRIED, OLDEST_PYTHON, torch_pin
 from course_lib.cli.commands import build_app
 from course_lib.errors import CourseError
 from course_lib.teaching.doctor import read_pins
@@ -74,6 +74,15 @@ def test_the_lock_can_be_installed_on(python: str, machine: str, tmp_path: Path)
     command += ["-r", ROOT / "requirements.lock"]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_readme_names_the_pythons_that_were_tried_and_those_that_the_set_up_takes() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    tried = PYTHONS[: NEWEST_TRIED[1] - OLDEST_PYTHON[1] + 1]
+    assert f"You need Python {', '.join(tried[:-1])} or {tried[-1]}, " in readme
+    assert f"The set-up takes {' and '.join(PYTHONS[len(tried) :])}, too, but no lab" in readme
+    refused = f"The course needs Python {PYTHONS[0]} to {PYTHONS[-1]}, and none"
+    assert refused in (ROOT / "labs" / "TROUBLESHOOTING.md").read_text(encoding="utf-8")
 
 
 def test_conda_takes_the_same_pins() -> None:
