@@ -57,7 +57,7 @@ lab.interact(
 
 # %% [markdown]
 # Each row is a piece of a text, with its document, the heading above it and its lines. The text begins at the sentence that is most similar
-# to the question. The bar and the number say how similar piece and question are in meaning.
+# to the question. The bar and the number show the similarity that the search computes.
 #
 # Ask three questions. For each question, write the place of the right piece into the next cell. For the question above, the right piece is
 # the second: it says what to compare the data with.
@@ -207,8 +207,8 @@ assert len(off_topic) == 3 and off_topic[0].similarity_score < similarities[-1],
 #
 # </details>
 #
-# With a [threshold](../labs/GLOSSARY.md#threshold), a search leaves out all chunks whose similarity is lower. If none is left, the question
-# is *refused*. The next cell tries thresholds with three kinds of questions:
+# A [threshold](../labs/GLOSSARY.md#threshold) is the lowest similarity that counts. The search leaves out all chunks below it. If none is
+# left, the question is *refused*. The next cell tries thresholds with three kinds of questions:
 #
 # - 63 *answered* ones, whose answer is in the pages.
 # - 16 *far* ones, such as the egg.
@@ -246,11 +246,12 @@ assert 0.75 < refused.loc[0.35, "near"] < 0.85 and 0.18 < refused.loc[0.35, "ans
 # - 0.25 refuses all far questions, but only a third of the near ones. It also refuses one of twenty answered ones.
 # - 0.35 refuses four fifths of the near ones, but also a fifth of the answered ones.
 #
-# So a reader has to judge what was found.
+# So you still have to check whether a chunk has the answer.
 #
 # </details>
 #
-# In your own folder, ask for something that your texts *nearly* say. Is the first similarity lower than that of your right pieces?
+# In your own folder, ask about a subject of your texts, but for a fact that they do not have. Is the first similarity lower than those of
+# your right pieces?
 #
 # ## Where the chunks are stored
 #
@@ -326,19 +327,16 @@ print("anything encoded:", again.chunks_per_second > 0)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The table has as many chunks as before. The system notices that the documents have not changed, and encodes nothing. You will build this
-# in lab 06.
+# The table has as many chunks as before. The system notices that the documents have not changed, and encodes nothing.
 #
 # </details>
 #
 # ## Measure
 #
-# One good answer may be luck. So the course has labelled questions: for each, the page and the words of the answer are known. The share of
-# questions whose answer is among the first five chunks is called [recall@5](../labs/GLOSSARY.md#recallk).
+# The course has labelled questions: for each, the page and the words of the answer are known. The share of questions whose answer is among
+# the first five chunks is called [recall@5](../labs/GLOSSARY.md#recallk).
 #
 # > **Predict.** Of ten such questions about the five pages, how many have their answer among the first five chunks?
-#
-# The next cell counts the places of the first answers.
 
 # %%
 answered_at = []
@@ -369,10 +367,14 @@ assert counts["1"] > counts.sum() / 2, (
 #
 # ## How sure is this number?
 #
-# Other questions would have given another share. How much is luck? The next cell draws 63 questions at random from the 63: some come twice,
-# and some not at all. It computes their share, and repeats this 2,000 times.
+# Other questions would have given another share. The next cell shows how much the share varies:
 #
-# > **Predict.** Between which two numbers are 95 % of the 2,000 shares? And with 13 questions, or 253? Move the slider.
+# 1. It draws 63 questions at random from our 63. Some come more than once, and some not at all.
+# 2. It computes their recall@5, a share.
+# 3. It repeats this 2,000 times.
+#
+# > **Predict.** Between which two numbers are 95 % of the 2,000 shares? Is the range wider if you draw 13 questions, or 253? Move the
+# > slider.
 
 # %%
 found = np.array([place != "none" for place in answered_at])
@@ -412,10 +414,11 @@ assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little
 # </details>
 #
 # This range is called the *95 % [interval](../labs/GLOSSARY.md#confidence-interval)*, and is written 0.83 [0.73, 0.92]. The *true share* is
-# that of all questions of this kind. If you asked many such sets of questions, about 95 of 100 of their intervals would contain it. The
-# interval says nothing about other kinds of questions.
+# that of all questions of this kind. Suppose that you draw many new sets of such questions at random, and make an interval from each set.
+# Then roughly 95 of 100 intervals contain the true share, with small sets fewer.
 #
-# To compare two searches, ask both the same questions, here four (1: answered). The mean of the *differences* is the *paired gain*:
+# To compare two searches, ask both the same questions. In this example there are four (1 means answered). The mean of the *differences* is
+# the *paired gain*:
 #
 # ```
 # first search     1   1   0   0
@@ -423,7 +426,7 @@ assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little
 # difference       0  −1   1   1     paired gain: 0.25
 # ```
 #
-# Draw the differences again to get its interval.
+# Its interval is made in the same way, from the differences.
 #
 # - If the whole interval is above 0, the gain is hardly luck.
 # - If it contains 0, these questions cannot tell which search is better.
@@ -454,7 +457,7 @@ assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little
 # ## If you want to go on
 #
 # You can keep an index of your folder. In a terminal, `course ingest ~/notes --repo notes` makes it, and
-# `course search "your question" --repo notes` asks it. This search also compares words (lab 08).
+# `course search "your question" --repo notes` asks it.
 #
 # ## Next
 #
@@ -469,8 +472,6 @@ assert 1.9 < np.ptp(wide[13]) / np.ptp(wide[63]) < 2.4, "with 13, it is a little
 # - *recall@10* is the share of questions with the right file among the first ten results. Do not compare it with the recall@5 above: a file
 #   among ten results is easier to find than a passage among five.
 # - [MRR](../labs/GLOSSARY.md#mrr) is higher if the right file is nearer to the top.
-#
-# When you have written a function, run the cell again to see your own numbers, too.
 
 # %%
 recall_at_5 = 1 - answered_at.count("none") / len(answered_at)

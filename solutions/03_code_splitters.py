@@ -78,8 +78,8 @@ assert torn.text.startswith(" return sum("), "The piece begins with the end of a
 #
 # ## How much is torn?
 #
-# `drift.py` has seven functions and classes. Only `inspect` (grey in the figure) is larger than a piece. Each of the other six is *torn* if
-# no piece holds all of it.
+# `drift.py` has seven functions and classes. Only `inspect` (grey in the figure) is larger than a piece. The other six would fit. A
+# definition is *torn* if it is not whole in any piece.
 #
 # The figure compares cuts every 512 characters with lab 01's [recursive splitter](../labs/GLOSSARY.md#recursive-splitter), which has no
 # rule for Python.
@@ -256,8 +256,8 @@ lab.hint("3.2")  # run again for the next hint
 # %% [markdown]
 # ## Break it
 #
-# Is the rule also wrong in real code? The next cell compares the rule with the tree on three files of Heron. One of them, `scaffold.py`,
-# writes code from templates.
+# The next cell compares the rule with the tree on three files of Heron. All three have text that looks like code, put there on purpose. One
+# of them, `scaffold.py`, writes code from templates.
 #
 # > **Predict.** In `scaffold.py`, five lines look like the start of a definition. How many of them really start one?
 
@@ -291,8 +291,8 @@ assert counts.iloc[2, :2].to_list() == [5, 2], "Two of the five lines are defini
 # So far, a piece is a whole definition, even a very long one. But a model [ignores](../labs/GLOSSARY.md#truncation) the end of a text that
 # is too long for it. The course's limit is 512 characters. A larger class is cut at its methods, and a larger method at its blank lines.
 #
-# Then nothing in a later part says which method it is from. So a [header](../labs/GLOSSARY.md#header) is put above it, with *signatures*:
-# the lines that introduce the class and the method.
+# But nothing in a later part says which method it is from. So we put a [header](../labs/GLOSSARY.md#header) above the part. It consists of
+# *signatures*: the lines that introduce the class and the method.
 #
 # Header and part together must fit into 512 characters, so some signatures may not fit. Suppose that the header may have 90 characters. Two
 # simple ideas: cut the signatures off there, or take only the first one.
@@ -344,8 +344,7 @@ assert at_90["_score_batch"][1] == "class Scorer:\n", "The second shows only the
 #
 # ## Exercise 3.3: choose the header
 #
-# Your function decides what a header keeps when there is little room. The *innermost* signature is the one directly around a part, and says
-# most about the part.
+# Your function decides what a header keeps when there is little room. The *innermost* signature is the one directly around a part.
 
 # %% exercise="3.3"
 from course_lib.loader.code import choose_header
@@ -381,7 +380,7 @@ assert all(name in header for name, header in zip(signatures, chosen, strict=Tru
 # `split_code` does all of this. A definition that fits into 512 characters stays whole. In a larger one, it looks for definitions again. If
 # there are none, it cuts as in lab 01.
 #
-# A parser needs a file that keeps to the grammar. Suppose that `drift.py` begins with an unfinished line, `x = f(`.
+# A parser needs a file without syntax errors. Suppose that `drift.py` begins with an unfinished line, `x = f(`.
 #
 # > **Predict.** The file has seven functions and classes. How many of them are in the tree? How many does `split_definitions` find?
 
@@ -395,8 +394,8 @@ print("split_definitions:", sum(bool(name) for name, _ in split_definitions(brok
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Here, the tree has none of the seven: the open bracket hides all code after it. `split_definitions` finds all seven. So `split_code` uses
-# `split_definitions` first if a file breaks the grammar.
+# Here, the tree has none of the seven: the open bracket hides all code after it. `split_definitions` finds all seven. So for a file with a
+# syntax error, `split_code` first uses `split_definitions`.
 #
 # </details>
 #
@@ -419,7 +418,8 @@ assert "len(current[column]) < minimum_sample" in after.text and after.header ==
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The whole signature of `inspect` is above this part, in the lines with `>`. Now you can read the sentence to its end.
+# The whole signature of `inspect` is above this part, in the lines with `>`. Now you can read the sentence to its end. The code that does
+# this is in the next part, under the same header.
 #
 # </details>
 #
@@ -427,20 +427,20 @@ assert "len(current[column]) < minimum_sample" in after.text and after.header ==
 #
 # Three splitters are new:
 #
-# - `by lines` is your `split_definitions`; lab 01's splitter cuts what is still too large.
-# - `no header` is `split_code` without its headers.
-# - [LangChain's text splitters](https://docs.langchain.com/oss/python/integrations/splitters) use lab 01's algorithm with other separators,
-#   for example `"\ndef "` for Python.
+# - `by lines` is your `split_definitions`. Lab 01's splitter then cuts the pieces that are too large.
+# - `no header` has the pieces of `split_code`, without headers.
+# - [LangChain's text splitters](https://docs.langchain.com/oss/python/integrations/splitters) use lab 01's algorithm with other separators.
 #
 # The table shows:
 #
 # - *whole %*: the share of definitions that stay whole, in Python's standard library and the package `kfp`. Only definitions that fit into
 #   a piece count.
-# - *at the margin*: the same, only for definitions at the left margin.
+# - *at the margin*: the same, only for definitions that are not indented.
 # - *[recall@5](../labs/GLOSSARY.md#recallk)*: the share of questions about Heron for which the search finds the answer.
-# - *gain on …*: this recall minus that of another splitter, with its [interval](../labs/GLOSSARY.md#confidence-interval).
+# - *gain on every 512*, for example: a row's recall minus that of `every 512`, with its
+#   [interval](../labs/GLOSSARY.md#confidence-interval).
 #
-# > **Predict.** Which splitter keeps most definitions whole? Is its search also certainly better (an interval above 0)?
+# > **Predict.** Which splitter keeps most definitions whole? Does it also find more, with an interval above 0?
 
 
 # %%
@@ -528,8 +528,8 @@ if "LangChain" in field:
 # <details><summary>The answer</summary>
 #
 # **Whole definitions.** `split_code` keeps nearly all definitions whole, because it was made to. `by lines` keeps nearly every definition
-# at the left margin, but tears some inside classes. `recursive` does not know definitions. Still, its gain over `every 512` is more than
-# half of that of `split_code`.
+# at the left margin, but tears some inside classes. `recursive` does not know definitions. Still, in *whole %*, its gain over `every 512`
+# is more than half of that of `split_code`.
 #
 # **Search.** Compared with `every 512`, only `split_code` has an interval above 0. Compared with `recursive`, its gain is 0.056 [-0.019,
 # 0.148]. This interval contains 0, so these questions cannot tell which of the two finds more. The headers alone gain one question of 54.
@@ -538,7 +538,7 @@ if "LangChain" in field:
 # </details>
 #
 # LangChain is most similar to `by lines` in how much it keeps whole. In the search, it finds less than `split_code` without headers: the
-# interval is below 0. Its advantage: it needs no parser, and has separators for many languages.
+# interval is below 0. But with so many intervals, one may be below 0 by luck.
 
 # %% [markdown]
 # ## Recap
@@ -559,16 +559,15 @@ if "LangChain" in field:
 #
 # <details><summary>Answers</summary>
 #
-# 1. It puts the decorator in the piece before `train`, because `)` does not begin with one of `ABOVE`. In a tree, decorator and function
-#    are one node.
+# 1. It puts the decorator in the piece before `train`, because `)` does not begin with one of `ABOVE`.
 # 2. Otherwise a method would be in two pieces: its own and that of its class.
-# 3. Some texts would be longer than the limit. A model ignores the end of a text that is too long for it.
+# 3. Some texts would be too long, and a model ignores their end.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch
 #
-# Split a file of your own: `split_code(open("…", encoding="utf-8").read(), "python")`. Read each piece alone, under its header.
+# Split a file of your own: `split_code(open("…", encoding="utf-8").read(), "python")`.
 #
 # **Next.** [Lab 04](../labs/04_chunk_contract.ipynb): when an index is made again every night, what may be skipped?

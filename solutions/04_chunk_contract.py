@@ -4,8 +4,8 @@
 # A search index is made again every night. A model encodes each text: it computes a vector, and this is slow. So you skip the texts that
 # are known. If you skip too little, you lose time. If you skip too much, the search answers with code that is gone.
 #
-# **Elective.** It adds an update of the index that encodes only what it must. For you if you index documents again and again, or take
-# records from others.
+# **Elective.** It adds an update of the index that encodes only what it must. For you if you index documents every night, or if others send
+# you records.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -103,7 +103,7 @@ for tenant, repository in (("acme", "platform"), ("acmep", "latform")):
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The two hashes are equal, because both joined texts are `acmeplatform`. So pieces of one tenant are taken for those of the other.
+# The two hashes are equal, because both joined texts are `acmeplatform`. So the two repositories look the same.
 #
 # </details>
 #
@@ -131,7 +131,8 @@ lab.hint("4.1")  # run again for the next hint
 #
 # - *Needed*: the right vector is not stored, and the piece is encoded.
 # - *Wasted*: the right vector is stored, but the key is new, so the piece is encoded.
-# - *Wrong*: the key is known, but its vector is of another text, model or tenant. (Tenants share no vectors, even of equal texts.)
+# - *Wrong*: the key is known, but the stored vector was made for another text, model or tenant. (Tenants share no vectors, even of equal
+#   texts.)
 #
 # > **Predict.** The key has the content and the path. In which nights is work wasted? In which are vectors wrong?
 
@@ -203,8 +204,8 @@ lab.hint("4.2")  # run again for the next hint
 # %% [markdown] tags=["solution"]
 # There are two mistakes to remember:
 #
-# - You hash header and content one by one. The model reads one text, and does not see where the header ends.
-# - You leave out the tenant. Then a tenant may notice that its new text was not encoded, and so that another tenant has it.
+# - To hash header and content as two texts. The model reads them as one, and does not see where the header ends.
+# - To leave out the tenant. If a tenant's new text is not encoded, the tenant may notice that another one has it.
 
 # %%
 from itertools import chain, combinations
@@ -226,8 +227,7 @@ assert len(tables) == 256
 # Nothing is wasted or wrong. Of 256 choices, one does this for these seven nights: *tenant, text, model*. The text is header and content.
 #
 # - *Why is the repository not in the key?* Repositories of one tenant may share a vector.
-# - *Is a name enough for the model?* Only if it always means the same vectors. A new revision or another setting can change them, so both
-#   have to be in `model`.
+# - *Is the model's name enough?* Not always: a new revision or another setting can change the vectors. Put both into `model`.
 #
 # ## Break it: the right vector, the wrong lines
 #
@@ -285,12 +285,13 @@ assert list(done.loc["the file is renamed"]) == [0, 12, 0], (
 
 # %% [markdown]
 # One more import changes or moves all 12 pieces, and one has to be encoded. If the file is renamed, all are written and none is encoded.
+# The corrected line is longer, so later pieces have new offsets, and are written, too.
 #
 # ## A key is only as good as its record
 #
 # So far, the course made the records: its [registry](../labs/GLOSSARY.md#registry) chose a [parser](../labs/GLOSSARY.md#parser) for each
-# file. But tenants can also send records, for example as [JSON Lines](../labs/GLOSSARY.md#json-lines). Such records may break the
-# [chunk contract](../labs/GLOSSARY.md#chunk-contract), the form of all records.
+# file. But tenants can also send records, for example as [JSON Lines](../labs/GLOSSARY.md#json-lines). Such records may break the [chunk
+# contract](../labs/GLOSSARY.md#chunk-contract), the form of all records.
 #
 # *acme* sends four records. `changes` says how each differs from the record of lines 80 to 84.
 #
@@ -364,12 +365,12 @@ assert {one.tenant_id for one in judged if isinstance(one, Chunk)} == {"acme"}, 
 # %% [markdown]
 # Two records are kept, and both are texts of acme.
 #
-# Why is the second record not refused? Its stamp makes it a text of acme, so globex is safe. But whoever sends a file of globex with acme's
-# login by mistake gets no warning. If your senders work for several tenants, refuse such a record.
+# Why is the second record not refused? Its stamp makes it a text of acme, so globex is safe. But if a file of globex is sent by mistake
+# with acme's login, there is no warning. If your senders work for several tenants, refuse such a record.
 #
 # ## Measure: a folder is renamed
 #
-# The course's job, `ingest`, indexes 1,000 small files. It encodes by the same rule as you. Then the folder is renamed, so each file has
+# The course's job, `ingest`, indexes 1,000 small files. It uses the course's `vector_key`. Then the folder is renamed, so each file has
 # another path.
 #
 # > **Predict.** After that, how many rows are written, and how many texts are encoded? Is half of the time saved?
@@ -415,7 +416,7 @@ assert max(others) < first / 2, "more than half of the first night's time is sav
 # <details><summary>The answer</summary>
 #
 # Each time, 1,000 rows are written. After a renaming, 0 texts are encoded, and more than half of the first night's time is saved. With the
-# path in the key, all keys would be new. The hours for a million are an estimate from this run.
+# path in the key, all keys would be new. The hours for a million are a rough estimate from this one run.
 #
 # </details>
 
@@ -425,7 +426,7 @@ assert max(others) < first / 2, "more than half of the first night's time is sav
 # [LangChain's `index`](https://reference.langchain.com/python/langchain-core/indexing) does the same job. Its key is a hash of the text
 # *and its metadata*:
 #
-# - LangChain's loaders put the path into the metadata. Its splitters add the position, if you ask for it (`add_start_index`). We try both.
+# - Loaders put the path into the metadata. Splitters can add the position (`add_start_index`). We try both.
 # - Each *namespace* has its own keys. We choose one for each tenant and model.
 #
 # > **Predict.** In which of the seven nights does it encode too much, and in which too little?
@@ -482,7 +483,7 @@ if "LangChain" in done:
 #
 # </details>
 #
-# LangChain does one thing better: it works with many vector stores.
+# LangChain does one thing better: you choose the vector store.
 #
 # **On Monday**, look at your own index. Is the model's revision in its key? Rename a file, change the model, and count what is encoded.
 
@@ -497,7 +498,7 @@ if "LangChain" in done:
 # %% [markdown]
 # ## Three questions to test yourself
 #
-# 1. A comment is added at the top of a file of 40 pieces. What is encoded, and what is written?
+# 1. A comment is added at the top of a file of 40 pieces, and the cuts stay. What is encoded, and what is written?
 # 2. A new version of a parser puts a header above each piece. Which keys are new?
 # 3. Why is a key with too much in it better than one with too little?
 #

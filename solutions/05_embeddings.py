@@ -76,7 +76,7 @@ assert not {*stems(question)} & {*stems(answer)}, (
 # - c: note a, written twice (8, 6)
 # - d: *Who is on call tonight?* (0, 5)
 #
-# Draw each vector as an arrow. Compare two arrows by the distance between their tips, or by the angle between them.
+# Draw each vector as an arrow. Compare two arrows by the distance between their tips (a *ruler*), or by their angle.
 #
 # > **Predict.** Which of b, c and d is farthest from a by the ruler? Which has the smallest angle to a?
 
@@ -179,9 +179,9 @@ assert paraphrase < 0.4 and min(opposite, *rest) > 0.78, "All four such pairs ha
 # The opposite differs only by *not*, and the last three pairs by a word, a number or the order of two names. All four such pairs have about
 # 0.8 or more. If such a difference matters, read the text.
 #
-# A likely reason is the training. The model learned from pairs of texts that belong together. Training moved the two vectors of a pair
-# nearer to each other, and away from those of other pairs ([contrastive loss](../labs/GLOSSARY.md#contrastive-loss)). Most other pairs have
-# another subject, so the model learned to distinguish *subjects*.
+# A likely reason, not tested here, is the training on pairs of texts that belong together. It moves the two vectors of a pair nearer to
+# each other, and away from those of other pairs ([contrastive loss](../labs/GLOSSARY.md#contrastive-loss)). Most other pairs have another
+# *subject*, so subjects may count most.
 #
 # </details>
 #
@@ -235,10 +235,10 @@ assert cosine_similarity(alone, vectors[0].mean(axis=0)) < 0.9, "The means diffe
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# *page* has a different vector in each sentence, because the model reads the words around it. This is good: the two verbs are more alike
-# than verb and noun.
+# *page* has a different vector in each sentence, because the model reads the words around it. Here, the two verbs are more alike than verb
+# and noun.
 #
-# The means differ, too, and this is bad: a vector should not depend on the text's *neighbours*, which are encoded together with it.
+# The means differ, too. This is bad: a vector should not depend on the text's *neighbours*, which are encoded together with it.
 #
 # </details>
 #
@@ -263,8 +263,8 @@ lab.check("5.2", mean_pool)
 lab.hint("5.2")
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember is to leave the padding out of the sum, but divide by the number of all places. No cosine shows this, because
-# every vector has the right direction. But the vectors of short texts are too short, so their inner products are wrong.
+# The mistake to remember is to divide the right sum by the number of *all* places. The vectors of short texts become too short, so their
+# inner products are wrong. No cosine shows this, because each direction is right.
 
 # %% [markdown]
 # Does the first sentence have the same mean now? Are your vectors the same as those of the library, sentence-transformers? The library also
@@ -292,8 +292,8 @@ assert np.allclose(units, model.encode(batch), rtol=0, atol=1e-5), (
 # %% [markdown]
 # ## Exercise 5.3 · batches by length
 #
-# Neighbours still cost time: a text of 2 pieces beside one of 30 is computed as if it had 30. Write a function that puts texts of similar
-# length into one batch. It may begin with the shortest or the longest.
+# Neighbours still cost time: beside a text of 30 pieces, a text of 2 is padded to 30. Write a function that puts texts of similar length
+# into one batch. It may begin with the shortest or the longest.
 
 # %% exercise="5.3"
 from course_lib.embedder.vectors import encode_in_batches
@@ -392,7 +392,8 @@ print("every number is the same:", np.array_equal(model.encode(page), model.enco
 # %% [markdown]
 # ## Exercise 5.4 · what was never read
 #
-# The tokenizer returns the [offsets](../labs/GLOSSARY.md#offset) of each piece.
+# The tokenizer returns the [offsets](../labs/GLOSSARY.md#offset) of each piece, its start and end in the text. With them, find the part of
+# a text that the model does not read.
 
 # %% exercise="5.4"
 from course_lib.embedder.vectors import unread
@@ -441,7 +442,7 @@ assert cut_off.loc["whole pages", "% never read"] == 85, "of whole pages 85 per 
 #
 # </details>
 #
-# The course takes 512. The title and headings above a chunk need pieces, too.
+# The course takes 512.
 #
 # ## Measure: words or vectors?
 #
@@ -449,8 +450,8 @@ assert cut_off.loc["whole pages", "% never read"] == 85, "of whole pages 85 per 
 #
 # - [recall@5](../labs/GLOSSARY.md#recallk): the share of questions for which a chunk with the answer is among the first five;
 # - the gain of the vectors in recall@5, with its [interval](../labs/GLOSSARY.md#confidence-interval);
-# - recall@5 for questions that share at least three words with their answer (*3 shared words*), and for the others (*fewer*);
-# - for ranges of the cosine, the share of pairs (question and chunk) where the chunk has the answer.
+# - recall@5 of two groups of questions: *3 shared words* (at least three words are also in the answer's chunk), and *fewer*;
+# - for each range of the cosine: of all pairs of question and chunk, the share where the chunk has the answer.
 #
 # > **Predict.** Which search finds more? What share of pairs with a cosine between 0.3 and 0.4 has the answer?
 
@@ -492,12 +493,12 @@ assert share["mean"].is_monotonic_increasing, "a higher cosine is right more oft
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Vectors find more. The whole interval is above 0, but it begins near 0. The gain comes from questions that share fewer than three words
-# with their answer. For the others, words find as many, and some that vectors miss. [Lab 08](../labs/08_words_and_meaning.ipynb) combines
-# both.
+# Here, vectors find more. The whole interval is above 0, but it begins near 0. The gain comes from questions that share fewer than three
+# words with their answer. For the others, words find as many, and some that vectors miss. [Lab 08](../labs/08_words_and_meaning.ipynb)
+# combines both.
 #
-# Between 0.3 and 0.4, about one pair in ten has the answer. So a cosine of 0.35 does not mean 35 per cent. But a higher cosine is right
-# more often: sort by it.
+# Between 0.3 and 0.4, about one pair in ten has the answer. So a cosine of 0.35 is not a probability of 0.35. But a higher cosine is right
+# more often, so sort by it.
 #
 # </details>
 
@@ -507,10 +508,10 @@ assert share["mean"].is_monotonic_increasing, "a higher cosine is right more oft
 # At work, call `SentenceTransformer.encode` with `normalize_embeddings=True`. How do you choose a model?
 #
 # - A **benchmark** such as [MTEB](https://huggingface.co/spaces/mteb/leaderboard) gives a short list. Look at *retrieval* in your language.
-# - The **model's card** tells the licence, the longest input and the prefixes. Some models want `query: ` before a question and `passage: `
-#   before a text, and do not warn you if it is missing.
+# - The **model's card** tells the licence, the longest input and the prefixes, such as `query: ` before a question.
 # - The **dimension** costs memory. A million vectors of 384 numbers need 1.5 GB (4 bytes a number), and of 1,024 numbers 4.1 GB.
-# - **Your questions** decide: measure two models as above. If the interval of the gain contains 0, take the smaller model.
+# - **Your questions** decide: measure two models as above. If the interval of the gain contains 0, ask more questions, or take the smaller
+#   model.
 #
 # ## Recap
 #

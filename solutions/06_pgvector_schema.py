@@ -158,8 +158,8 @@ assert np.isnan(distances.loc["zeros", "<=>"]), (
 #
 # The course uses `<=>`, which compares only directions.
 #
-# A vector of zeros has no direction, so its cosine distance is NaN. For PostgreSQL, NaN is larger than all numbers, so a similarity of NaN
-# passes every threshold.
+# A vector of zeros has no direction, so its cosine distance is NaN. PostgreSQL treats NaN as larger than every number. So a similarity of
+# NaN passes every threshold.
 #
 # A [constraint](../labs/GLOSSARY.md#constraint) can refuse such a vector: `CHECK (…)` holds a condition that every row must meet. The
 # function `vector_norm(embedding)` returns a vector's length.
@@ -208,7 +208,7 @@ assert taken["repo, name, place, content"] == [True] * 4, (
 #
 # </details>
 #
-# So a document and a place in it identify a chunk.
+# So a chunk is identified by its document and its place there.
 
 # %% [markdown]
 # ## Exercise 6.1: the table
@@ -319,8 +319,8 @@ lab.check("6.2", UPSERT_CHUNK)
 lab.hint("6.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: without the `WHERE`, every night writes every row again. PostgreSQL updates a row by writing a new copy of it,
-# even if all values are the same.
+# The mistake to remember: without the `WHERE`, every night writes every row again, even if all values are the same. DELETE and INSERT of
+# all rows would write as many.
 
 # %% [markdown]
 # We start again with two nights. On the third, a second edition of a document arrives. For a chunk in its middle, the model returns zeros.
@@ -372,8 +372,8 @@ assert after_loop == f"{len(own)} rows, {len(second) // 2} of the 2nd edition", 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The table holds the beginning of the second edition and the end of the first. For a reader, a document that is half old and half new is
-# worse than an old one.
+# The table holds the beginning of the second edition and the end of the first. By our third wish, a document that is half old and half new
+# is worse than an old one.
 #
 # </details>
 #
@@ -431,7 +431,7 @@ assert shortened == (1, len(own) - len(pieces)) and best_now != best, (
 
 # %% [markdown]
 # The repair restored what the failed loop had overwritten. The broken edition changed nothing. Then the shorter document lost its last
-# rows, and the search no longer finds the deleted text.
+# rows, and the deleted text is no longer first.
 
 # %% [markdown]
 # ## A vector index, before the rows or after
@@ -499,8 +499,8 @@ assert took["before"] > 1.5 * took["after"], "it takes much longer"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The time is worse: it takes much longer. We see no harm to the recall: the two means differ less than the best and the worst build of one
-# kind. So load the rows first. Later nights can insert into the index.
+# The time is worse: it takes much longer. Ten builds do not decide about the recall: the two means differ less than the best and the worst
+# build of one kind (`min` and `max`). So load the rows first.
 #
 # </details>
 #
@@ -527,15 +527,15 @@ assert 0.3 < first.pages / first["pages, exact"] < 1, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# In each of our runs, a search visits more than 30 % of these pages, but not all. Each build makes another graph, with another share.
+# With a list that reaches 0.95, a search visits more than 30 % of these pages, but not all.
 #
 # </details>
 #
-# At work, you need these ([pgvector's page](https://github.com/pgvector/pgvector) has more):
+# At work, you need these (not measured here; [pgvector's page](https://github.com/pgvector/pgvector) has more):
 #
 # - `maintenance_work_mem`: the memory of a build, by default 64 MB. If the graph does not fit, the build is slower, and only a notice says
 #   so.
-# - `m` (a row's links) and `ef_construction` (the list of a build): larger values find more, and build more slowly.
+# - `m` (links of a row) and `ef_construction` (candidates in a build): larger values find more, and build more slowly.
 # - `CREATE INDEX CONCURRENTLY`: others can write during the build (one partition at a time).
 # - `halfvec`: an index on `embedding::halfvec(384)` takes two bytes per number, not four.
 # - `VACUUM`: removes the old versions of updated rows from the graph.
@@ -556,7 +556,7 @@ print("\n".join(unified_diff(*both, "yours", "the course's", "", "", 0, "")) or 
 #
 # Many programs let [SQLAlchemy](https://docs.sqlalchemy.org) write their statements.
 #
-# > **Predict.** Which two parts of your upsert must you ask SQLAlchemy for?
+# > **Predict.** Which two parts of your upsert does SQLAlchemy leave out by default?
 
 # %%
 import re
@@ -590,19 +590,19 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 #
 # - A row's identity is its primary key. With it, an upsert makes a second run harmless.
 # - A document changes in one transaction, which also deletes its stale rows.
-# - **At work**, begin with exact scans, which miss nothing, and a partition for each kind of text. If searches become too slow, build HNSW
-#   on the loaded rows, and measure recall and pages with your own questions.
+# - **At work**, begin with exact scans, which miss nothing, and a partition for each kind of text. If searches become too slow, build an
+#   index, such as HNSW, on the loaded rows, and measure recall and pages with your own questions.
 #
 # ## Three questions
 #
 # 1. Why is an upsert alone not enough to keep an index fresh?
-# 2. A colleague creates the HNSW index before there are rows. What is worse, and what is not?
+# 2. A colleague creates the HNSW index before there are rows. What is worse, and what did we not decide?
 # 3. You leave `branch` out of the key. When does this go wrong, and what does a reader see?
 #
 # <details><summary>Answers</summary>
 #
 # 1. It does not delete the chunks that the new version lacks.
-# 2. Loading the rows takes much longer. We saw no harm to the recall.
+# 2. Loading the rows takes much longer. We did not decide about the recall.
 # 3. It goes wrong with two branches. Each overwrites the other's chunks, and readers find texts of another version.
 #
 # </details>

@@ -77,7 +77,7 @@ assert 0.32 < few / len(counts) < 0.48, "About two of five questions get fewer t
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# About two of five questions get fewer than five rows. PostgreSQL gives no error and no warning.
+# About two of five questions get fewer than five rows.
 #
 # </details>
 #
@@ -132,16 +132,16 @@ assert scan["Index Name"] == "chunks_hnsw", scan
 assert (planned, found) == (12121, 6), "LIMIT stops it after 6 rows"
 
 # %% [markdown]
-# Read the plan from its innermost line. The index scan returns rows in the order of their distance, and LIMIT stops it after 6 rows. The
-# sixth shows whether another row has the fifth's distance. (The 12,121 expected rows are a bad estimate: from a list of 40, the index
-# returns at most 40.)
+# Read the plan from its innermost line. The index scan returns rows in the order of their distance, and LIMIT stops it after 6 rows. It
+# needs the sixth to see whether the fifth's distance comes twice. (The 12,121 expected rows are a bad estimate: a list of 40 gives at most
+# 40.)
 #
 # The index helps because the statement sorts by the distance itself, not by `similarity_score DESC`.
 
 # %% [markdown]
 # ## A filter from outside
 #
-# A filter's value often comes from outside, such as from a URL. The search below pastes it into its SQL. It should show the
+# A filter's value often comes from a URL. The search below pastes it into its SQL. It should show the
 # [partition](../labs/GLOSSARY.md#partition) *documentation*, and never the note in *issues*.
 #
 # > **Predict.** What does the second call print?
@@ -182,7 +182,7 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 #
 # ## Exercise 7.1: the statement
 #
-# Write the course's search statement. Its columns and four of its seven filters are given. You write the rest:
+# Complete the course's search statement. Its columns and four of its seven filters are given. You write:
 #
 # - `similarity_score`: the similarity to `%(query)s`; do not use `{distance}`
 # - the table, `document_chunks`
@@ -191,8 +191,8 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 # - the order: by `{distance}`, then by document name, then by chunk index
 # - at most `%(top_k)s` rows
 #
-# A placeholder can only be a value. `{distance}` is SQL, so Python fills it in: `NEAREST.format(distance=BY_VECTOR)` puts
-# `embedding <=> %(query)s` there.
+# A placeholder can only be a value. `{distance}` is SQL, so Python fills it in: `NEAREST.format(distance=BY_VECTOR)` puts `embedding <=>
+# %(query)s` there.
 
 # %% exercise="7.1"
 # Given up to: kind, name, namespace, citation_url, metadata, tenant_id,
@@ -211,8 +211,8 @@ lab.hint("7.1")  # run again for the next hint
 # The mistake to remember: `coalesce(%(kind)s, '') = ''` in place of `IS NULL`. It treats an empty value as no filter. For partitions, the
 # same mistake is `cardinality(…) = 0`: a person who may see no partition, `[]`, would see all.
 #
-# A program that forgets the tenant would search all tenants' texts. So the course's tables also have *row-level security*: except for their
-# owner and superusers, PostgreSQL leaves out the private rows of other tenants. It does not help against a person who writes SQL and names
+# A program that forgets the tenant would search all tenants' texts. So the course's tables also have *row-level security*: PostgreSQL
+# leaves out the private rows of other tenants. It does not bind the tables' owner or a superuser, nor a person who writes SQL and names
 # another tenant.
 
 # %% [markdown]
@@ -260,8 +260,11 @@ assert leaked == 0, "never read as SQL"
 # PostgreSQL can keep a statement [prepared](../labs/GLOSSARY.md#prepared-statement), with a plan. psycopg prepares a statement after five
 # uses, and with `prepare=True` at once.
 #
-# > **Predict.** For each question, search 0 wants five chunks of our documents. Searches 1 to 10 want five of the handbook. Search 11 is
-# > like search 0. Which of these searches return fewer than five rows?
+# > **Predict.** For each question, which searches return fewer than five rows?
+# >
+# > - Search 0 wants five chunks of our documents.
+# > - Searches 1 to 10 want five of the handbook.
+# > - Search 11 is search 0 again.
 
 # %%
 short = """
@@ -285,8 +288,8 @@ assert plans == (6, 6), "Here, six runs were planned for their values, and six u
 #
 # Search 11 returns fewer for every question, although search 0 returned five. The handbook's searches return too few for many questions.
 #
-# PostgreSQL plans the first five runs for their values. After these, it uses a *generic* plan, one for all values, if this seems to cost no
-# more than the plans so far, on average. Here, six runs were planned for their values, and six used the generic plan.
+# PostgreSQL plans the first five runs for their values. After these, it uses a *generic* plan, one for all values, as soon as this seems to
+# cost no more than the mean plan so far. Here, six runs were planned for their values, and six used the generic plan.
 #
 # The generic plan assumes a repository of average size, and walks the graph. But only one row in a hundred is from our documents.
 #
@@ -312,7 +315,7 @@ lab.hint("7.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: `SET LOCAL` outside a transaction. PostgreSQL only gives a warning, and changes nothing. A plain `SET` works, but
-# it stays: with a pool, the next search on this connection has your setting.
+# it stays for the connection's next user.
 
 # %% [markdown]
 # Are these five rows the nearest that pass? An [exact scan](../labs/GLOSSARY.md#exact-scan) compares all rows that pass. We compare
@@ -320,8 +323,8 @@ lab.hint("7.2")  # run again for the next hint
 # - *iterative scan off*: `NEAREST` alone
 # - *off, a list of 200*: the same with 200 candidates
 # - *iterative scan on*: your `find_nearest`
-# - *on, with statistics*: the same after `CREATE STATISTICS`, by which PostgreSQL counts the pairs of kind and namespace
-# - *exact scan*: `find_nearest` with `EXACT`, the distance plus zero. No index is sorted by this sum.
+# - *on, with statistics*: the same after `CREATE STATISTICS`, by which PostgreSQL counts how often a kind has a namespace
+# - *exact scan*: `find_nearest` with `EXACT`, which sorts by the distance plus zero: no index has this order
 #
 # The table has the means for 20 questions:
 #
@@ -397,10 +400,10 @@ assert old["rows expected"]["on, with statistics"] < 50 and old.pages["on, with 
 # Without the iterative scan, a search found almost none of the archived sections. With it, each search gets five rows.
 #
 # For all sections, the walk misses about one true row in ten. The exact scan finds all, but visits more pages. It compares every row that
-# passes, so its work grows with the table.
+# passes, so more rows mean more work.
 #
-# With a list of 200, each search also gets five rows, and visits the pages of the exact scan: PostgreSQL expects that so long a walk costs
-# more. In a small table, this is the simpler repair.
+# With a list of 200, each search also gets five rows, and visits the pages of the exact scan, so PostgreSQL probably did not walk. In this
+# small table, a longer list is simpler.
 #
 # PostgreSQL also [estimates](../labs/GLOSSARY.md#row-estimate) how many rows pass. Of 12,121 rows, 11 % are sections and half are archived.
 # So it expected hundreds of archived sections to pass: 0.11 · 0.5 · 12,121. But nearly all archived rows are comments. With the statistics,
@@ -481,8 +484,8 @@ assert 0.12 < 1 - kept[0.35] < 0.18, "and loses about 15 % of the answers"
 #
 # </details>
 #
-# So a threshold refuses questions about something else. Choose a low value, with your own questions. Similarity does not tell whether a
-# near text answers the question: [lab 15](../labs/15_checking_an_answer.ipynb) checks answers.
+# So a threshold refuses questions about something else. Choose a low value with your own questions, and test it with others (we did not).
+# Similarity does not tell whether a near text answers the question: [lab 15](../labs/15_checking_an_answer.ipynb) checks answers.
 
 # %% [markdown]
 # ## Exercise 7.3: five rows, whatever the filter removes
@@ -491,7 +494,7 @@ assert 0.12 < 1 - kept[0.35] < 0.18, "and loses about 15 % of the answers"
 # - An exact scan misses nothing, but may be slow.
 # - A threshold removes rows.
 #
-# Which of the three comes first, which only if it is needed, and which last?
+# In which order do you use them? Which only if it is needed?
 
 # %% exercise="7.3"
 from course_lib.retriever.query import search_filtered
@@ -547,9 +550,11 @@ few, wide = (look("sections", 5, size, SCANS[1])["mean"] for size in (10, 100))
 assert wide.pages > few.pages and wide.recall > few.recall, "a list of 100 finds more than one of 10, and costs pages"
 
 # %% [markdown]
-# Set `scan` to *iterative scan on*, and move `ef_search`: a list of 100 finds more than one of 10, and costs pages.
+# Set `scan` to *iterative scan on*, and compare `ef_search` 10 and 100: a list of 100 finds more than one of 10, and costs pages.
 #
 # ## Measure
+#
+# This search wants only our documents, so PostgreSQL probably does not walk.
 
 # %%
 encoded = dict(zip([each.question for each in questions], queries, strict=True))
@@ -567,8 +572,8 @@ lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, in a table of
 # - Apply a low threshold, after the statement.
 # - **At work**, run your rarest filter for twenty questions, and count the rows. Switch the iterative scan on, and compare with an exact
 #   scan.
-# - If a library writes your SQL, search its source for `iterative_scan`. If it is not there, as in
-#   [`langchain-postgres` 0.0.19](https://pypi.org/project/langchain-postgres/0.0.19/), set it for each connection.
+# - If a library writes your SQL, search its source for `iterative_scan`. If it is not there, set it for each connection. (We did not find
+#   it in [`langchain-postgres` 0.0.19](https://pypi.org/project/langchain-postgres/0.0.19/).)
 
 # %% [markdown]
 # ## Three questions to test yourself
@@ -588,6 +593,6 @@ lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, in a table of
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# Measure two other repairs: a partial index (`… WHERE kind = 'doc-section'`), and IVFFlat with `ivfflat.iterative_scan`.
+# Measure another repair: a partial index (`… WHERE kind = 'doc-section'`).
 #
 # Next is [lab 08](../labs/08_words_and_meaning.ipynb): a search by words finds what vectors miss.

@@ -94,8 +94,7 @@ assert re.search(r"ipBlock:\s+cidr: .*\s+except:\s+# The guest network of the of
 # - A `tsvector` lists the stems of a text's words, without words like *the*. So *waiting* and *waits* are the same word.
 # - A `tsquery` says which words a text must have: `&` is and, `|` is or. `tsvector @@ tsquery` is true if the text has them.
 #
-# PostgreSQL cuts `kubeflow-pipelines` at the hyphen, but takes `KubeflowPipelines` for one word. The course's function `search_words` keeps
-# each identifier as a whole, and also its parts.
+# The course's function `search_words` keeps each identifier as a whole, and also its parts.
 #
 # > **Predict.** Which texts does the query `kubeflow & pipeline` find, by PostgreSQL's words and by the course's?
 
@@ -131,7 +130,7 @@ assert list(words["found here"]) == [True, True, False], "and search_words finds
 #
 # The column `search_text` holds what `search_words` returns for a chunk's name, kind, document, header and content.
 #
-# `plainto_tsquery` makes the `tsquery` of a question. It joins all words by `&`, but we can also join them by `|`.
+# `plainto_tsquery` makes the `tsquery` of a question, with `&` between the words. We can also use `|`.
 #
 # > **Predict.** For how many of our 121 questions does a chunk have *all* words? How many chunks have *any* word of a question?
 
@@ -160,9 +159,12 @@ assert found.iloc[:, 1].median() > 40, "But dozens of chunks have at least one"
 #
 # ## Rare words say more
 #
-# The word *guests* is rare, so a chunk that has it is more likely the answer than one with *production*. A word that is in *n* chunks gets
-# the weight 1 + ln(2000 / n), a kind of *inverse document frequency*. A chunk's score is the sum of its words' weights. (BM25, the usual
-# ranking by words, also counts repeats and length.)
+# The word *guests* is rare, so a chunk that has it is more likely the answer than one with *production*.
+#
+# - A word that is in *n* chunks has the weight 1 + ln(2000 / n), a kind of *inverse document frequency*.
+# - A chunk's score is the sum of its words' weights.
+#
+# (BM25, the usual ranking by words, also counts repeats and length. It was not tried here.)
 #
 # The search reads at most 2,000 chunks a word, so the smallest weight is 1.
 #
@@ -186,8 +188,8 @@ rare.assign(weight=(1 + np.log(2000 / rare.chunks)).round(1))
 # %% [markdown]
 # ## Exercise 8.1: the ranking by words
 #
-# Write this ranking as one statement. It has named parts (`WITH`), and each part reads those before it. The part `hit` and the end are
-# given. You write `weighed` and `found`. Read only the comments on these three parts.
+# Write this ranking as one statement with named parts (`WITH`). Each part reads those before it. `hit` and the end are given; you write
+# `weighed` and `found`. Read only the comments on these three parts.
 #
 # For example, let *guest* be in chunk A, and *reach* in A and B:
 #
@@ -197,13 +199,16 @@ rare.assign(weight=(1 + np.log(2000 / rare.chunks)).round(1))
 # | `weighed` | (guest, 8600902), (reach, 7907755) |
 # | `found` | (A, 16508657), (B, 7907755) |
 #
-# In `found`, leave out words that are in 2,000 chunks or more. Keep the best 2 · `%(most)s` chunks, with ties.
+# Two rules for `found`:
+#
+# - Leave out words that are in 2,000 chunks or more.
+# - Keep the best 2 · `%(most)s` chunks, with ties.
 #
 # Three facts about SQL help:
 #
 # - `5 / 2` is 2, but `5 / 2::float8` is 2.5.
 # - The weight is an integer, in millionths: `round(1e6 * (…))::integer`.
-# - `ORDER BY price FETCH FIRST (10) ROWS WITH TIES` keeps ten rows, and also all that are equal to the last of them.
+# - `ORDER BY price FETCH FIRST (10) ROWS WITH TIES` keeps ten rows, and all that are equal to the last (*ties*).
 
 # %% exercise="8.1"
 # Given up to: ), weighed AS MATERIALIZED (
@@ -218,8 +223,7 @@ lab.check("8.1", RANK_BY_WORDS)
 lab.hint("8.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a `LIMIT` in place of `WITH TIES`. Among equal scores, chance then decides which rows stay, and two runs can give
-# two results.
+# The mistake to remember: a `LIMIT` in place of `WITH TIES`. Among equal scores, chance then decides which rows stay.
 
 # %%
 from course_lib.teaching.lab.searching import fill_word, make_visible
@@ -244,8 +248,8 @@ places.astype({"words": "Int64"})
 assert list(places.words[:2]) == [1, 1] and pd.isna(places.words[2]), "By words, the first two answers are first. The third is not found at all"
 
 # %% [markdown]
-# By words, the first two answers are first. The third is not found at all, because it shares no word with its question. So neither ranking
-# is enough alone.
+# By words, the first two answers are first. The third is not found at all, because this answer shares no word with its question. So neither
+# ranking is enough alone.
 #
 # ## Two rankings, one list
 #
@@ -353,7 +357,9 @@ assert [round(mrr[way]["manifests"], 2) for way in ("words", "both")] == [0.65, 
 # the interval over words contains 0.
 #
 # For documents it is the other way round: only the interval over words is above 0, and recall@5 is even lower with both rankings (0.79)
-# than by meaning alone (0.83). So fuse if you do not know which ranking is better for your texts.
+# than by meaning alone (0.83). Recall has no interval here.
+#
+# So for these two corpora, fuse if you do not know which ranking is better.
 #
 # </details>
 #
@@ -402,7 +408,7 @@ assert 0 < lows.max() < 0.01, "just above 0"
 # For manifests the best weight is above 1, for documents below 1. But these gains may be chance, because both bands contain 0 there. For
 # manifests, no words at all (0) is worse.
 #
-# The band of documents at 0.5 is just above 0. It may be chance, too: of 24 bands, about one would miss 0 by chance.
+# The band of documents at 0.5 is just above 0. It may be chance, too: each of 24 bands misses 0 by chance in about 5 % of cases.
 #
 # </details>
 
@@ -445,19 +451,21 @@ assert field.low["ours", "manifests"] > 0, "Of our gains, the interval for manif
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# LangChain's changes hardly anything: as you saw, hardly any question has a chunk with all its words. Of LlamaIndex's gains, both intervals
-# contain 0. Of our gains, the interval for manifests is above 0.
+# LangChain's changes hardly anything: its numbers are all within 0.01 of 0. Few questions have a chunk with all their words.
 #
-# With our words, LlamaIndex's gain for manifests comes more than halfway to ours. We have no interval for this.
+# Of LlamaIndex's gains, both intervals contain 0. Of our gains, the interval for manifests is above 0.
+#
+# With our words, LlamaIndex's gain for manifests comes more than halfway to ours. No interval here compares ours with theirs, so the
+# difference may be chance.
 #
 # </details>
 #
-# One thing is better in both libraries: you can set the language. Ours is always English.
+# In both libraries, you can set the language. Ours is always English.
 
 # %% [markdown]
 # ## Which part helps?
 #
-# Take one part away, and leave the rest as it is: an *ablation*. The table's last row leaves out the parts of the two rows above it.
+# Take one part away, and leave the rest as it is: an *ablation*. The last row leaves out two parts: those of the two rows above it.
 #
 # > **Predict.** Without which part does the search find least for manifests?
 
@@ -495,10 +503,10 @@ assert -0.02 < lost["the last two"].high, "and only just"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The search finds least without the last two parts. Only in the last row is the whole interval below 0, and only just. So the text that is
-# indexed probably helps.
+# The search finds least without the last two parts. Only in the last row is the whole interval below 0, and only just. These two parts
+# together may help, or one of four intervals misses 0 by chance.
 #
-# With 58 questions we cannot tell which of the two parts helps, nor whether weights help.
+# With 58 questions we cannot tell which of the two helps, nor whether weights help.
 #
 # </details>
 
@@ -575,8 +583,8 @@ assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and
 # So choose by corpus, with your own questions. Hybrid is the default, and `mode="dense"` leaves words out.
 #
 # > **A reranker that had to go.** [Reranking](../labs/GLOSSARY.md#reranking) puts the first results in a better order. The course had
-# > MaxSim ([late interaction](../labs/GLOSSARY.md#late-interaction)), which compares [word pieces](../labs/GLOSSARY.md#word-piece). The
-# > rule was set first: MaxSim stays if its interval is above 0 in both halves of questions from elsewhere. Gains in MRR@10 over hybrid
+# > MaxSim ([late interaction](../labs/GLOSSARY.md#late-interaction)), which compares [word pieces](../labs/GLOSSARY.md#word-piece). We
+# > first set a rule: MaxSim stays only if both halves of questions about other texts give an interval above 0. Gains in MRR@10 over hybrid
 # > search, measured outside this lab:
 # >
 # > | questions | one half | the other half |
@@ -591,8 +599,8 @@ assert round((last["documents"]["dense"].recall - best.recall) * asked) == 1 and
 #
 # - Words are stems in a `tsvector`. Identifiers need their parts, too.
 # - Two scores have two scales, so fuse places.
-# - **At work**, fuse if you do not know which ranking is better for your texts. Keep the weight 1, unless new questions give a gain whose
-#   interval is above 0.
+# - **At work**, fuse if you do not know which ranking is better. Keep the weight 1, unless new questions give a gain whose interval is
+#   above 0.
 #
 # ## Three questions
 #

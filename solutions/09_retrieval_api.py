@@ -62,7 +62,7 @@ answer = api.post("/search", json={"query": "How is drift measured?", "top_k": 3
 pd.DataFrame(answer.json())[["document_name", "name"]]
 
 # %% [markdown]
-# Four clients make mistakes. A status 4xx means a fault of the client, 5xx of the server.
+# Four clients make mistakes. A status from 400 means a fault of the client, and from 500 a fault of the server.
 #
 # > **Predict.** Which status does each get: a query that is a number, no query, a `top_k` of −1, a misspelled `top_k`?
 
@@ -83,7 +83,7 @@ for body in mistakes:
 #
 # </details>
 #
-# A common repair catches every exception and returns its text.
+# A simple repair catches every exception and returns its text.
 #
 # > **Predict.** The database is down. What does a stranger learn then?
 
@@ -205,6 +205,8 @@ assert most["/pool"] == 2, "at most two at a time here"
 #
 # The routes `/async-def`, `/def` and `/pool` are lines 1, 2 and 3 of the table. Each bar is a request that waits in the database.
 #
+# Opening and checking connections makes real times longer.
+#
 # </details>
 #
 # The *event loop* is one thread that serves all requests. It goes to another request only at an `await`. The first route has none, so only
@@ -212,14 +214,14 @@ assert most["/pool"] == 2, "at most two at a time here"
 #
 # ![Three requests. Above, one encodes on the event loop, and the others wait. Below, it encodes in a thread.](../labs/figures/event_loop.svg)
 #
-# - FastAPI runs a plain `def` in a thread, so four wait together. But each opens a connection, which takes time, too.
+# - FastAPI runs a plain `def` in a thread, so several wait together. But each opens a connection.
 # - The pool keeps connections open, and lends at most two at a time here. So your API uses a pool.
 #
 # `search` and the model have no `await`. Run each in a thread, and `await` the thread. Meanwhile, the loop can work: the database is
-# another process, and the model's code is not Python.
+# another process, and most of the model's work is not Python code.
 #
-# Python code in a thread would slow the loop: in the usual Python, one thread at a time holds the *GIL* and runs such code. One long call
-# of C code that keeps the GIL would stop the loop.
+# In the usual Python, only the thread that holds the *GIL*, a lock, runs Python code. So Python code in a thread would slow the loop. Long
+# C code that keeps the GIL would stop the loop.
 
 # %% [markdown]
 # ## Exercise 9.1: what may be asked
@@ -234,8 +236,10 @@ assert most["/pool"] == 2, "at most two at a time here"
 #     extras: list[Extra] | None = Field(default=None, max_length=3)   # may be missing
 # ```
 #
-# `on_the_menu` returns the pizza, or raises a `ValueError`. `not_blank(text)` refuses a text of only white space. `Filter` is a text of 1
-# to 500 characters.
+# `on_the_menu` returns the pizza, or raises a `ValueError`. Your model can use:
+#
+# - `not_blank(text)` refuses a text of only white space.
+# - `Filter` is a text of 1 to 500 characters.
 
 # %% exercise="9.1"
 from course_lib.service.models import request_model
@@ -256,8 +260,7 @@ lab.hint("9.1")  # run again for the next hint
 # %% [markdown]
 # ## What a stranger may write
 #
-# Requests are checked now. But a stranger may have written a chunk, with its `metadata` and its link, `citation_url`. `trusting` copies
-# both into the answer.
+# A stranger may have written a chunk, with its `metadata` and its link, `citation_url`. Below, `trusting` copies both into the answer.
 #
 # > **Predict.** A page shows `citation_url` as a link. What can the stranger do with the metadata, and what with the link?
 
@@ -297,7 +300,7 @@ assert told["citation_url"].startswith("javascript:"), "a click on the link runs
 # %% [markdown]
 # ## The endpoint
 #
-# One thread runs the model. For each request, another thread borrows a connection and searches.
+# One thread encodes all questions. Each search runs in another thread, with a connection of the pool.
 
 # %%
 import asyncio
@@ -376,8 +379,7 @@ lab.hint("9.2")  # run again for the next hint
 # The mistake to remember: copying the whole error. Then the refusal contains `input`, and so the password.
 
 # %% [markdown]
-# Some errors are not the client's fault. Without a database, the answer is 503, and `Retry-After` says when to try again. Any other error
-# is a 500 without a reason.
+# Without a database, the answer is 503, and `Retry-After` says when to try again. Any other error is a 500 without a reason.
 
 # %%
 from fastapi.exceptions import RequestValidationError
@@ -428,7 +430,7 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 #
 # ## Exercise 9.3: say what is missing
 #
-# The difficult case is a part that never answers. Two calls help:
+# A part may never answer. Two calls help:
 #
 # - `await asyncio.gather(ask(1), ask(2))` runs both at the same time and returns the list of results. `gather(*many)` takes any number.
 # - `await asyncio.wait_for(ask(1), seconds)` cancels `ask(1)` after this time and raises a `TimeoutError`.
@@ -573,10 +575,10 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 #
 # </details>
 #
-# After a 503, a cluster gives the load to the other copies, and these may become busy, too. So a readiness check should not wait in the
-# same queue as the work.
+# After two such failures, the cluster gives the load to the other copies. These may become busy, too. So a readiness check should not wait
+# in the same queue as the work.
 #
-# Your check of the database still does: it waits for the pool (see the stretch).
+# Your check of the database still waits there, for a connection (see the stretch).
 
 # %% [markdown]
 # ## Measure: sixteen clients
@@ -584,9 +586,9 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # Each of sixteen clients sends its next question as soon as it has an answer. Half of the answers take less time than
 # [p50](../labs/GLOSSARY.md#p50-and-p95), and 19 of 20 less than p95.
 #
-# The library also has *dynamic batching*: all questions that wait (32 at most) go through the model in one call.
+# The library also has *dynamic batching*: the model encodes all waiting questions in one call.
 #
-# > **Predict.** Is your service faster than the ten lines? Are the ten lines faster with a plain `def`? Is the library faster with batches?
+# > **Predict.** Which is fastest: the ten lines, the same with a plain `def`, your service, the library without batches, or with them?
 
 # %%
 from course_lib.service import ServiceConfig, create_app
@@ -619,12 +621,12 @@ assert times["with def"].median() < times["ten lines"].median(), "so can the ten
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Your service can answer faster, and so can the ten lines with a plain `def`. The first two rows differ only in the word `async`.
+# Your service can answer faster than the ten lines, and so can the ten lines with a plain `def`. The first two rows differ only in the word
+# `async`.
 #
-# Your service also limits searches to four at once, runs the model in one thread, and keeps connections open. The table does not separate
-# these three.
+# Your service also has a pool, and one thread for the model. The table does not separate these, nor explain the library's times.
 #
-# The last two rows show what batches change here. Each row is one run, so small differences may be chance.
+# For batches, compare the last two rows. Each row is one run, so run the cell twice before you trust a small difference.
 #
 # </details>
 
@@ -654,7 +656,7 @@ assert times["with def"].median() < times["ten lines"].median(), "so can the ten
 #
 # <details><summary>Answers</summary>
 #
-# 1. `/ready` says 503, although nothing is broken. The cluster sends new requests to other copies.
+# 1. `/ready` says 503, although nothing is broken. After two failures, the cluster sends new requests to other copies.
 # 2. Otherwise, four questions that wait for the model would hold all four connections.
 # 3. The cluster notices the 503 of `/ready` only after some time. Until then, clients need an answer that helps.
 #

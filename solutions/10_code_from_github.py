@@ -94,8 +94,8 @@ assert all(len(commit) == 40 and "#L" in path for commit, _, path in addresses),
 assert github_api or not any("OOMKilled" in one.content for one in passages), "none of these passages says why"
 
 # %% [markdown]
-# Each address names the repository, a commit, the file and the lines. But none of these passages says why. The answer is in a newer
-# version, and you will build the update that brings it.
+# Each address names the repository, a commit, the file and the lines. But none of these passages says why (`print(passages[0].content)`
+# shows a whole passage). The answer is in a newer version. Your update will bring it.
 #
 # ## A simple download
 #
@@ -148,7 +148,7 @@ pd.DataFrame(counts, index=["files", "empty"]).T
 # <details><summary>The answer</summary>
 #
 # The tool reports an error on none of the four days. It treats a 404 as *no files*, a refusal as an *empty file*, and a part of the list as
-# the *whole list*.
+# the *whole list*. `raise_for_status()` would report the first two, but not the third.
 #
 # </details>
 #
@@ -168,7 +168,7 @@ pd.DataFrame(counts, index=["files", "empty"]).T
 # - A blob is the content of a file.
 #
 # Each is named by a [digest](../labs/GLOSSARY.md#digest) of its content, so you can check what you get. For example, *hello* and a line
-# feed are 6 bytes. The name of this blob is the SHA-1 of `blob 6`, a byte 0 and these 6 bytes.
+# feed are 6 bytes. This blob's name is the SHA-1 of `blob 6`, a byte 0 and these bytes.
 #
 # SHA-1 shows accidents. But an attacker can make two files with the same SHA-1.
 
@@ -193,11 +193,11 @@ pd.DataFrame(wrong, index=["other hash than listed", "for example"]).T
 
 # %% [markdown]
 # The hashes show the empty files. They also show one wrong file on the normal day: `docs/deployment.yaml` is a *link*, and the server sent
-# the file that it points to. But hashes cannot show that a file was never listed, as on the large day.
+# the file that it points to. But on the large day, files were never listed, and hashes cannot show this.
 #
-# Now we list the files of another repository. Then a colleague pushes a change, and we request a file.
+# We list the only file of another repository. A colleague pushes a change. Then we request the file twice.
 #
-# > **Predict.** Which request gets the listed content: by [branch](../labs/GLOSSARY.md#branch), or by commit?
+# > **Predict.** Which of the two requests gets the listed content: by [branch](../labs/GLOSSARY.md#branch), or by commit?
 
 # %% tags=["nbval-check-output"]
 from course_lib.teaching.github_server import Repository
@@ -252,7 +252,7 @@ lab.hint("10.1")  # run again for the next hint
 # missing.
 
 # %% [markdown]
-# > **Predict.** What changes if the server lists fewer entries in one answer? Move the slider.
+# > **Predict.** With fewer entries in one answer, what changes: files, requests, or both? Move the slider.
 
 # %%
 from course_lib.loader.github.client import GitHubClient
@@ -286,8 +286,9 @@ lab.interact(listing, limit=(15, 80, 5))
 # %% [markdown]
 # ## Polite: when the server asks you to wait
 #
-# GitHub has a [rate limit](../labs/GLOSSARY.md#rate-limit). With a token, it allows 5,000 requests an hour. Without, it allows 60 *for each
-# IP address*, so a class with one router shares these 60.
+# GitHub has a [rate limit](../labs/GLOSSARY.md#rate-limit):
+# [5,000 requests an hour](https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api) with a token, and 60 without,
+# *for each IP address*. So a class with one router shares these 60.
 #
 # We send six requests to a server that allows five. `x-ratelimit-reset` says when the hour ends, in seconds since 1970. The server's clock
 # is ten minutes ahead of ours.
@@ -318,7 +319,7 @@ assert answer.status_code == 403 and 570 < server_now - time.time() < 602, "If w
 #
 # </details>
 #
-# So compare the reset with the answer's `date`.
+# The reset is a time of the server's clock, so compare it with the answer's `date`.
 #
 # ## Exercise 10.2: how long to wait
 #
@@ -329,7 +330,7 @@ assert answer.status_code == 403 and 570 < server_now - time.time() < 602, "If w
 # - a 429 with neither
 # - a 403 *You have no access*
 #
-# Which refusal does not say how long to wait, so that you must guess? For which does waiting not help?
+# For which refusal must you guess how long to wait? For which does waiting not help?
 
 # %% exercise="10.2"
 from course_lib.loader.github.waiting import wait_time
@@ -344,12 +345,10 @@ lab.hint("10.2")  # run again for the next hint
 # The 429 does not say how long. So you guess, and wait longer each time.
 #
 # The mistake to remember: waiting after every 403. After *You have no access*, the answer will be the same in an hour.
-#
-# In HTTP, `retry-after` may be a date, too, but GitHub sends seconds.
 
 # %% [markdown]
 # `ask` waits as your function says, then tries again. It also does so if the server fails (5xx) or the connection breaks. Each wait is up
-# to a tenth longer than needed (*jitter*). So a whole class does not come back in the same second.
+# to a tenth longer than needed (*jitter*), so clients do not all come back at the same moment.
 
 # %%
 import random
@@ -433,12 +432,15 @@ with httpx.Client(transport=httpx.MockTransport(failing), base_url="http://fails
 #
 # Your client was refused once, the impatient one many times.
 #
-# The impatient client has its answers first, because it asks ten times a second. Yours ends one to four seconds later: headers have whole
-# seconds, your function adds one second, and `ask` adds the jitter.
+# The impatient client has its answers first, because it asks ten times a second. Yours ends one to four seconds later:
+#
+# - The times in the headers are whole seconds.
+# - Your function adds one second.
+# - `ask` adds the jitter.
 #
 # </details>
 #
-# In an hour at GitHub, the impatient client would be refused up to 36,000 times, and could be banned.
+# But GitHub [may ban](https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api) such a client.
 
 # %% [markdown]
 # ## Fresh: only what has changed
@@ -468,8 +470,8 @@ from course_lib.loader.github import sync, waiting
 sync.list_tree, waiting.wait_time = list_tree, wait_time
 
 # %% [markdown]
-# > **Predict.** A script was renamed. Which of its names is downloaded, and which is removed? How many files are downloaded if
-# > we bring the old version again?
+# > **Predict.** A script was renamed. What does the plan do with its old and its new name? Then we bring the old version again: how many
+# > files are downloaded?
 
 # %%
 sync.plan_update = plan_update = lab.use("plan_update")
@@ -510,15 +512,15 @@ assert gone == {"code/scripts/keys.sh"} and missing.get(hashes(HERON.old)["code/
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The old name is removed, and the new name is downloaded, although we have its content: the plan compares paths. The second run downloaded
+# The old name is removed, and the new name is downloaded, although we have its content, with the same hash. The second run downloaded
 # nothing.
 #
 # </details>
 #
 # The last run downloaded the five files of the plan. The new version has more pieces than the old one.
 #
-# `docs/deployment.yaml` is new in the index without a download: it is a link, and the library takes the file that it points to. Its pieces
-# cite this file.
+# `docs/deployment.yaml` is new in the index without a download. It is a link, and the library reads the file that the link points to. Its
+# pieces cite this file.
 #
 # > **Predict.** We ask the first question again. Does the index answer it now?
 
@@ -544,14 +546,15 @@ assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The index answers it now: the model outgrew its memory. The first passage is the new page about it, and all pieces cite the new commit.
+# The index answers it now: if the reason is `OOMKilled`, the model outgrew its memory. The first passage is the new page about it, and all
+# pieces cite the new commit.
 #
 # </details>
 #
 # ## In the field: git itself
 #
-# At work, run `course ingest-repo OWNER/NAME` every night, with a token that can only read. The command refuses names that lead out of your
-# folder, such as `../../.bashrc`.
+# At work, run `course ingest-repo OWNER/NAME` every night, with a token that can only read. The command refuses a file name such as
+# `../../.bashrc`, which leads out of your folder.
 #
 # For files, you can also use git, which checks every hash. Use the API if you also want issues.
 #

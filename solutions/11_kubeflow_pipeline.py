@@ -100,7 +100,7 @@ assert len(there) == len(names) + at_the_kill, "what was written before the kill
 #
 # </details>
 #
-# If the job deletes its file first, nothing is there twice. But until the job ends, a reader finds only a part.
+# If the job deletes its file first, nothing is there twice, but until its end, a reader finds only a part.
 
 # %% [markdown]
 # ## Exercise 11.1: a step that survives
@@ -118,8 +118,7 @@ lab.hint("11.1")  # run again for the next hint
 # The mistake to remember: opening `path` with the mode `"w"`. Then a reader may get only a part of the file. `os.replace` moves a
 # finished temporary file to `path` at once.
 #
-# After a kill, the next attempt writes over the temporary file. It writes the *whole* result to the same place, so nothing is there
-# twice.
+# After a kill, the next attempt writes the *whole* result to the same place, so nothing is there twice.
 
 # %%
 SAFE_JOB = """
@@ -197,8 +196,8 @@ assert isinstance(pages.metadata["lines"], float), "makes a float of each number
 #
 # ## A shard that is not whole
 #
-# The splitter writes the chunks of a shard to a file, and their number to `metadata`. Suppose that a second job writes to the same file,
-# and lines are lost. The number is still right. We damage the file in four ways: doubled, ten lines lost, cut off in a line, empty.
+# The splitter writes the chunks of a shard to a file, and their number to `metadata`. Suppose that the file is damaged later, and the
+# number is still right. We damage it in four ways: doubled, ten lines lost, cut off in a line, empty.
 #
 # > **Predict.** Which of the four damages does the storing step notice?
 
@@ -258,7 +257,7 @@ lab.hint("11.2")  # run again for the next hint
 # - If code, image and inputs of a step are the same as before, Kubeflow takes its result from the [cache](../labs/GLOSSARY.md#cache).
 # - A password belongs in a [Secret](../labs/GLOSSARY.md#secret). Kubernetes gives it to the step as a variable.
 #
-# A colleague's pipeline stores pages in a table (here, a folder), and publishes their number.
+# A colleague wrote the next pipeline. It stores pages in a table (here, a folder), and publishes their number.
 
 # %%
 from datetime import date
@@ -296,8 +295,8 @@ def nightly(folder: str, table: str, password: str = "hunter2"):
 
 
 # %% [markdown]
-# > **Predict.** The pipeline compiles without a warning. Which four faults does it have? The next cell prints parts of the YAML, and runs
-# > two nights, each with an empty table.
+# > **Predict.** Which four faults does the pipeline have? The next cell prints parts of the YAML, and runs two nights, each with an empty
+# > table.
 
 # %%
 import yaml
@@ -466,19 +465,20 @@ assert cached == known, "only reading and splitting come from the cache"
 #
 # ## On a cluster
 #
-# This was **not tried**. By the sources of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step ends badly in two ways:
+# This was **not tried**. In the source code of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step that does not succeed is in one
+# of two states:
 #
 # - *Failed*: its program stopped early (an exception, `kill -9`, too much memory), or its machine was shut down in order.
 # - *Error*: its pod is gone, for example because its machine vanished.
 #
-# The settings decide which is tried again:
+# The settings decide which state is tried again:
 #
 # - Argo's default: only *Failed*.
-# - The installation of 2.17.0 (`OnError`, twice): only *Error*, so **not** the step that you killed.
+# - The installation of 2.17.0 (`OnError`): only *Error*, at most twice. The step that you killed would **not** be tried again.
 # - `retryPolicy: Always` in Argo's settings: both.
 #
 # There are open reports that retries in a loop are ignored (kubeflow/pipelines 12389, 13897): test them on your cluster.
-# `infra/README.md` has what else a run needs.
+# `infra/README.md` has more.
 #
 # ## Measure
 #
@@ -489,7 +489,7 @@ assert cached == known, "only reading and splitting come from the cache"
 # 0 2 * * * cd /srv/course && .venv/bin/course ingest data/documents
 # ```
 #
-# > **Predict.** Apart from storing five pages, how many seconds do the pipeline's steps take?
+# > **Predict.** Apart from storing five pages, do the pipeline's steps take seconds or minutes?
 
 # %%
 import subprocess
@@ -533,9 +533,10 @@ assert more > 2, "Apart from storing, the pipeline's steps take seconds"
 #
 # </details>
 #
-# Both stored as many chunks as were split. Here, one machine has both shards, and gains nothing. The last line is an estimate from one run. On a cluster, pods must start, too.
+# Both stored as many chunks as were split. The last line is a rough estimate from one run. It
+# leaves out that cron splits, too, and that a cluster's pods must start.
 #
-# For fewer chunks, the gain of a pipeline is a log, retries and a cache for each step. If you need none, take cron.
+# With few chunks, a pipeline gives you a log, retries and a cache for each step. If you need none, take cron.
 
 # %% [markdown]
 # ## In the field
@@ -553,7 +554,7 @@ assert more > 2, "Apart from storing, the pipeline's steps take seconds"
 #
 # - A step may be started again at any moment: write the whole result, then rename it.
 # - Where shards meet, check that each came, with all its chunks.
-# - A step that writes to a database must never come from the cache.
+# - Switch the cache off for a step that writes to a database.
 # - Passwords come from Secrets. Imports are inside the component.
 
 # %% [markdown]

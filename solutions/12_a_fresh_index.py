@@ -63,8 +63,8 @@ print(f"{stale.document_name}, is it there? {(pages / gone).exists()}\n\n… {en
 assert stale.document_name == gone and not (pages / gone).exists(), "The search still quotes the page"
 
 # %% [markdown]
-# The search still quotes the page, because the index was not updated. So we run the ingest again, in nights 2 and 3. Before night 2, an
-# author adds a line to another page.
+# The search still quotes the page, because the index was not updated. So the ingest runs in two more nights. Before night 2, an author adds
+# a line to another page. Before night 3, nothing changes.
 #
 # > **Predict.** A page has about 24 chunks. How many chunks are inserted or updated in night 2, and how many in night 3?
 
@@ -92,13 +92,13 @@ assert done.iloc[1, 3] > 10 and best().document_name != gone, "All chunks of the
 #
 # </details>
 #
-# All chunks of the deleted page are gone (column *deleted*). The ingest found them by comparing the folder with what it stored before.
+# All chunks of the deleted page are gone (column *deleted*). Run `best()`: it quotes another page now.
 
 # %% [markdown]
 # ## By hand: one night
 #
-# Lab 13 finds the packages that a prompt needs. Packages are harder than pages, because projects share them. Each project has a *list* of
-# its packages. All projects share a *catalogue*, which holds each package and its vector once. (The course calls both *xray*.)
+# Packages are harder than pages, because projects share them. Each project has a *list* of its packages. All projects share a *catalogue*,
+# which holds each package and its vector once. (The course calls both *xray*.)
 #
 # Today, *rider-app* has a new [lock file](../labs/GLOSSARY.md#lock-file). For each row, decide what happens in its list, and then in the
 # catalogue.
@@ -207,8 +207,8 @@ lab.check("12.2", names_to_embed)
 lab.hint("12.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a state with too much or too little. With the version in it, every update of a package costs a vector. Without
-# the model in it, a search compares vectors of two models.
+# The mistake to remember: a state with too much or too little. If it has the version, each new version is encoded again. If it lacks the
+# model, a search compares vectors of two models.
 
 # %% [markdown]
 # A naive job encodes all packages of both lock files every night. In the first night, all are new. In the second, nothing changes. In the
@@ -252,8 +252,8 @@ assert len({*rider} & {*forecasting}) == 62, "because a package that both projec
 #
 # </details>
 #
-# In the first night, the plan saves 62 vectors, because a package that both projects use is encoded once. A naive job without duplicates
-# saves these 62, too. A cache by text and model would encode as few as the plan.
+# In the first night, the plan saves 62 vectors, because a package that both projects use is encoded once. A naive job that drops duplicates
+# would save these 62, too. With a cache by text and model, it would encode as few texts as the plan. We tried neither.
 
 # %% [markdown]
 # ## Packages that other projects use
@@ -280,7 +280,7 @@ print("in the catalogue:", in_catalogue())
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The database refuses the whole statement. So pillow stays in the catalogue, and so does bleach.
+# The database refuses the whole statement. So pillow and bleach stay in the catalogue.
 #
 # </details>
 
@@ -327,7 +327,7 @@ print("deleted:", [name for (name,) in deleted], "in the catalogue:", in_catalog
 # PostgreSQL's default [isolation level](../labs/GLOSSARY.md#isolation-level) is READ COMMITTED: a statement sees what others have committed
 # before it began.
 #
-# The generator `sync` stops at each `yield`. At one of these stops, `meet` runs the whole other sync.
+# The generator `sync` stops after each step (`yield`). At one such stop, `meet` runs the whole other sync.
 
 # %%
 def sync(conn, project, packages, events):
@@ -345,15 +345,15 @@ def sync(conn, project, packages, events):
 
 
 # %% [markdown]
-# There are two cases:
+# Two cases:
 #
 # - **both stop**: the projects *app* and *jobs* stop using `shared`.
 # - **jobs starts, app stops**: *jobs* begins to use `shared`, and *app* stops.
 #
-# We leave out the foreign key here.
+# We leave out the foreign key here, because it hides the second mistake.
 #
-# > **Predict.** The other sync runs after two steps of the first. What is wrong at the end of each case? Then move the slider: when does
-# > nothing go wrong?
+# > **Predict.** The other sync runs between steps 2 and 3 of the first. What is wrong at the end of each case? Then move the slider: when
+# > does nothing go wrong?
 
 # %%
 from course_lib.teaching.lab.meeting import at_once, in_order, meet
@@ -396,11 +396,11 @@ assert kept == "both stop: shared is an orphan", "The foreign key does not preve
 #
 # </details>
 #
-# **The orphan.** Each sync still sees that the other project uses `shared`, so neither deletes it. The foreign key does not prevent it.
-# Later nights do not repair it: a sync checks only names that its project has just removed.
+# **The orphan.** Each sync still sees that the other project uses `shared`, so neither deletes it. The foreign key does not prevent it,
+# because it says nothing about unused packages. Later nights do not repair it: a sync checks only names that its project just removed.
 #
-# **The lost package.** *app* does not see what *jobs* has not committed yet, and deletes `shared`. A foreign key would refuse this
-# deletion, as above.
+# **The lost package.** *app* does not see what *jobs* has not committed yet, and deletes `shared`. With the foreign key, this deletion
+# would wait until *jobs* commits, and then fail (not tried here).
 #
 # So one sync has to wait for the other, or to fail and run again.
 
@@ -419,7 +419,7 @@ assert kept == "both stop: shared is an orphan", "The foreign key does not preve
 # Which function lets two syncs take turns, even if one of them fails?
 #
 # A caller may have chosen the isolation level REPEATABLE READ. Then a transaction sees the database as it was when its first query began.
-# Here, the first query waits for the lock, and after the wait, the transaction still sees the old data. Which statement has to come first?
+# Here, this query waits for the lock, so after the wait, the transaction still sees the old data. Which statement must come before it?
 # ([SET TRANSACTION](https://www.postgresql.org/docs/current/sql-set-transaction.html))
 
 # %% exercise="12.4"
@@ -433,7 +433,7 @@ lab.hint("12.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The mistake to remember: a lock of the session. It stays when the transaction has failed, so the next night waits for a sync that has
-# ended. A pool such as pgbouncer can give the session and its lock to another client.
+# ended. With [pgbouncer](https://www.pgbouncer.org/features.html) in transaction mode, another client can get the session and its lock.
 
 # %% [markdown]
 # Now both syncs start at once, in two threads.
@@ -457,13 +457,12 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# One sync does all three steps. The second waits, then reads what the first has committed. Either sync can be first. If *app* is first,
-# *jobs* adds `shared` again.
+# One sync does all three steps. The second waits, then reads what the first has committed. If *app* is first, *jobs* adds `shared` again.
 #
 # </details>
 #
-# Nothing is lost, and no orphan stays. But for one language, the syncs of all tenants wait for the same lock. So encode while you do not
-# hold it, as the library's `embed_missing` does.
+# Nothing is lost, and no orphan stays. But each language has one lock, and the syncs of all tenants wait for it. So do not encode while you
+# hold it.
 #
 # ## In the field
 #

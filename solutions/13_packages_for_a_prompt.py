@@ -40,7 +40,8 @@ for condition, one in first.items():
     print(f"— {condition} —", *one["answer"].splitlines()[:7], sep="\n")
 
 # %% [markdown]
-# Without a list, the model imports *pandas*, which the project does not have. With a list, it imports *openpyxl*, which the project has.
+# Without a list, the model imports *pandas*, which the project does not have. With each list, it imports *openpyxl*, which the project
+# has. With the five, it imports all five.
 #
 # The course has answers to 22 instructions, chosen by a rule before the model was asked:
 #
@@ -87,15 +88,15 @@ for one in records:
 # Ten instructions need no package. Without a list, the model imports a package for none of them. With all names, it does so for four, and
 # with the five, for nine. In four of the nine, an import fails.
 #
-# Twelve need a package. The model imports it in 0, 5 and 9 answers (in the same order). But with the five, 11 are only a list of imports,
-# without code.
+# Twelve need a package. The model imports it in 0, 5 and 9 answers: without a list, with all names, and with the five. But with the five,
+# 11 are only a list of imports, without code.
 #
-# Without a list, three of 12 fail: the project does not have the package. With a list, we looked at all that fail: each is a package's
-# name that is not the name of its module. For example, the model writes `python_dateutil`, but the module is `dateutil`.
+# Without a list, three of 12 fail: the project does not have the package. With a list, other imports fail (the table has no names): each
+# is a package's name that is not its module's name. For example, the module of `python_dateutil` is `dateutil`.
 #
 # </details>
 #
-# So this model often imports what the prompt names, needed or not. Another prompt or a larger model may give other results.
+# So this model often imports what the prompt names, needed or not. Another prompt or model may give other results.
 
 # %% [markdown]
 # ## What a list costs, and what it contains
@@ -108,8 +109,8 @@ for one in records:
 #
 # Some also have descriptions. Tokens are estimated: 3 bytes each.
 #
-# > **Predict.** The two projects, *rider-app* and *forecasting*, have 111 and 152 packages. Which lists contain all needed ones, and take
-# > fewer tokens than the first fifty with descriptions?
+# > **Predict.** The two projects, *rider-app* and *forecasting*, have 111 and 152 packages. Which lists contain every needed package, and
+# > are shorter than the first fifty with descriptions?
 
 # %% tags=["nbval-check-output"]
 import pandas as pd
@@ -150,7 +151,8 @@ assert five["tokens"] == 109 and round(1 / (1 - five["contains"])) == 8, "one in
 # <details><summary>The answer</summary>
 #
 # Two lists do: the nearest fifty names, for about 165 tokens, and all names, for about 440. The first fifty with descriptions take about
-# 1,100, and miss more than half of the needed packages. So these small projects need no search: all names are enough.
+# 1,100, and miss more than half of the needed packages. So for these small projects, all names contain every needed package, without a
+# search.
 #
 # The nearest five with descriptions take 109 tokens, but of the needed packages, one in eight is missing. The course wrote both
 # instructions and descriptions. With yours, more may be missing.
@@ -158,10 +160,10 @@ assert five["tokens"] == 109 and round(1 / (1 - five["contains"])) == 8, "one in
 # </details>
 #
 # But in the records, the model imported the needed package 9 times of 12 with the five, and 5 times with all names. Twelve are few, and
-# only the five have descriptions.
+# only the five have descriptions, so the reason is not shown.
 #
 # Now each project may also use 12,000 packages of a large company. We make them up: the vector of each is that of a real package, changed
-# a little. Many are near to a needed package.
+# a little.
 #
 # > **Predict.** Suppose that a prompt may have 32,768 tokens. Which lists fit?
 
@@ -183,11 +185,11 @@ assert large["tokens"].le(32_768).sum() == 4, "Only the short lists fit"
 #
 # Only the short lists fit: all names take more than 60,000 tokens.
 #
-# - The first fifty contain no needed package.
+# - The first fifty contain no needed package: nearly all are made-up names.
 # - The nearest fifty names contain seven of ten.
 # - The nearest five with descriptions contain more than half, for about half the tokens.
 #
-# So here, names need a search first.
+# So here, names need a search first. Keyword search was not tried.
 #
 # </details>
 
@@ -326,8 +328,7 @@ compare_ways(ways, asked, locked["rider-app"], lab.encode)
 # Over-fetching 5 or 100 packages suggests too few. On average, of the five nearest, fewer than one is the project's, and of the 100
 # nearest, 2.3.
 #
-# With the beginning of the name, there are always five. But more than four of them are of *rider-app-2*, another project. If the model
-# imports them, the code fails.
+# With the beginning of the name, there are always five. But more than four of them are of *rider-app-2*, another project.
 #
 # </details>
 #
@@ -401,8 +402,8 @@ assert expected > 3 * len(locked["rider-app"]), "several times as many"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# PostgreSQL uses the index, and the project gets fewer than five. The index returns about 40 packages, and hardly any of them is the
-# project's. PostgreSQL expected several times as many of the project's packages as there are.
+# PostgreSQL uses the index, and the project gets fewer than five. The index returns about 40 packages (its `ef_search`, lab 06), and
+# hardly any of them is the project's. In the plan, PostgreSQL expected several times as many packages as the project has.
 #
 # If the walk continues (pgvector's `iterative_scan`, lab 07), there are five. The simplest repair is to drop the index. Then PostgreSQL
 # compares all packages of the project exactly.
@@ -463,8 +464,7 @@ assert 0.2 < held_out.iloc[:, 0][least] < 0.3, "only a quarter"
 # On the half where we chose, half of the needed packages are left. On the other half, only a quarter are left. The halves have 21 and 23
 # needed packages, so the difference may be luck.
 #
-# A similarity says what is *near*, and not what is *needed*. A check of the answer is more certain: does each import exist in the
-# project?
+# A similarity says what is *near*, and not what is *needed*. So compare the answer's imports with the lock file, too.
 #
 # ## Exercise 13.3: three kinds of nothing
 #
@@ -474,8 +474,8 @@ assert 0.2 < held_out.iloc[:, 0][least] < 0.3, "only a quarter"
 # - Nothing is near enough.
 # - Nothing is there: the project has no packages.
 #
-# A *fallback* is a list of the first fifty packages by name. A person who reads that a list is a fallback will look for a fault. In which
-# of the three is there a fault?
+# A *fallback* is a list of the first fifty packages by name. It tells a person that something is broken. In which of the three cases is
+# something broken?
 
 # %% exercise="13.3"
 from course_lib.xray.suggestions import choose
@@ -487,8 +487,8 @@ lab.check("13.3", choose)
 lab.hint("13.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: dropping what is too far away first, and then asking whether the list is empty. Then an
-# instruction that needs nothing gets fifty packages.
+# The mistake to remember: first dropping packages that are too far away, and then asking whether the list is empty. Then an instruction
+# that needs nothing gets fifty packages.
 
 # %%
 choose = lab.use("choose")
@@ -501,7 +501,7 @@ chosen = choose([], by_name, "no vectors of this model", least)
 print("a new model:", len(chosen.packages), "packages,", repr(chosen.fallback))
 
 # %% [markdown]
-# For Spotify, one package is left. For the other instruction, none is left, and that is right.
+# Both results are right. But on the other half, the same `least` loses most needed packages.
 #
 # ## In the field
 #
@@ -510,10 +510,10 @@ print("a new model:", len(chosen.packages), "packages,", repr(chosen.fallback))
 # ([issue](https://gitlab.com/gitlab-org/gitlab/-/issues/500365)).
 #
 # One danger: others wrote the descriptions. A description may contain an instruction that a model obeys
-# ([lab 15](../labs/15_checking_an_answer.ipynb)). Names alone leave less room for this.
+# ([lab 15](../labs/15_checking_an_answer.ipynb)).
 #
-# **On Monday**, count the tokens of all names. If they fit, begin with all of them. Then ask your model 20 things that need no package.
-# What does it import?
+# **On Monday**, count the tokens of all names. If they fit, compare them with the nearest five. Ask your model 20 things that need no
+# package, too. What does it import?
 
 # %% [markdown]
 # ## Recap

@@ -27,8 +27,8 @@ lab.show.pipeline("answers")
 # The search of lab 08 finds passages, and a language model writes an answer from them. These passages are its *context*. It gets nothing
 # else of your documents.
 #
-# All answers in this lab were recorded from one model. Its file calls it *Qwen2.5 Coder 1.5B Instruct*. It answered 33 questions about the
-# documents, each from several contexts. This is the half of our questions on which we try choices.
+# All answers in this lab were recorded from one model. Its file calls it *Qwen2.5 Coder 1.5B Instruct*. It answered 33 questions about
+# the documents, each from several contexts. They are the half of our questions on which we try choices.
 
 # %%
 import pandas as pd
@@ -66,7 +66,8 @@ assert one.answer.removesuffix(" [1]") in one.passages[0]["text"], "All this is 
 #
 # </details>
 #
-# How often does this happen? For each question, we know phrases that only a right passage contains. So a program can mark three things:
+# How often does this happen? For each question, we wrote phrases. A passage with one of them counts as right; other wordings are missed.
+# A program marks three things:
 #
 # - *in the context*: a right passage is in the context.
 # - *cited*: the answer cites a right passage.
@@ -101,8 +102,8 @@ assert three.answer["q22"].startswith("Yes, it is safe") and marks.cited["q22"],
 # %% [markdown]
 # Five contexts have no right passage, and only two of these answers refuse. Of the 28 others, 17 cite a right passage.
 #
-# A right citation does not make an answer right. [Lab 15](../labs/15_checking_an_answer.ipynb) begins with one of the 17: "Yes, it is safe
-# to open the pickled network". The passage that it cites says the opposite.
+# A right citation does not make an answer right. [Lab 15](../labs/15_checking_an_answer.ipynb) begins with one of the 17: "Yes, it is
+# safe to open the pickled network".
 #
 # ## How many passages?
 #
@@ -190,7 +191,7 @@ assert all(table.loc["cited", "difference"].low < 0 < table.loc["cited", "differ
 # <details><summary>The answer</summary>
 #
 # - With the best passage last, the model refuses nine times, not five: the interval is above 0.
-# - A refusal is a mistake only with a right passage. In these 28 contexts, no difference is shown (six, not three).
+# - A refusal is a mistake only if the context has a right passage. In these 28 contexts, no difference is shown (six, not three).
 # - For right citations, too, no difference is shown.
 #
 # </details>
@@ -207,7 +208,8 @@ index_with_copy(conn, lab.embedder, lab.documents())
 # %% [markdown]
 # ## Exercise 14.1: which file is meant
 #
-# If a question names a file, the passages of this file come first in the context. But `feature-stores.md` now means two files.
+# If a question names a file, the passages of this file come first in the context (a gain was not measured). But `feature-stores.md` now
+# means two files.
 #
 # `extract_file_hints` finds the *hints*: words of a question that look like a file's name. Your function decides which files a hint means:
 #
@@ -264,8 +266,8 @@ assert f"{likeness.iloc[0, 1]:.2f}" == "0.94" and places[0].startswith("1 ci-cd"
 # %% [markdown]
 # Passage 2 is a copy of 1, cut at another place: their similarity is 0.94.
 #
-# A usual remedy is [maximal marginal relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) (MMR). It takes one passage after the
-# other, each time the one that *adds* most:
+# A usual remedy is [maximal marginal relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) (MMR). It takes passages one by one, each
+# time the one that *adds* most:
 #
 # (1 − diversity) · relevance − diversity · similarity to the most similar passage already taken
 #
@@ -364,7 +366,7 @@ assert ContextOptions().diversity == 0, "`course ask` takes a diversity of 0"
 #
 # </details>
 #
-# *With a copy* counts similarities above 0.9, which the simple rule forbids. So its 0 was certain.
+# *With a copy* means a similarity above 0.9. The simple rule forbids this, so it always has 0.
 #
 # A difference of two in 33 may be chance. MMR has more sections (81 and 93, not 71), but not more right passages. So `course ask` takes a
 # diversity of 0: the search alone.
@@ -448,7 +450,7 @@ assert len(versions) == 12 and len(only) == 7 and (versions.apply(says, axis=1) 
 #
 # </details>
 #
-# So compare similar passages before you drop one, and keep the newer version. MMR keeps the one that the search puts first.
+# So read similar passages before you drop one. MMR and the simple rule do not know which is newer.
 #
 # ## The window
 #
@@ -483,7 +485,7 @@ assert round(ratio["pages"], 1) == 1.3 and round(ratio["code"], 1) == 1.5, "The 
 #
 # </details>
 #
-# For other texts the estimate may be too low, so a *margin* of the window stays free.
+# Other texts were not tried. There, the estimate may be too low, so a *margin* of the window stays free.
 #
 # By hand: the window has 1,000 tokens, the margin 100, and the answer may take 200. So there is `room` for 700. Instructions and question
 # take 250 of it. The other 450 are the [budget](../labs/GLOSSARY.md#context-budget) of the passages.
@@ -503,11 +505,9 @@ lab.check("14.3", fit_passages)
 lab.hint("14.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Both rules ignore the scores, so both can drop the best passage. It may be the longest one, or two worse passages may fill the room
-# better.
+# Both rules ignore the scores, so both can drop the best passage.
 #
-# The mistake to remember: letting a dropped passage back in because it is short. Then a worse passage stays although a better one was
-# dropped.
+# The mistake to remember: letting a dropped passage back in because it is short. Then a worse passage stays, and a better one is gone.
 
 # %% [markdown]
 # > **Predict.** With room for about half of the six passages, how many contexts keep a right one under each rule?
@@ -534,8 +534,8 @@ assert rooms["the worst goes"][500] == 28 and rooms["the longest goes"][500] == 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# In a room for 500 tokens, 28 of 30 contexts keep a right passage if the worst goes, and 19 if the longest goes. Keeping as many tokens as
-# possible was not measured.
+# In a room for 500 tokens, 28 of 30 contexts keep a right passage if the worst goes, and 19 if the longest goes. Two other rules were not
+# measured: keeping as many tokens as possible, and letting short passages back in.
 #
 # </details>
 #

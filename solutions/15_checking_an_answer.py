@@ -142,7 +142,7 @@ assert forty @ four_hundred > 0.8, '"40 rows" and "400 rows" have similar vector
 #
 # ## Supported or not
 #
-# Two measures of support need no language model.
+# Two measures of support need no model that writes text.
 #
 # - *Similarity*: is a line of the passage similar to the sentence?
 # - *Words*: does the passage contain the words of the sentence? (`stems`: the important ones, without their endings.)
@@ -173,12 +173,11 @@ lab.hint("15.2")  # run again for the next hint
 # A *threshold* turns the support into a verdict: a sentence below it is not supported. It is chosen on some sentences (*tune*) and measured
 # on others (*test*):
 #
-# - *Tune*: 90 answers about the documents, right and invented ones, written by the course's author.
+# - *Tune*: 180 sentences about the documents, right and invented ones, written by the course's author.
 # - *Test*: the model's held-out answers. Two readers judged whether the cited passages say what a sentence says. They are large language
 #   models with written rules, and saw neither the support nor each other's verdicts.
 #
-# We count two shares: how many of the supported sentences are accepted, and how many of the others are rejected. Their mean is the
-# *balanced accuracy*.
+# The *balanced accuracy* is the mean of two shares: of the supported sentences, those accepted; of the others, those rejected.
 #
 # > **Predict.** Is there a threshold that makes no mistake on *tune*? Then move the threshold.
 
@@ -233,8 +232,8 @@ assert tune.support[~tune.supported].max() > tune.support[tune.supported].min(),
 #
 # </details>
 #
-# We take the best of a hundred thresholds on *tune*, so the row "author" looks too good. Then we judge *test*, also by 15.1 alone: a
-# sentence passes if a passage that it cites exists.
+# We try a hundred thresholds on *tune* and take the best, so the row "author" looks too good. Then we judge *test* twice: with this
+# threshold, and by 15.1 alone (a sentence passes if 15.1 returns a passage for it).
 #
 # > **Predict.** How many supported sentences of the model will your check accept, about documents and about code?
 
@@ -282,14 +281,15 @@ assert (shown.filter(like="reader", axis=0)["balanced accuracy"] > 0.95).all(), 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# About documents, your check accepts 24 of 28 supported sentences, and rejects 36 of 38 others. About code, it accepts 5 of 22, and rejects
-# 16 of 19. There, its balanced accuracy of 0.53 may be chance: guessing gives 0.50.
+# About documents, your check accepts 24 of 28 supported sentences, and rejects 36 of 38 others. About code, it accepts 5 of 22, and
+# rejects 16 of 19. There, its balanced accuracy of 0.53 may be chance: its interval contains the 0.50 of guessing.
 #
 # </details>
 #
-# 15.1 alone rejects none of the others, and one supported sentence about code. The second reader nearly always agrees with the first.
+# 15.1 alone rejects none of the others, and one supported sentence about code. The second reader nearly always agrees with the first, but
+# both may share mistakes.
 #
-# We have now seen *test*. So confirm a new threshold or formula with other answers.
+# We have seen *test*, so confirm a new threshold or formula with other answers.
 #
 # The dangerous mistake is an accepted sentence without support:
 
@@ -315,7 +315,8 @@ assert accepted.id.to_list().count("c28") == 2 and told["c28"]["judgements"][0][
 # - *In the second passage* and *In the third*: both places are invented. The code for it is in passage 1.
 # - *Finished jobs are deleted*: the code keeps them.
 #
-# > **Predict.** Compare each supported sentence of the author with every *other* section of its page. How many of 834 pairs are accepted?
+# > **Predict.** We pair each supported sentence of the author with every *other* section of its page. How many of the 834 pairs are
+# > accepted?
 
 # %%
 from course_lib.loader.markdown import find_sections
@@ -336,8 +337,7 @@ assert [sum(others), len(others)] == [1, 834], "One pair of the 834 is accepted"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# One pair of the 834 is accepted. So the check nearly always notices if one of the author's sentences cites another section. But these
-# sentences also chose the threshold.
+# One pair of the 834 is accepted. So the check notices nearly all such wrong citations. But these sentences also chose the threshold.
 #
 # </details>
 #
@@ -345,7 +345,7 @@ assert [sum(others), len(others)] == [1, 834], "One pair of the 834 is accepted"
 #
 # Is `support` better than similarity alone, or words alone? Each formula gets its own threshold from *tune*.
 #
-# Sentences of one answer are alike, so each answer counts once: by the share of its sentences that are judged right. If the
+# Sentences of one answer are alike. So each answer has one value: the share of its sentences that are judged right. If the
 # [interval](../labs/GLOSSARY.md#confidence-interval) of a difference contains 0, these answers do not show which is better.
 #
 # > **Predict.** Do these answers show that you need both, similarity and words?
@@ -391,7 +391,7 @@ assert (intervals.low <= 0).all() and (intervals.high >= 0).all(), "These answer
 #
 # ## Exercise 15.3: the sentences to name
 #
-# A sentence cites only passages that do not exist. Does it need a rule of its own?
+# Does a sentence that cites only passages that do not exist need an extra rule?
 
 # %% exercise="15.3"
 # Given up to: found = []
@@ -416,7 +416,7 @@ lab.hint("15.3")  # run again for the next hint
 # The documents do not answer 44 of our questions, so a refusal is right there. (The prompt was chosen on half of these.) For the others,
 # *right* and *wrong* are the first reader's verdicts.
 #
-# > **Predict.** How many of the 44 are neither refused nor marked? How many right answers are marked, and how many wrong ones?
+# > **Predict.** How many of the 44 are neither refused nor marked? Of the others, does the check mark more right or more wrong answers?
 
 # %%
 find_unsupported = lab.use("find_unsupported")
@@ -487,8 +487,8 @@ print(fence("[1]", evil, boundary([evil])))
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# For a program, this `END` ends nothing. The real lines contain a code. It is made of all passages, so the author of one file does not know
-# it. Whether a model respects the code is not shown here.
+# For a program, this `END` ends nothing. The real lines contain a code. It is made of all passages, so the author of one file does not know it. Whether a
+# model respects it is not shown.
 #
 # </details>
 #
@@ -510,11 +510,11 @@ print(find_unsupported(obeyed, {1: "notes.md"}, {1: evil.splitlines()}, lab.enco
 #
 # ## In the field
 #
-# The share of an answer's claims that its passages support is its [faithfulness](../labs/GLOSSARY.md#faithfulness). A usual tool is a model
-# for *natural language inference* (NLI). It says whether one text implies another, contradicts it, or neither.
+# The share of an answer's claims that its passages support is its [faithfulness](../labs/GLOSSARY.md#faithfulness). A usual tool, not
+# tried here, is a model for *natural language inference* (NLI): does one text imply another, or contradict it?
 # [RAGAS](https://docs.ragas.io) asks a language model.
 #
-# Measure such tools as you measured your check, on your own answers. The person who labels the sentences must not see the verdicts.
+# Measure such tools on your own answers. The person who labels the sentences must not see the verdicts.
 
 # %% [markdown]
 # ## Recap
@@ -532,7 +532,7 @@ print(find_unsupported(obeyed, {1: "notes.md"}, {1: evil.splitlines()}, lab.enco
 #
 # <details><summary>Answers</summary>
 #
-# 1. 15.2 notices it if the passage lacks the sentence's numbers, or most of its words. Otherwise only a reader does.
+# 1. 15.2 notices it if the passage lacks one of the sentence's numbers, or if the support is too low. Otherwise only a reader does.
 # 2. You have to know how many of the right answers it marks, and how many of the wrong ones.
 # 3. The model has no rights, and you look at each edit before `course` writes it.
 #

@@ -27,7 +27,7 @@ lab.show.pipeline("search")
 # each piece (*sections*). Does this make the search better?
 #
 # We ask questions with known answers, the [gold](../labs/GLOSSARY.md#gold). Every third question is held back until the end. (Earlier
-# labs asked them all.)
+# labs asked them all, so they are not new.)
 
 # %%
 from course_lib.loader import read_documents, split_document, split_text
@@ -91,7 +91,7 @@ pd.DataFrame(halves, ["colleague 1", "colleague 2"], ["plain", "sections"]).roun
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The two do not agree: one reports a gain and the other a loss, although both computed correctly.
+# The two do not agree: one reports a gain, and the other a loss.
 #
 # </details>
 #
@@ -125,7 +125,7 @@ lab.hint("16.1")  # run again for the next hint
 # The mistake to remember: counting passages where the reader counts files. Then a search looks worse because it found two passages of the
 # same file.
 #
-# MRR hardly shows differences at late places. From place 1 to 2, an answer loses 1/2, but from 9 to 10 only 1/90.
+# MRR hardly shows late places: from place 1 to 2, an answer loses 1/2, but from 9 to 10 only 1/90.
 
 # %% [markdown]
 # A mean does not show what to improve. So always read what failed. Here are the questions for which *sections* found no answer.
@@ -198,8 +198,8 @@ lab.hint("16.2")  # run again for the next hint
 #
 # ![Twelve questions, three draws of twelve with their means, and a histogram of 10,000 means.](../labs/figures/bootstrap.svg)
 #
-# > **Predict.** We draw 2,000 sets of 42 questions. Between which two values is the MRR of 95 % of them? How many questions would make the
-# > histogram half as wide?
+# > **Predict.** We draw 2,000 sets of 42 questions. 95 % of the sets have an MRR between two values: which two? How many questions would
+# > make the histogram half as wide?
 
 
 # %%
@@ -269,7 +269,7 @@ lab.hint("16.3")  # run again for the next hint
 # The mistake to remember: drawing without replacement. Then every set has the same questions, and so the same mean.
 #
 # The bootstrap knows only your questions: if all of them are easy, so are the redrawn ones. And an interval from few questions is a
-# little too narrow: few questions usually vary less than all possible ones.
+# little too narrow, because their results usually vary less than those of all possible questions.
 
 # %% [markdown]
 # We compare six systems: three ways to cut, each with dense and with [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search. The simplest
@@ -411,7 +411,7 @@ assert abs(needed.min() - 130) <= 10 and abs(needed.max() - 290) <= 10, (
 #
 # </details>
 #
-# But we chose the larger pieces as the best of six means, and the best of six is often lucky.
+# But we chose the larger pieces as the best of six means, which is often lucky.
 #
 # For *fixed* → *sections*, two separate means would give an interval about 0.34 wide. Paired, it is 0.26. For ±0.05, these changes need
 # about 130 to 290 questions.
@@ -420,8 +420,8 @@ assert abs(needed.min() - 130) <= 10 and abs(needed.max() - 290) <= 10, (
 #
 # ## The same number of characters
 #
-# Larger pieces show more text. Now both sizes get the same 3,072 characters: six pieces of 512, or three of 1,024. We compare the shares
-# of questions with an answer in these pieces.
+# Larger pieces show more text. Now both sizes get the same 3,072 characters at most: six pieces of 512, or three of 1,024. We compare the
+# shares of questions with an answer in these pieces.
 #
 # > **Predict.** Do the larger pieces still find more?
 
@@ -453,8 +453,7 @@ assert round(shares[1] - shares[0], 2) == 0.14, "With three pieces of each, the 
 #
 # ## Your turn: beat the baseline
 #
-# Write down a hypothesis with a reason. Then change **one** thing in `my_split`: a size, an overlap or the splitter. The cell below has
-# the course's hypothesis.
+# Write down a hypothesis with a reason. Then change **one** thing in `my_split`: a size, an overlap or the splitter.
 
 
 # %%
@@ -474,8 +473,8 @@ print("to try on:", tried)
 assert tried.low > 0, "The rule would keep the course's change"
 
 # %% [markdown]
-# The rule would keep the course's change. But its larger pieces also show more text. And by chance, the rule keeps about 2.5 % of the
-# changes without any effect.
+# The rule would keep the course's change. But larger pieces also show more text. And by chance, the rule keeps about 2.5 % of the changes
+# without any effect, and more if questions are few.
 #
 # So [hold out](../labs/GLOSSARY.md#held-out) some questions while you choose. Now measure two changes on them, each *once*: yours, and
 # the larger pieces.
@@ -497,7 +496,8 @@ assert len(held_out) == 21, "with 21 questions, we could not show a gain"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# You keep neither change: both intervals contain 0. The gain of the larger pieces is not confirmed: 21 questions cannot tell 0 from 0.12.
+# You keep neither change: both intervals contain 0. The gain of the larger pieces is not confirmed, and not refuted: its interval also
+# contains 0.12. (*fixed* → *sections* was not measured again.)
 #
 # </details>
 #
@@ -507,10 +507,10 @@ assert len(held_out) == 21, "with 21 questions, we could not show a gain"
 #
 # Two readers judged 57 answers of lab 15's model as *right*, *partly*, *wrong* or *refused*.
 #
-# Readers also agree by chance. If two readers call nine of ten answers wrong, without reading any, they agree on 0.9² + 0.1² = 0.82 of
+# Readers also agree by chance. Suppose that each calls nine of ten answers wrong, without reading: they agree on 0.9² + 0.1² = 0.82 of
 # them. *Cohen's kappa* is (agreed − chance) / (1 − chance): 0 if they agree only by chance, and 1 if they always agree.
 #
-# A third judge is lab 15's check. It *marks* an answer if it finds support for none of its sentences.
+# A third judge is lab 15's check. The check *marks* an answer if none of its sentences passes.
 #
 # > **Predict.** Both readers are runs of one kind of language model. How often do they agree? What share of the wrong answers does the
 # > check mark, and of the right ones?
@@ -550,7 +550,8 @@ for reader in said:
 #
 # </details>
 #
-# But runs of one kind of model may share a mistake. These answers do not show that the check marks wrong ones more often.
+# But runs of one kind of model may share a mistake. These answers do not show that the check marks wrong ones more often: the interval of
+# the difference contains 0.
 #
 # ## A project of your own
 #
@@ -577,7 +578,7 @@ for reader in said:
 #
 # 1. Some questions are easy and some are hard, for both systems. This makes both intervals wide, but not that of the differences.
 # 2. Ask how much it gains on new questions.
-# 3. The metrics will be too high, because such questions use the chunk's own words.
+# 3. They will be too high, because such questions use the chunk's own words.
 #
 # </details>
 
