@@ -116,11 +116,11 @@ class Laboratory:
     def _without_outputs(self) -> None:
         """Empty the outputs that an earlier test saved: their widgets have no kernel any more."""
         address = f"{self.address}/api/contents/{self.path}"
-        model = httpx.get(address, headers=self.headers).raise_for_status().json()
+        model = httpx.get(address, headers=self.headers, timeout=60).raise_for_status().json()
         for cell in model["content"]["cells"]:
             if cell["cell_type"] == "code":
                 cell |= {"outputs": [], "execution_count": None}
-        httpx.put(address, headers=self.headers, json=model).raise_for_status()
+        httpx.put(address, headers=self.headers, json=model, timeout=60).raise_for_status()
 
     def ready(self) -> None:
         """Wait until the kernel has nothing to do."""
