@@ -137,10 +137,12 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         SKIPPED.append(report.nodeid)
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Write down what was skipped and what failed, in the process that hears of all tests."""
     if hasattr(session.config, "workerinput"):
         return
+    if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        os.environ.pop("COURSE_FAILED", None)  # not all tests ran
     # A cell fails or passes with the cells before it.
     failed = dict.fromkeys(re.sub(r"(\.ipynb)::.*", r"\1", one) for one in FAILED)
     why = [f"{name}\n{text[-LAST_CHARACTERS:]}\n" for name, text in FAILED.items()]
