@@ -24,7 +24,8 @@ from course_lib.errors import InputError
 from course_lib.evaluation import Question, read_questions, recall_at, reciprocal_rank
 from course_lib.loader import split_document
 from course_lib.progress import progress_bar
-from course_lib.records import Chunk, Document, Span
+from course_lib.records import Chunk, Document, Mode, Query, SearchResult, Span
+from course_lib.retriever import search as search_passages
 from course_lib.settings import project_root
 from course_lib.store import write_chunks
 
@@ -110,6 +111,21 @@ def rank_passages(results: Iterable[Any], question: Question) -> list[str]:
         ANSWER if question.is_answered_by(result.document_name, result.content) else str(place)
         for place, result in enumerate(results, start=1)
     ]
+
+
+def results_of(
+    conn: psycopg.Connection[Any],
+    embedder: EmbeddingClient,
+    questions: Sequence[Question],
+    repo: str,
+    mode: Mode,
+) -> list[list[SearchResult]]:
+    """Return ten results of a corpus for each question, best first."""
+    vectors = embedder.encode([one.question for one in questions])
+    queries = (
+        Query(one.question, top_k=10, threshold=-1, mode=mode, repo=repo) for one in questions
+    )
+    return [search_passages(conn, *pair) for pair in zip(vectors, queries, strict=True)]
 
 
 def measure(

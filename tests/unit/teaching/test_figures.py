@@ -56,6 +56,9 @@ ALL = {
     "intervals": lambda: figures.intervals(
         GAINS.rename(columns={"gain": "mean"}, index=str), "MRR of <f>"
     ),
+    "changes": lambda: figures.changes(
+        {"<f>": (RANKS[0] > 0.4, RANKS[1] > 0.4), "means": RANKS[:2]}, "share of <f>"
+    ),
     "pairs": lambda: figures.pairs(RANKS[0], RANKS[1], ("<f>", "b"), "rank"),
     "gains": lambda: figures.gains({"<f>": GAINS, "b": GAINS}, "weight", "gain"),
     "waits": lambda: figures.waits({"<f>": WAITED, "/b": WAITED}),

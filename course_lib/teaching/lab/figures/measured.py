@@ -63,6 +63,32 @@ def intervals(measured: Frame, across: str) -> Figure:
     return picture(figure, f"{across}, each with its interval. {'; '.join(told)}.")
 
 
+def changes(compared: Mapping[str, tuple[Array, Array]], across: str) -> Figure:
+    """Draw how much each `after` is above its `before`, with the paired interval; first on top.
+
+    Parameters
+    ----------
+    compared
+        Name → the results before and after, of the same questions. Marks are told by their number,
+        other results by their mean.
+    across
+        What the change is a change of.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from course_lib.evaluation.statistics import paired_interval
+
+    rows = {}
+    for name, both in compared.items():
+        before, after = (np.asarray(each) for each in both)
+        is_mark = before.dtype == bool
+        told = (f"{each.sum()}" if is_mark else f"{each.mean():.2f}" for each in (before, after))
+        rows[f"{name}: {' → '.join(told)}"] = paired_interval([*(before * 1.0)], [*(after * 1.0)])
+    table = pd.DataFrame(rows, index=["mean", "low", "high"]).T
+    return intervals(table[::-1], across)
+
+
 def pairs(before: Array, after: Array, names: tuple[str, str], across: str) -> Figure:
     """Draw the two results of each question, from 0 to 1; equal ones are on a line.
 
