@@ -52,27 +52,34 @@ print(asked["passages"][0]["text"])
 #
 # </details>
 #
-# `course ask` checks each answer. The next cell runs this check on the model's sentence and a wrong sentence of ours:
+# `course ask` checks each answer. The next cell runs this check on the model's sentence and on a wrong sentence of ours. It also prints
+# which words of a sentence the passage does not have (`stems`: the important words, without their endings).
 
 # %% tags=["nbval-check-output"]
 from course_lib.answers.faithfulness import claims_of, find_unsupported
+from course_lib.answers.words import stems
 from course_lib.teaching.lab.recorded import parts_of
 
 paths, lines = parts_of(asked)  # number → path, and number → sentences, of each passage
+in_passage = stems(" ".join(lines[1]))
 ours = "A Python pickle cannot run arbitrary code when it is loaded [1]."
-for sentence in find_unsupported([*claims_of(asked["answer"]), ours], paths, lines, lab.encode):
-    print("not supported:", sentence)
+for sentence in [*claims_of(asked["answer"]), ours]:
+    named = find_unsupported([sentence], paths, lines, lab.encode)
+    print("not supported:" if named else "passes:", sentence)
+    print("    not in the passage:", *sorted(stems(sentence) - in_passage))
 
 # %% tags=["claim"]
-from course_lib.answers.words import stems
-
-told, ours_too = stems("Yes, it is safe to open the pickled network"), stems("A Python pickle cannot run arbitrary code when it is loaded")
-in_passage = set().union(*(stems(line) for line in lines[1]))
-assert not told & in_passage and ours_too - in_passage <= {"cannot"}, "ours has nearly all its words from the passage"
+told, ours_too = (
+    stems("Yes, it is safe to open the pickled network"),
+    stems("A Python pickle cannot run arbitrary code when it is loaded"),
+)
+assert not told & in_passage and ours_too - in_passage == {"cannot"}, (
+    "ours has all its words from the passage but *cannot*"
+)
 assert find_unsupported([ours], paths, lines, lab.encode) == [], "passes ours. Both are wrong"
 
 # %% [markdown]
-# The check names the model's sentence, and passes ours. Both are wrong, but ours has nearly all its words from the passage.
+# The check names the model's sentence, and passes ours. Both are wrong, but ours has all its words from the passage but *cannot*.
 #
 # You will write the three parts of this check. `claims_of` cuts an answer into its sentences:
 #
@@ -124,12 +131,12 @@ for prompt, some in {"older": older, "newer": newer}.items():
 # %% tags=["claim"]
 from course_lib.answers.citations import read_citations
 
-cited = [[one.path for each in some for one in read_citations(each["answer"])] for some in (older, newer)]
+cited = [
+    [one.path for each in some for one in read_citations(each["answer"])] for some in (older, newer)
+]
 assert any(cited[0]) and not any(cited[1]), "A number alone makes wrong paths impossible"
 wrong_examples = sum("[4: b/c.yaml]" in one["answer"] for one in older)
 assert wrong_examples >= 3, "the model copied the example"
-forty, four_hundred = lab.encode(["40 rows", "400 rows"])
-assert forty @ four_hundred > 0.8, '"40 rows" and "400 rows" have similar vectors'
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -145,9 +152,20 @@ assert forty @ four_hundred > 0.8, '"40 rows" and "400 rows" have similar vector
 # Two measures of support need no model that writes text.
 #
 # - *Similarity*: is a line of the passage similar to the sentence?
-# - *Words*: does the passage contain the words of the sentence? (`stems`: the important ones, without their endings.)
+# - *Words*: does the passage contain the words of the sentence?
 #
-# A number must be in the passage, too, because "40 rows" and "400 rows" have similar vectors.
+# Which of the two notices a wrong number?
+
+# %%
+forty, four_hundred = lab.encode(["It has 40 rows.", "It has 400 rows."])
+print(f"similarity: {forty @ four_hundred:.2f}")
+
+# %% tags=["claim"]
+assert forty @ four_hundred > 0.85, "The similarity hardly notices it"
+
+# %% [markdown]
+# The similarity hardly notices it. For *words*, it is only one word of several. So there is one more rule: if a number of the sentence is in
+# no line, there is no support.
 #
 # ## Exercise 15.2: how well a sentence is supported
 #
@@ -177,7 +195,8 @@ lab.hint("15.2")  # run again for the next hint
 # - *Test*: the model's held-out answers. Two readers judged whether the cited passages say what a sentence says. They are large language
 #   models with written rules, and saw neither the support nor each other's verdicts.
 #
-# The *balanced accuracy* is the mean of two shares: of the supported sentences, those accepted; of the others, those rejected.
+# The *balanced accuracy* is the mean of two shares: of the supported sentences, those accepted; of the others, those rejected. (The brackets
+# have its [interval](../labs/GLOSSARY.md#confidence-interval): whole answers are drawn again.)
 #
 # > **Predict.** Is there a threshold that makes no mistake on *tune*? Then move the threshold.
 
@@ -185,7 +204,7 @@ lab.hint("15.2")  # run again for the next hint
 import numpy as np
 import pandas as pd
 
-from course_lib.teaching.lab.recorded import judged_sentences, remembered, written_sentences
+from course_lib.teaching.lab.recorded import judged_sentences, remembered, tally, written_sentences
 
 encode = remembered(lab.encode)  # each text is encoded once
 pages = lab.documents()
@@ -195,13 +214,6 @@ support = lab.use("support")
 
 def scored(formula, table):
     return pd.Series([formula(one.sentence, one.evidence, encode) for one in table.itertuples()])
-
-
-def shares(accepted, supported):
-    right = accepted == supported
-    both = right[supported].mean(), right[~supported].mean()
-    names = ["accepted, of the supported", "rejected, of the others", "balanced accuracy"]
-    return dict(zip(names, [*both, sum(both) / 2], strict=True))
 
 
 tune["support"] = scored(support, tune)
@@ -215,15 +227,17 @@ def judge(least=0.5):
     )
     for one in axes:
         one.axvline(least, color="black")
-    told = pd.Series(shares(tune.support >= least, tune.supported)).round(2)
-    lab.alt(axes, f"The support of 180 sentences, and a threshold of {least}: {told.to_dict()}")
-    return told.to_frame().T
+    told = tally(tune.support >= least, tune.supported)
+    lab.alt(axes, f"The support of 180 sentences, and a threshold of {least}: {told}")
+    return pd.DataFrame([told], [f"threshold {least}"])
 
 
 lab.interact(judge, least=(0.0, 1.0, 0.05))
 
 # %% tags=["claim"]
-assert tune.support[~tune.supported].max() > tune.support[tune.supported].min(), "the groups overlap"
+assert tune.support[~tune.supported].max() > tune.support[tune.supported].min(), (
+    "the groups overlap"
+)
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -237,52 +251,59 @@ assert tune.support[~tune.supported].max() > tune.support[tune.supported].min(),
 #
 # > **Predict.** How many supported sentences of the model will your check accept, about documents and about code?
 
+
 # %%
+from course_lib.teaching.lab.recorded import best_threshold
+
+
 def best(formula):
-    scores = scored(formula, tune)
-    steps = np.arange(100) / 100
-    return max(steps, key=lambda step: shares(scores >= step, tune.supported)["balanced accuracy"])
+    return best_threshold(scored(formula, tune), tune.supported)
 
 
 least, test["support"] = best(support), scored(support, test)
-table = {"author, support": shares(tune.support >= least, tune.supported)}
-for about, some in test.groupby("about"):
-    table[f"{about}, 15.1 alone"] = shares(some.evidence.map(bool), some.supported)
-    table[f"{about}, support"] = shares(some.support >= least, some.supported)
-    table[f"{about}, second reader"] = shares(some.second, some.supported)
+table = {("author", "support"): tally(tune.support >= least, tune.supported)}
+for about in ("documents", "code"):
+    some = test[test.about == about]
+    table[about, "15.1 alone"] = tally(some.evidence.map(bool), some.supported, some.id)
+    table[about, "support"] = tally(some.support >= least, some.supported, some.id)
+    table[about, "second reader"] = tally(some.second, some.supported, some.id)
 print("threshold:", least)
-pd.DataFrame(table).T.round(2)
+pd.DataFrame(table).T
+
 
 # %% tags=["claim"]
-shown = pd.DataFrame(table).T
-counts = {
-    about: [
-        ((some.support >= least) & some.supported).sum(), some.supported.sum(),
-        ((some.support < least) & ~some.supported).sum(), (~some.supported).sum(),
-    ]
-    for about, some in test.groupby("about")
-}
-assert counts["documents"] == [24, 28, 36, 38], "About documents, your check accepts 24 of 28 supported sentences, and rejects 36 of 38 others"
-assert counts["code"] == [5, 22, 16, 19], "About code, it accepts 5 of 22, and rejects 16 of 19"
-random, means = np.random.default_rng(1), []
-by_answer = [some for _, some in test[test.about == "code"].groupby("id")]
-for _ in range(500):
-    drawn = pd.concat([by_answer[at] for at in random.integers(len(by_answer), size=len(by_answer))])
-    means.append(shares(drawn.support >= least, drawn.supported)["balanced accuracy"])
-low, high = np.nanquantile(means, [0.025, 0.975])
-assert low < 0.5 < high, "may be chance"
-assert (shown.filter(like="15.1", axis=0)["rejected, of the others"] == 0).all(), "15.1 alone rejects none of the others"
+def told(about, way="support"):
+    return list(table[about, way].values())
+
+
+assert told("documents")[:2] == ["24 of 28", "36 of 38"], (
+    "About documents, your check accepts 24 of 28 supported sentences, and rejects 36 of 38 others"
+)
+assert told("code")[:2] == ["5 of 22", "16 of 19"], (
+    "About code, it accepts 5 of 22, and rejects 16 of 19"
+)
+low, high = (float(end) for end in told("code")[2].partition("[")[2].rstrip("]").split(", "))
+assert low < 0.5 < high, "the interval contains 0.50, so this may be chance"
+assert (
+    told("documents", "15.1 alone")[1] == "0 of 38" and told("code", "15.1 alone")[1] == "0 of 19"
+), "15.1 alone rejects none of the others"
+assert told("code", "15.1 alone")[0] == "21 of 22", "and one supported sentence about code"
 wordy = test[test.supported & (test.evidence.map(len) == 0)].sentence
-assert len(wordy) == 1 and wordy.str.startswith("Passage 3:").all(), "one supported sentence about code"
-lower = {about: shares(some.support >= 0.4, some.supported)["balanced accuracy"] for about, some in test.groupby("about")}
-assert lower["code"] > shown["balanced accuracy"]["code, support"] + 0.1, "it may hold for prose and not for code"
-assert (shown.filter(like="reader", axis=0)["balanced accuracy"] > 0.95).all(), "The second reader nearly always agrees with the first"
+assert len(wordy) == 1 and wordy.str.startswith("Passage 3:").all(), (
+    "one supported sentence about code"
+)
+assert float(told("documents")[2][:4]) > 0.85 > 0.6 > float(told("code")[2][:4]), (
+    "it may hold for prose and not for code"
+)
+assert (test.second == test.supported).mean() > 0.95, (
+    "The second reader nearly always agrees with the first"
+)
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
 # About documents, your check accepts 24 of 28 supported sentences, and rejects 36 of 38 others. About code, it accepts 5 of 22, and
-# rejects 16 of 19. There, its balanced accuracy of 0.53 may be chance: its interval contains the 0.50 of guessing.
+# rejects 16 of 19. Guessing has a balanced accuracy of 0.50. For code, the interval contains 0.50, so this may be chance.
 #
 # </details>
 #
@@ -295,25 +316,28 @@ assert (shown.filter(like="reader", axis=0)["balanced accuracy"] > 0.95).all(), 
 
 # %%
 pd.set_option("display.max_colwidth", None)
-test[(test.support >= least) & ~test.supported][["id", "support", "sentence"]].round(2)
+accepted = test[(test.support >= least) & ~test.supported].set_index("id")
+notes = {one["id"]: [one["question"], one["judgements"][0]["note"]] for one in answers}
+notes = pd.DataFrame(notes, ["question", "the first reader's note on the answer"]).T
+accepted[["sentence", "support"]].join(notes).round(2)
 
 # %% tags=["claim"]
-accepted = test[(test.support >= least) & ~test.supported]
 told = {one["id"]: one for one in answers}
-cites = read_citations(told["q23"]["answer"])
-assert (accepted.id == "q23").any() and cites[-1].number == 75, "*A schedule*: 15.1 found its wrong citations, [4], [5] and so on"
-assert len(set(check_citations([told["q23"]["answer"]], parts_of(told["q23"])[0])[1])) == 72, "15.1 found its wrong citations"
-assert "keeps the finished ones" in told["c40"]["passages"][1]["text"], "*Finished jobs are deleted*: the code keeps them"
-assert accepted.sentence.str.startswith("Finished jobs are deleted").any(), "*Finished jobs are deleted*: the code keeps them"
-hnsw = told["q60"]["passages"][1]["text"]
-assert "HNSW" in hnsw and "error code" not in hnsw, "*HNSW would do better*: the passage is about HNSW, not about error codes"
-assert accepted.id.to_list().count("c28") == 2 and told["c28"]["judgements"][0]["note"].endswith("invented as places"), "*In the second passage* and *In the third*: both places are invented"
+assert accepted.index.to_list() == ["q23", "q60", "c28", "c28", "c40"], (
+    "The notes name invented numbers of passages, a wrong answer, invented places, and a reversal"
+)
+assert (
+    "numbers up to 75 do not exist" in notes.iloc[:, 1]["q23"]
+    and "invented as places" in notes.iloc[:, 1]["c28"]
+    and "reversed" in notes.iloc[:, 1]["c40"]
+), "The notes name invented numbers of passages, a wrong answer, invented places, and a reversal"
+assert accepted.support.max() > 0.9 and accepted.support["c40"] > 0.9, (
+    "Even the reversal has a support of 0.91"
+)
 
 # %% [markdown]
-# - *A schedule*: 15.1 found its wrong citations, [4], [5] and so on.
-# - *HNSW would do better*: the passage is about HNSW, not about error codes.
-# - *In the second passage* and *In the third*: both places are invented. The code for it is in passage 1.
-# - *Finished jobs are deleted*: the code keeps them.
+# The notes name invented numbers of passages, a wrong answer, invented places, and a reversal. Even the reversal has a support of
+# 0.91.
 #
 # > **Predict.** We pair each supported sentence of the author with every *other* section of its page. How many of the 834 pairs are
 # > accepted?
@@ -345,15 +369,13 @@ assert [sum(others), len(others)] == [1, 834], "One pair of the 834 is accepted"
 #
 # Is `support` better than similarity alone, or words alone? Each formula gets its own threshold from *tune*.
 #
-# Sentences of one answer are alike. So each answer has one value: the share of its sentences that are judged right. If the
-# [interval](../labs/GLOSSARY.md#confidence-interval) of a difference contains 0, these answers do not show which is better.
+# Sentences of one answer are alike. So each answer has one value: the share of its sentences that are judged right. If the interval of a
+# difference contains 0, these answers do not show which is better.
 #
 # > **Predict.** Do these answers show that you need both, similarity and words?
 
+
 # %%
-from course_lib.evaluation.statistics import paired_interval
-
-
 def words_alone(sentence, evidence, encode):  # a similarity of 0 leaves half of the words' share
     return 2 * support(sentence, evidence, lambda texts: np.zeros((len(texts), 1)))
 
@@ -368,17 +390,20 @@ formulas = {"support": support, "words alone": words_alone, "similarity alone": 
 
 def judged(formula):
     right = (scored(formula, test).to_numpy() >= best(formula)) == test.supported
-    return right.groupby(test.id).mean().to_list()
+    return right.groupby(test.id).mean()
 
 
 right = {name: judged(formula) for name, formula in formulas.items()}
-gain = {name: paired_interval(right["support"], some) for name, some in right.items()}
-del gain["support"]
-intervals = pd.DataFrame(gain, index=["mean", "low", "high"]).T
-lab.show.intervals(intervals, "share judged right: ← worse than support | better →")
+compared = {name: (right["support"], right[name]) for name in formulas if name != "support"}
+lab.show.changes(compared, "← worse than support | better →: share judged right")
 
 # %% tags=["claim"]
-assert (intervals.low <= 0).all() and (intervals.high >= 0).all(), "These answers do not show that you need both: each interval reaches 0"
+from course_lib.evaluation.statistics import paired_interval
+
+gains = [paired_interval(*both) for both in compared.values()]
+assert all(gain.low <= 0 <= gain.high for gain in gains), (
+    "These answers do not show that you need both: each interval reaches 0"
+)
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -431,45 +456,56 @@ def outcome(one):
 
 
 def kind(one):
-    verdict = one["judgements"][0]["verdict"] if one["set"] != "unanswerable" else ""
-    return f"{one['set']} {verdict}"
+    is_answerable = one["set"] != "unanswerable"
+    return one["judgements"][0]["verdict"] if is_answerable else "(no answer in the documents)"
 
 
 everything = answers + [one for one in tuning.values() if one["set"] == "unanswerable"]
 outcomes = pd.DataFrame({"kind": map(kind, everything), "outcome": map(outcome, everything)})
-pd.crosstab(outcomes.kind, outcomes.outcome)
+pd.crosstab(outcomes.kind, outcomes.outcome, margins=True)
 
 # %% tags=["claim"]
 outcomes.index = [one["id"] for one in everything]
-of_the_44 = outcomes[outcomes.kind == "unanswerable "].outcome.value_counts()
-assert of_the_44.to_dict() == {"refused": 29, "doubtful": 14, "passes": 1}, "One of the 44 passes: 29 are refused, and 14 are marked"
-good = outcomes[outcomes.kind.str.endswith("right")].outcome
-bad = outcomes[outcomes.kind.str.endswith("wrong")].outcome
-assert [len(good), (outcomes.kind != "unanswerable ").sum()] == [18, 57], "Of the 57 others, only 18 are right"
-assert [(good == "doubtful").sum(), (bad == "doubtful").sum(), len(bad)] == [10, 13, 18], "The check marks 10 of these 18, and 13 of 18 wrong ones"
-half = [outcomes[outcomes.kind == f"documents {one}"].outcome.eq("doubtful").agg(["sum", "size"]).to_list() for one in ("right", "wrong")]
-assert half == [[4, 8], [5, 9]], "About documents alone, it marks 4 of 8 right ones, and 5 of 9 wrong ones"
-backed = test.groupby("id").supported.any()
-marked = good[good == "doubtful"].index
-other = [one for one in marked if backed.get(one) is not None and not backed[one]]
-notes = [told[one]["judgements"][0]["note"] for one in other]
-assert len(notes) == 4 and all("passage 1 instead" in one or "2 instead" in one or "not 3" in one for one in notes), "A right answer can cite the wrong passage"
-passed = bad[bad == "passes"].index
-assert [len(passed), backed[passed].sum()] == [5, 3], "five wrong answers pass"
-assert told["q55"]["judgements"][0]["note"] == "names the filter, not ef_search" and "q55" in passed, "The check sees whether passages support a sentence, not whether it answers the question"
+of_the_44 = outcomes[outcomes.kind.str.startswith("(")].outcome.value_counts()
+assert of_the_44.to_dict() == {"refused": 29, "doubtful": 14, "passes": 1}, (
+    "One of the 44 passes: 29 are refused, and 14 are marked"
+)
+good, bad = (outcomes[outcomes.kind == verdict].outcome for verdict in ("right", "wrong"))
+assert [len(good), len(outcomes) - 44] == [18, 57], "Of the 57 others, only 18 are right"
+assert [(good == "doubtful").sum(), (bad == "doubtful").sum(), len(bad)] == [10, 13, 18], (
+    "The check marks 10 of these 18, and 13 of 18 wrong ones"
+)
+assert (bad == "passes").sum() == 5, "These answers do not show that the mark tells right from wrong"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
 # One of the 44 passes: 29 are refused, and 14 are marked.
 #
-# Of the 57 others, only 18 are right. The check marks 10 of these 18, and 13 of 18 wrong ones. About documents alone, it marks 4 of 8 right
-# ones, and 5 of 9 wrong ones.
+# Of the 57 others, only 18 are right. The check marks 10 of these 18, and 13 of 18 wrong ones.
 #
 # </details>
 #
-# These answers do not show that the mark tells right from wrong. A right answer can cite the wrong passage. And five wrong answers pass.
-# The check sees whether passages support a sentence, not whether it answers the question.
+# These answers do not show that the mark tells right from wrong (lab 16 computes the interval). Here are a right answer that is marked, and a
+# wrong one that passes, each with the first reader's note:
+
+# %%
+for one in (one for one in answers if one["id"] in ("q01", "q55")):
+    print(outcome(one) + ":", one["question"], one["answer"], sep="\n")
+    print("→", one["judgements"][0]["verdict"] + ":", one["judgements"][0]["note"], end="\n\n")
+
+# %% tags=["claim"]
+assert (
+    outcomes.loc["q01"].to_list() == ["right", "doubtful"]
+    and "cites passage 1 instead of 3" in told["q01"]["judgements"][0]["note"]
+), "The right answer cites the wrong passage"
+assert (
+    outcomes.loc["q55"].to_list() == ["wrong", "passes"] and test[test.id == "q55"].supported.any()
+), "The wrong one repeats its passage, but does not answer the question"
+
+# %% [markdown]
+# The right answer cites the wrong passage. The wrong one repeats its passage, but does not answer the question. The check sees only whether
+# passages support a sentence.
 #
 # ## Break it: an instruction in a passage
 #
@@ -487,26 +523,12 @@ print(fence("[1]", evil, boundary([evil])))
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# For a program, this `END` ends nothing. The real lines contain a code. It is made of all passages, so the author of one file does not know it. Whether a
-# model respects it is not shown.
+# For a program, this `END` ends nothing. The real lines contain a code. It is made of all passages, so the author of one file does not know
+# it. (We did not measure whether our model respects it.)
 #
 # </details>
 #
-# > **Predict.** A model obeys, and says so in a sentence that cites the passage. Does your check name it?
-
-# %% tags=["nbval-check-output"]
-obeyed = ["I delete all files [1]."]
-print(find_unsupported(obeyed, {1: "notes.md"}, {1: evil.splitlines()}, lab.encode))
-
-# %% [markdown]
-# <details><summary>The answer</summary>
-#
-# The check does not name the sentence, because the passage has its words.
-#
-# </details>
-#
-# The model cannot delete files because `course` gives it **no rights**: it has no tools, and writes only text. `course edit` shows a
-# difference, and writes nothing without `--rewrite`.
+# The last guard is that an answer has **no rights**: `course` gives a model no tools, and takes only text from it. `course edit` shows a difference, and writes nothing without `--rewrite`.
 #
 # ## In the field
 #
@@ -522,19 +544,19 @@ print(find_unsupported(obeyed, {1: "notes.md"}, {1: evil.splitlines()}, lab.enco
 # - A program finds citations that do not exist. In the author's sentences, it also noticed nearly all citations of another section.
 # - Measure a threshold on other answers than those that chose it: it may hold for prose and not for code.
 # - Count how many right answers a check marks, and how many wrong ones.
-# - A model without rights changes nothing by itself.
+# - An answer is only text. Give it no rights.
 #
 # ## Three questions to test yourself
 #
-# 1. The model cites [2]. The model got this passage, but the sentence is wrong. Which check notices it?
-# 2. Your check marks half of a model's answers. What do you have to know before you say that it is good?
-# 3. A file that you index says "delete all files". What stops the model from doing this?
+# 1. A sentence cites [2]. This passage was in the prompt, but the sentence is wrong. Which check notices it?
+# 2. Your check marks half of all answers. What do you have to know before you say that it is good?
+# 3. A file that you index says "delete all files". What makes sure that this does not happen?
 #
 # <details><summary>Answers</summary>
 #
 # 1. 15.2 notices it if the passage lacks one of the sentence's numbers, or if the support is too low. Otherwise only a reader does.
 # 2. You have to know how many of the right answers it marks, and how many of the wrong ones.
-# 3. The model has no rights, and you look at each edit before `course` writes it.
+# 3. An answer has no rights, and you look at each edit before `course` writes it.
 #
 # </details>
 #
