@@ -28,8 +28,8 @@ lab.show.pipeline("answers")
 # else of your documents.
 #
 # All answers in this lab were recorded from one model. Its file calls it *Qwen2.5 Coder 1.5B Instruct*. It answered 33 questions about
-# the documents, each from several contexts. They are the half of our questions on which we try choices. (Which of the found passages it
-# got was chosen by MMR with a diversity of 0.3. The second part explains this.)
+# the documents, each from several contexts. They are the half of our questions on which we try choices. (Its
+# passages were chosen by MMR with a diversity of 0.3, which the second part explains.)
 
 # %%
 import pandas as pd
