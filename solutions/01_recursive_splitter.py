@@ -38,7 +38,6 @@ def answering(chunks):
 
 
 here = page.index("real traffic") // 300
-print(fixed[here][-60:], "✂", fixed[here + 1][:42])
 print(answering(fixed), "chunks hold the answer")
 lab.show.cuts(page, fixed, first=300 * (here - 1), most=1_000)  # from shortly before this cut
 
@@ -143,18 +142,13 @@ lab.hint("1.1")  # run again for the next hint
 # end. `separators[1:]` has one separator less at every step.
 
 # %%
-import numpy as np
-import pandas as pd
-from IPython.display import display
-
 # Your function if its check passed, otherwise the course's.
 split_recursively = lab.use("split_recursively")
 documents = lab.documents()
 chunks = {name: split_recursively(text, 512) for name, text in documents.items()}
-cut = pd.DataFrame({"chunks": {name: len(parts) for name, parts in chunks.items()}})
-cut["longest"] = {name: max(map(len, parts)) for name, parts in chunks.items()}
-cut["nothing lost"] = {name: "".join(parts) == documents[name] for name, parts in chunks.items()}
-display(cut)
+lengths = [len(chunk) for parts in chunks.values() for chunk in parts]
+whole = all("".join(parts) == documents[name] for name, parts in chunks.items())
+print(f"{len(lengths)} chunks, at most {max(lengths)} characters; nothing lost: {whole}")
 at_300 = split_recursively(page, 300)
 print(answering(at_300), "chunk of 300 holds the answer")
 lab.show.cuts(page, at_300, first=page.index("real traffic") - 500, most=1_000)
@@ -165,9 +159,7 @@ assert not any(
     for left, right in zip(at_300, at_300[1:], strict=False)
 ), "no cut goes through a word"
 assert answering(at_300) == 1, "one chunk holds the whole answer"
-assert cut["nothing lost"].all() and cut["longest"].max() <= 512, (
-    "Nothing is lost, and every chunk fits"
-)
+assert whole and max(lengths) <= 512, "Nothing is lost, and every chunk fits"
 
 # %% [markdown]
 # Nothing is lost, and every chunk fits. At 300 characters, no cut goes through a word, and one chunk holds the whole answer.
@@ -180,13 +172,15 @@ assert cut["nothing lost"].all() and cut["longest"].max() <= 512, (
 # > **Predict.** The next chunk may repeat up to 64 characters. At how many cuts can it repeat nothing, or only a line end?
 
 # %%
+import pandas as pd
+
 from course_lib.teaching.lab.retrieval import can_repeat
 
 # The last chunk of a page has no neighbour.
 repeated = pd.Series([can_repeat(chunk, 64) for parts in chunks.values() for chunk in parts[:-1]])
 title = f"{sum(repeated <= 1)} of {len(repeated)} chunks can repeat nothing, or only a line end"
-across = "characters that the next chunk can repeat (64 were asked for)"
-axes = repeated.plot.hist(bins=range(0, 69, 4), title=title, xlabel=across, ylabel="chunks")
+axes = repeated.plot.hist(bins=range(0, 69, 4), title=title, xlabel="characters", ylabel="chunks")
+axes.axvline(64, color="black", linestyle="--")  # what was asked for
 lab.alt(axes, f"Histogram: {title}. The most is {repeated.max()}.")
 
 # %% tags=["claim"]
@@ -198,7 +192,8 @@ assert repeated.max() < 64, "None repeats all 64"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Nearly half of the chunks repeat nothing or one line end, because their last sentence or line is too long. None repeats all 64.
+# Nearly half of the chunks repeat nothing or one line end, because their last sentence or line is too long. None repeats all 64 (the
+# dashed line).
 #
 # </details>
 #
@@ -306,6 +301,7 @@ lab.hint("1.3")  # run again for the next hint
 
 # %%
 split_text = lab.use("split_text")
+print("chunks, by overlap:", {n: len(split_text(page, 300, n)) for n in (0, 64, 128, 192)})
 
 
 def look(size=300, overlap=64):
@@ -318,13 +314,14 @@ lab.interact(look, size=(100, 1000, 50), overlap=(0, 96, 16))
 spans = split_text(page, 300, 64)
 shared = {left.end - right.start for left, right in zip(spans, spans[1:], strict=False)}
 assert shared == {64}, "At every cut, neighbours share as much as we asked for"
-dense, plain = split_text(page, 100, 96), split_text(page, 100, 0)
-assert (len(dense), len(plain)) == (2398, 122), "The price is more chunks"
+count = [len(split_text(page, 300, overlap)) for overlap in (0, 64, 128, 192)]
+assert count == sorted(count), "The price is more chunks"
+assert 2.5 < count[-1] / count[0] < 2.7, "with 192, more than two and a half times as many"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The price is more chunks.
+# The price is more chunks: with 192, more than two and a half times as many as without overlap.
 #
 # </details>
 #
@@ -357,18 +354,17 @@ def stripped(text, size, overlap):
 
 
 # %% tags=["nbval-check-output"]
-random, splitters = Random(1), {"split_text": split_text, "stripped": stripped}
-failures = {name: [] for name in splitters}
+random, failures = Random(1), {split_text: [], stripped: []}
 for _ in range(5_000):
     text = "".join(random.choices("ab. \n", k=random.randrange(40)))
     size = random.randint(1, 12)
     overlap = random.randrange(size)
-    for name, split in splitters.items():
+    for split, texts in failures.items():
         if not lossless(text, split(text, size, overlap)):
-            failures[name].append(text)
-for name, texts in failures.items():
+            texts.append(text)
+for split, texts in failures.items():
     shortest = min(texts, key=len, default=None)
-    print(f"{name}: {len(texts)} of 5,000 texts fail; the shortest is {shortest!r}")
+    print(f"{split.__name__}: {len(texts)} of 5,000 texts fail; the shortest is {shortest!r}")
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -388,9 +384,7 @@ for name, texts in failures.items():
 # %%
 from itertools import pairwise
 
-from course_lib.records import Span
-
-found = {"split_text": split_text(page, 512, 64)}
+found = {"split_text": [(span.start, span.end) for span in split_text(page, 512, 64)]}
 try:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 except ImportError:
@@ -398,39 +392,24 @@ except ImportError:
 else:
     options = {"chunk_size": 512, "chunk_overlap": 64, "add_start_index": True}
     made = RecursiveCharacterTextSplitter(**options).create_documents([page])
-    starts = [(one.metadata["start_index"], one.page_content) for one in made]
-    found["LangChain"] = [Span(start, start + len(text), text) for start, text in starts]
+    found["LangChain"] = [(at := d.metadata["start_index"], at + len(d.page_content)) for d in made]
 
-field = pd.DataFrame({"chunks": {name: len(spans) for name, spans in found.items()}})
 for name, spans in found.items():
-    covered = {at for span in spans for at in range(span.start, span.end)}
-    field.loc[name, "overlaps"] = sum(a.end > b.start for a, b in pairwise(spans))
-    field.loc[name, "lost characters"] = len(page) - len(covered)
-field.astype(int)
+    overlaps = [start < end for (_, end), (start, _) in pairwise(spans)]
+    print(f"{name}: {sum(overlaps)} of {len(overlaps)} pairs of neighbours overlap")
 
 # %% tags=["claim"]
-assert field.loc["split_text", "lost characters"] == 0
 if "LangChain" in found:
-    kept = {at for span in found["LangChain"] for at in range(span.start, span.end)}
-    assert "".join(page[at] for at in range(len(page)) if at not in kept).isspace(), (
-        "The lost characters are white space"
-    )
-    assert field.loc["LangChain", "lost characters"] > 0, (
-        "The lost characters are white space at the ends of chunks"
-    )
-    assert field.loc["LangChain", "overlaps"] < field.loc["LangChain", "chunks"] / 4, (
-        "Few pairs overlap"
-    )
+    assert (sum(overlaps), len(overlaps)) == (3, 22), "Few pairs overlap: 3 of 22"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Few pairs overlap: like yours, this splitter repeats only whole pieces.
+# Few pairs overlap: 3 of 22. Like your first splitter, this one repeats only whole pieces.
 #
 # </details>
 #
-# The lost characters are white space at the ends of chunks. `add_start_index` searches the text for each chunk's offset. The separators are
-# LangChain's defaults, without `". "`. Take this splitter if you need no exact overlap.
+# Its separators are LangChain's defaults, without `". "`. Take this splitter if you need no exact overlap.
 
 # %% [markdown]
 # ## Measure: cuts, overlap, and size
@@ -441,15 +420,17 @@ if "LangChain" in found:
 # - *at spaces* cuts at the last space before the limit.
 # - *on offsets* is your function, which makes *good cuts*.
 #
-# The columns:
+# The picture shows [recall@5](../labs/GLOSSARY.md#recallk) for lab 00's 63 questions. The columns:
 #
 # - *torn*: of the 563 sentences of up to 128 characters, how many are not whole in any chunk (mean of the four sizes).
-# - *300* to *900*: [recall@5](../labs/GLOSSARY.md#recallk) with chunks of this size, for lab 00's 63 questions.
 # - *gain*: the mean of the four recalls, minus the mean in the row above, with its [interval](../labs/GLOSSARY.md#confidence-interval).
 #
 # > **Predict.** Do good cuts find more than cuts at spaces?
 
 # %%
+import numpy as np
+from IPython.display import display
+
 from course_lib.evaluation.statistics import paired_interval
 from course_lib.teaching.lab.retrieval import answered, count_torn, cut_all, cut_fixed
 
@@ -460,18 +441,25 @@ def at_spaces(text, size, overlap):
 
 ways = {"fixed": (cut_fixed, 0), "at spaces": (at_spaces, 0), "on offsets": (split_text, 0)}
 ways["on offsets, overlap 64"] = split_text, 64
-sizes, table, hits, by_size = [300, 500, 700, 900], pd.DataFrame(), {}, 0
+asked, sizes, table, hits = lab.questions(), [300, 500, 700, 900], pd.DataFrame(), {}
 for way, (split, overlap) in ways.items():
     cuts = [cut_all(documents, split, size, overlap) for size in sizes]
-    found = np.array([answered(lab.questions(), one, lab.encode) for one in cuts])
+    hits[way] = np.array([answered(asked, one, lab.encode) for one in cuts])  # 4 sizes × 63
     table.loc[way, "torn"] = np.mean([count_torn(documents, one) for one in cuts])
-    table.loc[way, sizes] = found.mean(axis=1)
-    hits[way], by_size = found.mean(axis=0), by_size + found / 4
 for above, way in pairwise(hits):
-    table.loc[way, "gain"] = str(paired_interval(hits[above], hits[way]))
-print("gain from fixed to on offsets:", paired_interval(hits["fixed"], hits["on offsets"]))
-print("gain from 300 to 900 characters, mean of the four rows:", paired_interval(*by_size[[0, -1]]))
-table.round({"torn": 0} | dict.fromkeys(sizes, 2))
+    table.loc[way, "gain"] = str(paired_interval(hits[above].mean(axis=0), hits[way].mean(axis=0)))
+display(table.round(0).fillna(""))
+
+curves = pd.DataFrame({way: hit.mean(axis=1) for way, hit in hits.items()}, index=sizes)
+axes = curves.plot.line(xlabel="characters in a chunk", ylabel="recall@5", ylim=(0.5, 1))
+lab.alt(axes, f"Recall@5 by size, a line for each splitter: {curves.round(2).to_dict()}.")
+
+fixed, spaced, good, overlapping = hits.values()
+fifteen = answered(asked, cut_all(documents, split_text, 300, 0), lab.encode, k=15)
+larger = np.mean([*hits.values()], axis=0)[[0, -1]]
+print("on offsets over fixed:", paired_interval(fixed.mean(axis=0), good.mean(axis=0)))
+print("900 characters over 300, mean of the four lines:", paired_interval(*larger))
+print("on offsets, fifteen of 300 over five of 900:", paired_interval(good[-1], fifteen))
 
 # %% tags=["claim"]
 assert count_torn(documents, []) == 563, "563 sentences of up to 128 characters"
@@ -480,33 +468,22 @@ assert 0.95 < lost["at spaces"] / lost["fixed"] < 1.05, (
     "cuts at spaces tear as many sentences as fixed ones"
 )
 assert lost["on offsets"] == 0, "Good cuts tear none"
-first, spaced, good, both = hits.values()
-good_cuts, larger = paired_interval(first, good), paired_interval(*by_size[[0, -1]])
-assert good_cuts.low > 0 and round(good_cuts.mean, 2) == 0.08, (
+means = {way: hit.mean(axis=0) for way, hit in hits.items()}
+gain = paired_interval(means["fixed"], means["on offsets"])
+assert gain.low > 0 and round(gain.mean, 2) == 0.08, (
     "Good cuts gain 0.08 over fixed ones, and this interval is above 0"
 )
-undecided = paired_interval(spaced, good), paired_interval(good, both)
+undecided = (
+    paired_interval(means["at spaces"], means["on offsets"]),
+    paired_interval(means["on offsets"], means["on offsets, overlap 64"]),
+)
 assert all(one.low < 0 < one.high for one in undecided), (
     "these questions do not decide whether they find more than cuts at spaces, or whether an overlap helps"
 )
-assert larger.low > 0, "With five chunks each, larger ones find more"
-as_much = [
-    np.mean(answered(lab.questions(), cut_all(documents, split_text, size, 0), lab.encode, k))
-    for size, k in ((300, 15), (900, 5))
-]
-assert [round(one, 2) for one in as_much] == [0.94, 0.86], (
-    "With good cuts, fifteen of 300 did not find less"
-)
-longest = {
-    (way, size): max(
-        lab.embedder.count_tokens(one.content) for one in cut_all(documents, split, size, overlap)
-    )
-    for way, (split, overlap) in ways.items()
-    for size in (500, 900)
-}
-assert all((most > 256) == (size == 900) for (_, size), most in longest.items()), (
-    "No chunk of 500 characters has more, but some of 900 have"
-)
+assert paired_interval(*larger).low > 0, "With five chunks each, larger ones find more"
+assert curves["on offsets"].idxmax() == 700, "but the line of good cuts falls after 700"
+as_much = paired_interval(good[-1], fifteen)
+assert as_much.low < 0 < as_much.high, "these questions do not decide which of the two finds more"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -518,10 +495,8 @@ assert all((most > 256) == (size == 900) for (_, size), most in longest.items())
 #
 # </details>
 #
-# With five chunks each, larger ones find more (mean of the four rows, not each row). But five of 900 characters show about as much text as
-# fifteen of 300. With good cuts, fifteen of 300 did not find less (recall 0.94 and 0.86; no interval was computed).
-#
-# The model reads only 256 word pieces of a chunk. No chunk of 500 characters has more, but some of 900 have.
+# With five chunks each, larger ones find more in the mean of the four lines, but the line of good cuts falls after 700. And five chunks of
+# 900 characters show about as much text as fifteen of 300: these questions do not decide which of the two finds more.
 #
 # Make the overlap as long as the longest phrase that must stay whole (question 1).
 

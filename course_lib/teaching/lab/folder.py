@@ -36,7 +36,7 @@ MOST_PIECES = 1_500
 SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 """What is between two sentences: white space after a mark, or an empty line."""
 
-COLUMNS = ["similarity", "document", "heading", "lines", "text"]
+COLUMNS = ["similarity", "document", "heading", "lines", "text", "piece"]
 
 
 class FolderError(InputError):
@@ -66,7 +66,8 @@ def search_folder(
     Returns
     -------
     callable
-        Takes a question, returns the five most similar pieces as a table, the best first.
+        Takes a question, returns the five most similar pieces as a table, the best first: what is
+        shown of each is its `text`, all of it its `piece`, on one line.
 
     Raises
     ------
@@ -98,6 +99,7 @@ def search_folder(
                 one.name,
                 f"{one.metadata.get('lineStart', '')}–{one.metadata.get('lineEnd', '')}",
                 from_nearest_sentence(one.content, vector, embedder),
+                " ".join(one.content.split()),
             )
             for one in search(conn, vector, query)
         ]

@@ -39,8 +39,19 @@ def parsed_identity(document: str) -> Identity | None:
     )
 
 
+def short_header(identity: Identity, name: str) -> str:
+    r"""Return two lines: the kind and name of a resource, and the file's name.
+
+    Examples
+    --------
+    >>> short_header(Identity("Pod", "web", None, "v1"), "w.yaml")
+    '# Pod web\n# w.yaml\n'
+    """
+    return f"# {' '.join(filter(None, (identity.kind, identity.name)))}\n# {name}\n"
+
+
 def headers_above(pieces: Iterable[str], name: str) -> list[tuple[str, str]]:
-    r"""Return each piece of a file, and the piece below the kind and name of its resource.
+    r"""Return each piece of a file, and the piece below the `short_header` of its resource.
 
     It is the resource in which the piece begins.
 
@@ -62,7 +73,6 @@ def headers_above(pieces: Iterable[str], name: str) -> list[tuple[str, str]]:
     for piece in parts:
         begun = [span for span in spans if span.start <= start] or spans[:1]
         found = read_identity(begun[-1].text) if begun else Identity(None, None, None, None)
-        owner = " ".join(filter(None, (found.kind, found.name)))
-        pairs.append((piece, f"# {owner}\n# {name}\n{piece}"))
+        pairs.append((piece, short_header(found, name) + piece))
         start += len(piece)
     return pairs

@@ -9,11 +9,9 @@ import pytest
 from course_lib.loader.recursive import split_text
 from course_lib.records import Span
 from course_lib.teaching.lab import figures
-from course_lib.teaching.lab.figures.vectors import plane
 from course_lib.teaching.lab.serving import Seen
 
 EVIL = "<script>alert('x')</script> & \"quotes\" "
-VECTORS = np.random.default_rng(7).normal(size=(6, 12)).astype(np.float32)
 RESULT = SimpleNamespace(
     document_name="<a>.md",
     name=EVIL,
@@ -45,9 +43,6 @@ ALL = {
     "cuts": lambda: figures.cuts(EVIL, [EVIL[:5], EVIL[5:]]),
     "spans": lambda: figures.spans(EVIL, split_text(EVIL, 20, 5)),
     "pipeline": lambda: figures.pipeline(here="chunks"),
-    "map": lambda: figures.map_2d(
-        VECTORS, ["x", "<f>"] * 3, VECTORS[0], "Documents", ["", "1"] * 3
-    ),
     "plan": lambda: figures.plan(PLAN),
     "pieces": lambda: figures.pieces([("<a>", EVIL), ("<f>", "two")], mark="quotes"),
     "timeline": lambda: figures.timeline([Seen(0.0, 0.1, EVIL, 200)], [(0.1, EVIL)], EVIL),
@@ -95,7 +90,7 @@ def test_what_lies_in_two_chunks_or_in_none_is_marked():
     text = "abcdefghij"
     shared = figures.spans(text, [Span(0, 6, text[:6]), Span(4, 10, text[4:])])
     assert 'border-bottom: 2px dotted #3b1d57">ef</span>' in shared.html
-    assert "neighbours share 2 to 2 characters" in shared.alt
+    assert "neighbours share 2 characters" in shared.alt
     lost = figures.spans(text, [Span(0, 4, text[:4]), Span(6, 10, text[6:])])
     assert "<s>ef</s>" in lost.html
 
@@ -109,15 +104,6 @@ def test_a_long_text_is_shortened_and_counted_whole():
     middle = figures.cuts(text, chunks, first=5_000, most=1_000)
     assert "5,000 characters before" in middle.html and "4,000 characters more" in middle.html
     assert middle.html.count("┃</span>") == 9 + 1 and middle.alt == figure.alt
-
-
-def test_the_map_keeps_distances_of_what_lies_in_a_plane():
-    flat = np.zeros((5, 9))
-    flat[:, 2:4] = [[0, 0], [3, 0], [0, 4], [3, 4], [1, 1]]
-    points, star, share = plane(flat, flat[1])
-    assert share == pytest.approx(1)
-    assert np.linalg.norm(points[1] - points[2]) == pytest.approx(5)
-    assert star == pytest.approx(points[1])
 
 
 def test_a_plan_has_its_innermost_node_last_with_what_all_loops_found():

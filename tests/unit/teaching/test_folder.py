@@ -35,13 +35,14 @@ def test_a_folder_is_searched_and_the_lab_s_own_database_has_nothing_of_it(
     assert first.startswith(f"{notes} was read in ") and first.endswith("Documents: 2, pieces: 2.")
     assert second == "Left out: 1, such as old.txt, which is not UTF-8: byte 0xe9 at offset 3."
     table = ask("When do vegetables get their drink?")
-    assert list(table.columns) == ["similarity", "document", "heading", "lines", "text"]
+    assert list(table.columns) == ["similarity", "document", "heading", "lines", "text", "piece"]
     assert list(table.index) == [1, 2] and table.similarity.is_monotonic_decreasing
     best = table.loc[1]
     assert (best.document, best.heading, best.lines) == ("home/garden.md", "Tomatoes", "1–3")
     assert (
         best.text == "… At dawn the plants get water to drink."
     )  # from the sentence that is most similar
+    assert best.piece == "# Tomatoes The bed is new. At dawn the plants get water to drink."
     assert len(ask("  ")) == 0
     with lab.connect() as conn:
         assert conn.execute("SELECT to_regclass('document_chunks')").fetchone() == (None,)

@@ -10,7 +10,6 @@ from course_lib.teaching.lab.figures.results import passages, plan, ranking
 from course_lib.teaching.lab.figures.stages import pipeline
 from course_lib.teaching.lab.figures.strips import attempts, timeline, torn
 from course_lib.teaching.lab.figures.text import cuts, pieces, spans
-from course_lib.teaching.lab.figures.vectors import map_2d
 
 __all__ = [
     "Figure",
@@ -19,7 +18,6 @@ __all__ = [
     "cuts",
     "gains",
     "intervals",
-    "map_2d",
     "pairs",
     "passages",
     "pieces",

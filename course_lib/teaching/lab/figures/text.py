@@ -83,9 +83,10 @@ def spans(text: str, spans: Sequence[Span], *, most: int = MOST) -> Figure:
         parts.append(f'<span style="{tint}">{piece}</span>' if covering else f"<s>{piece}</s>")
     sizes = [len(span.text) for span in spans]
     shared = [left.end - right.start for left, right in pairwise(spans)] or [0]
+    share = " to ".join(map(str, sorted({min(shared), max(shared)})))
     caption = (
         f"{len(spans)} chunks of {min(sizes)} to {max(sizes)} characters; "
-        f"neighbours share {min(shared)} to {max(shared)} characters"
+        f"neighbours share {share} characters"
     )
     legend = (
         f'<span style="{BADGE}">1</span> a chunk begins &nbsp; '
