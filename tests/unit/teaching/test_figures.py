@@ -56,6 +56,7 @@ ALL = {
     "intervals": lambda: figures.intervals(
         GAINS.rename(columns={"gain": "mean"}, index=str), "MRR of <f>"
     ),
+    "bars": lambda: figures.bars(FOUND[["similarity"]], "share of <f>", labels=["one"]),
     "pairs": lambda: figures.pairs(RANKS[0], RANKS[1], ("<f>", "b"), "rank"),
     "gains": lambda: figures.gains({"<f>": GAINS, "b": GAINS}, "weight", "gain"),
     "waits": lambda: figures.waits({"<f>": WAITED, "/b": WAITED}),

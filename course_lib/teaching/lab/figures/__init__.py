@@ -5,7 +5,7 @@ is readable on light and dark themes, and never tells things apart by colour alo
 """
 
 from course_lib.teaching.lab.figures.base import Figure
-from course_lib.teaching.lab.figures.measured import gains, intervals, pairs, waits
+from course_lib.teaching.lab.figures.measured import bars, gains, intervals, pairs, waits
 from course_lib.teaching.lab.figures.results import passages, plan, ranking
 from course_lib.teaching.lab.figures.stages import pipeline
 from course_lib.teaching.lab.figures.strips import attempts, timeline, torn
@@ -15,6 +15,7 @@ from course_lib.teaching.lab.figures.vectors import map_2d
 __all__ = [
     "Figure",
     "attempts",
+    "bars",
     "cuts",
     "gains",
     "intervals",
