@@ -458,7 +458,7 @@ def vector_key(chunk: Chunk, model: str) -> str:
     1. The key is another one if the model reads another text. It reads the content, below the
        header if there is one.
     2. It is another one for another model.
-    3. It is another one for another tenant, who must not even notice that a text is known.
+    3. It is another one for another tenant: no tenant may notice that another one has the text.
     4. Whatever else changes, the key stays: the vector would be the same.
 
     Parameters

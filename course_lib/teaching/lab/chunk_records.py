@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.loader import read_documents
-from course_lib.records import Chunk
+from course_lib.loader import Registry, read_documents
+from course_lib.records import Chunk, Scope
 from course_lib.settings import project_root
+from course_lib.teaching.lab.figures.base import Figure, chart, picture
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
-    from matplotlib.axes import Axes
 
 Index = dict[object, tuple[Chunk, "npt.NDArray[np.float32]"]]
 """Key → the record of a piece, and its vector."""
@@ -38,6 +39,56 @@ FIELDS: dict[str, Key] = {
     "model": lambda _, model: model,
 }
 """What a key can be made of."""
+
+
+LOOKS = {
+    "needed": ("#0072b2", ""),
+    "encoded": ("#0072b2", ""),
+    "wasted": ("#e69f00", "///"),
+    "wrong": ("#d55e00", "xxx"),
+    "only written": ("#56b4e9", "..."),
+    "skipped": ("#d9d9d9", ""),
+}
+"""What happens to a piece → its colour and its hatch in the figures."""
+
+
+def read_nights(folder: Path, model: str) -> tuple[list[Chunk], list[Chunk], dict[str, State]]:
+    """Return the pieces of Heron's other files, those of `drift.py`, and seven changes of these.
+
+    Parameters
+    ----------
+    folder
+        The code of Heron.
+    model
+        The name of the model.
+
+    Returns
+    -------
+    tuple
+        Two lists of pieces, and what has happened → the pieces and the model of that night.
+    """
+    heron, parse = Scope(tenant="acme", repo="heron"), Registry().parse
+    code = {one.name: one for one in read_documents(folder, (".py", ".go", ".sh"))}
+    drift = code.pop("heron/drift.py")
+    pieces = parse(drift, heron)
+
+    def edited(old: str, new: str) -> list[Chunk]:
+        return parse(replace(drift, content=drift.content.replace(old, new)), heron)
+
+    changed = {
+        "a line is corrected": edited("/ len(values)", "/ max(1, len(values))"),
+        "an import is added": edited("import math", "import io\nimport math"),
+        "inspect is renamed": edited("def inspect", "def compare"),
+        "the file is renamed": parse(replace(drift, name="heron/shift.py"), heron),
+        "the parser is newer": [
+            one.model_copy(update={"parser_version": "9.0.0"}) for one in pieces
+        ],
+        "the model is another": pieces,
+        "globex has the file, too": parse(drift, Scope(tenant="globex", repo="heron")),
+    }
+    nights: dict[str, State] = {night: (chunks, model) for night, chunks in changed.items()}
+    nights["the model is another"] = pieces, "another model"
+    return [chunk for file in code.values() for chunk in parse(file, heron)], pieces, nights
 
 
 def key_of(names: Iterable[str]) -> Key:
@@ -85,9 +136,12 @@ def index_again(
 
 
 def ask(
-    index: Index, question: str, encode: Callable[..., npt.NDArray[np.float32]], rows: int = 2
+    index: Index,
+    question: str,
+    code: Sequence[Chunk],
+    encode: Callable[..., npt.NDArray[np.float32]],
 ) -> pd.DataFrame:
-    """Return the records most similar to a question, as a table.
+    """Return what a search shows of the record most similar to a question, and what is so.
 
     Parameters
     ----------
@@ -95,34 +149,35 @@ def ask(
         Where to search.
     question
         In any words.
+    code
+        The pieces of tonight's code: the one with the same content is what is so.
     encode
         Texts → unit vectors, such as ``lab.encode``.
-    rows
-        How many records.
     """
     import numpy as np
     import pandas as pd
 
     records, vectors = zip(*index.values(), strict=True)
-    found = pd.DataFrame(
-        [
-            (
-                one.name,
-                f"{one.line_start}–{one.line_end}",
-                str(one.custom_meta.get("header", "")).partition("\n")[0],
-                " ".join(one.content.split())[:36],
-            )
-            for one in records
-        ],
+    found = records[int((np.stack(vectors) @ encode([question])[0]).argmax())]
+    real = next(one for one in code if one.content == found.content)
+    rows = [
+        (
+            one.name,
+            f"{one.line_start}–{one.line_end}",
+            str(one.custom_meta.get("header", "")).partition("\n")[0],
+            " ".join(one.content.split())[:36] + " …",
+        )
+        for one in (found, real)
+    ]
+    return pd.DataFrame(
+        rows,
+        index=["the search shows", "the code has"],
         columns=["name", "lines", "header", "begins with"],
     )
-    found["similarity"] = np.stack(vectors) @ encode([question])[0]
-    best = found.nlargest(rows, "similarity").round(2)
-    return best.set_axis(range(1, len(best) + 1))
 
 
 def key_costs(last: State, nights: Mapping[str, State], key: Key) -> pd.DataFrame:
-    """Return what goes wrong if only pieces with a new key are encoded, in per cent of the pieces.
+    """Return how many pieces are needed, wasted, wrong, and skipped, if a new key is encoded.
 
     Parameters
     ----------
@@ -137,16 +192,16 @@ def key_costs(last: State, nights: Mapping[str, State], key: Key) -> pd.DataFram
     -------
     pandas.DataFrame
         A row for each night: pieces that have to be encoded and are, pieces that are encoded
-        although the right vector was stored, and pieces that get the vector of another text, model
-        or tenant.
+        although the right vector was stored, pieces that get the vector of another text, model or
+        tenant, and pieces that are rightly skipped.
     """
     import pandas as pd
 
-    rows = {night: _shares(last, tonight, key) for night, tonight in nights.items()}
-    return pd.DataFrame(rows, index=["needed", "wasted", "wrong"]).T
+    rows = {night: _counts(last, tonight, key) for night, tonight in nights.items()}
+    return pd.DataFrame(rows, index=["needed", "wasted", "wrong", "skipped"]).T
 
 
-def _shares(last: State, tonight: State, key: Key) -> list[float]:
+def _counts(last: State, tonight: State, key: Key) -> list[int]:
     stored: dict[object, set[object]] = {}
     counts: Counter[str] = Counter()
     for is_new, (chunks, model) in enumerate((last, tonight)):
@@ -155,25 +210,70 @@ def _shares(last: State, tonight: State, key: Key) -> list[float]:
             if not is_new:
                 stored.setdefault(found, set()).add(whose)
             elif found in stored:
-                counts["wrong"] += stored[found] != {whose}
+                counts["skipped" if stored[found] == {whose} else "wrong"] += 1
             else:
                 counts["wasted" if any(whose in one for one in stored.values()) else "needed"] += 1
                 stored[found] = {whose}
-    return [100 * counts[name] / len(tonight[0]) for name in ("needed", "wasted", "wrong")]
+    return [counts[name] for name in ("needed", "wasted", "wrong", "skipped")]
 
 
-def plot_costs(table: pd.DataFrame) -> tuple[Axes, str]:
-    """Draw what `key_costs` returned as strips; return them with what they show in words."""
-    wasted, wrong = (int((table[name] > 0).sum()) for name in ("wasted", "wrong"))
-    title = f"wasted in {wasted} of {len(table)} nights, wrong in {wrong}"
-    axes = table[::-1].plot.barh(stacked=True, figsize=(7.6, 3.4), title=title, xlim=(0, 100))
-    axes.set_xlabel("pieces of drift.py, %")
-    containers: list[Any] = axes.containers  # all of them are bars
-    for bars in containers:
-        shares = [f"{share:.0f}" if share else "" for share in bars.datavalues]
-        axes.bar_label(bars, shares, label_type="center", bbox={"color": "white", "pad": 1})
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3)
-    return axes, f"{title}\n{table.round().to_string()}"
+def plot_pieces(table: pd.DataFrame) -> Figure:
+    """Draw how many pieces of each night are what, as a row of strips for each night.
+
+    Parameters
+    ----------
+    table
+        A row for each night, and columns of `LOOKS`.
+    """
+    title = "seven nights: " + ", ".join(f"{count} {name}" for name, count in table.sum().items())
+    figure, axes = chart(title, "pieces of drift.py", width=7.6, height=3.4)
+    begin = table.cumsum(axis="columns") - table
+    for name in table:
+        colour, hatch = LOOKS[str(name)]
+        drawn = axes.barh(
+            table.index, table[name], left=begin[name], label=name,
+            height=0.7, color=colour, hatch=hatch, edgecolor="white", linewidth=0.4,
+        )  # fmt: skip
+        counts = [str(count) if count else "" for count in table[name]]
+        axes.bar_label(drawn, counts, label_type="center", bbox={"color": "white", "pad": 1})
+    axes.invert_yaxis()
+    figure.legend(ncols=4, frameon=False, loc="outside lower center")
+    return picture(figure, f"{title}\n{table.to_string()}.")
+
+
+def encoded_by_langchain(last: State, tonight: State, *, with_line: bool) -> int:
+    """Return how many pieces LangChain's `index` encodes tonight, after last night.
+
+    Parameters
+    ----------
+    last, tonight
+        The pieces and the models.
+    with_line
+        Whether the metadata has the line, beside the path.
+
+    Raises
+    ------
+    ImportError
+        If langchain-core is not installed.
+    """
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import DeterministicFakeEmbedding
+    from langchain_core.indexing import InMemoryRecordManager, index
+    from langchain_core.vectorstores import InMemoryVectorStore
+
+    def page_of(chunk: Chunk) -> Document:
+        line = {"line": chunk.line_start} if with_line else {}
+        return Document(chunk.embedded_text, metadata={"source": chunk.source_path} | line)
+
+    stores: dict[str, tuple[InMemoryRecordManager, InMemoryVectorStore]] = {}
+    added = 0
+    for chunks, model in (last, tonight):
+        space = f"{chunks[0].tenant_id}/{model}"
+        made = InMemoryRecordManager(space), InMemoryVectorStore(DeterministicFakeEmbedding(size=3))
+        pages = [page_of(chunk) for chunk in chunks]
+        manager, store = stores.setdefault(space, made)
+        added = index(pages, manager, store, cleanup="full", key_encoder="sha256")["num_added"]
+    return added
 
 
 class CountingClient(EmbeddingClient):

@@ -145,3 +145,39 @@ def search_over(
         return [Found(name, index, piece.text, score) for name, index, piece, score in hits]
 
     return search
+
+
+def asking(
+    files: Mapping[str, str],
+    split: Splitter,
+    encode: Callable[[Sequence[str]], npt.NDArray[np.float32]],
+) -> Callable[[str], None]:
+    """Return a function that prints the best piece for a question, and above it its header.
+
+    The lines of a header begin with ``>``, those of the file with their number in it.
+
+    Parameters
+    ----------
+    files
+        Name → text.
+    split
+        The splitter.
+    encode
+        Texts → unit vectors, such as ``lab.encode``.
+    """
+    pieces = [
+        (name, one) for name, text in files.items() for one in split(text, language_of(name) or "")
+    ]
+    vectors = encode([embedded_text(one.text, getattr(one, "header", "")) for _, one in pieces])
+
+    def ask(question: str) -> None:
+        scores = vectors @ encode([question])[0]
+        name, best = pieces[int(scores.argmax())]
+        print(f"{name}, similarity {scores.max():.2f}")
+        for line in getattr(best, "header", "").splitlines():
+            print("  >", line)
+        first = files[name].count("\n", 0, best.start) + 1
+        for number, line in enumerate(best.text.splitlines(), first):
+            print(f"{number:3} {line}".rstrip())
+
+    return ask

@@ -32,6 +32,7 @@ from course_lib.store import write_chunks
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import pandas as pd
 
 ANSWER = "answer"
 """What every passage that holds the answer is called where passages are ranked."""
@@ -370,6 +371,39 @@ def score_words(
     return scores
 
 
+def first_by_both(
+    question: str,
+    chunks: Sequence[Chunk],
+    encode: Callable[[Sequence[str]], npt.NDArray[np.float32]],
+    most: int = 112,
+) -> pd.DataFrame:
+    """Return what a search by words and one by vectors show first, with the words in common.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    chunks
+        What is searched, under its title and headings.
+    encode
+        Texts → unit vectors, such as ``lab.encode``.
+    most
+        Characters shown of a text, below its heading.
+    """
+    import pandas as pd
+
+    texts = [chunk.embedded_text for chunk in chunks]
+    similarity = encode(texts) @ encode([question])[0]
+    first = {"by words": score_words([question], texts)[0], "by vectors": similarity}
+    rows = {}
+    for way, scores in first.items():
+        at = int(scores.argmax())
+        shared = ", ".join(sorted({*stems(question)} & {*stems(texts[at])}))
+        text = chunks[at].content.partition("\n\n")[2]
+        rows[way] = chunks[at].source_path, shared or "none", f"{text[:most]} …"
+    return pd.DataFrame(rows, index=["page", "shared words", "text"]).T
+
+
 def find_right(questions: Sequence[Question], chunks: Sequence[Chunk]) -> npt.NDArray[np.int64]:
     """Return a row for each question: 1 for a chunk that answers it, 0 for the others."""
     import numpy as np
@@ -379,6 +413,53 @@ def find_right(questions: Sequence[Question], chunks: Sequence[Chunk]) -> npt.ND
         for asked in questions
     ]
     return np.array(right).astype(int)
+
+
+def found_by_one(
+    questions: Sequence[Question],
+    texts: Sequence[str],
+    right: npt.NDArray[np.int64],
+    hits: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return the questions that only one of two searches finds.
+
+    Parameters
+    ----------
+    questions, texts
+        A row and a column each of `right`.
+    right
+        What `find_right` returns for the same texts.
+    hits
+        Search → 1 for each question that it finds, and 0 for the others.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The question, how many words it shares with its answer (the most of its right texts), and
+        which search finds it.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> question = Question("q", "Which alarm wakes me?", "docs", ("a.md",))
+    >>> hits = pd.DataFrame({"by words": [1], "by vectors": [0]})
+    >>> found = found_by_one([question], ["the alarms", "alarm, wakes"], np.array([[1, 0]]), hits)
+    >>> found.values.tolist()
+    [['Which alarm wakes me?', 1, 'only by words']]
+    """
+    import numpy as np
+    import pandas as pd
+
+    known = [{*stems(text)} for text in texts]
+    shared = [[len({*stems(one.question)} & each) for each in known] for one in questions]
+    rows = pd.DataFrame(
+        {
+            "question": [one.question for one in questions],
+            "words": (np.array(shared) * right).max(axis=1),
+            "found": [f"only {search}" for search in hits.idxmax(axis=1)],
+        }
+    )
+    return rows[hits.sum(axis=1) == 1]
 
 
 def hit_in_five(scores: npt.NDArray[Any], right: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -61,7 +61,8 @@ def test_the_figure_says_what_is_torn_and_what_is_too_large() -> None:
     inside = TEXT.index("class Box") + 8
     figure = figures.torn(outer, {"two": at(0, inside, len(TEXT)), "one": at(0, len(TEXT))}, "<t>")
     assert figure.alt == (
-        "Strips, <t>. two: outer whole; two: Box torn; one: outer whole; one: Box whole."
+        "Strips, <t>: of 2 that fit, two tears 1, one tears 0. "
+        "two: outer whole; two: Box torn; one: outer whole; one: Box whole."
     )
     small = figures.torn(outer, {"split_code": split_code(TEXT, "python", 60, 0)}, size=60)
     assert "outer larger than a piece" in small.alt and "torn" not in small.alt

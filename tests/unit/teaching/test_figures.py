@@ -54,6 +54,7 @@ ALL = {
     "changes": lambda: figures.changes(
         {"<f>": (RANKS[0] > 0.4, RANKS[1] > 0.4), "means": RANKS[:2]}, "share of <f>"
     ),
+    "bars": lambda: figures.bars(FOUND[["similarity"]], "share of <f>", labels=["one"]),
     "pairs": lambda: figures.pairs(RANKS[0], RANKS[1], ("<f>", "b"), "rank"),
     "gains": lambda: figures.gains({"<f>": GAINS, "b": GAINS}, "weight", "gain"),
     "waits": lambda: figures.waits({"<f>": WAITED, "/b": WAITED}),

@@ -5,7 +5,14 @@ is readable on light and dark themes, and never tells things apart by colour alo
 """
 
 from course_lib.teaching.lab.figures.base import Figure
-from course_lib.teaching.lab.figures.measured import changes, gains, intervals, pairs, waits
+from course_lib.teaching.lab.figures.measured import (
+    bars,
+    changes,
+    gains,
+    intervals,
+    pairs,
+    waits,
+)
 from course_lib.teaching.lab.figures.results import passages, plan, ranking
 from course_lib.teaching.lab.figures.stages import pipeline
 from course_lib.teaching.lab.figures.strips import attempts, timeline, torn
@@ -14,6 +21,7 @@ from course_lib.teaching.lab.figures.text import cuts, pieces, spans
 __all__ = [
     "Figure",
     "attempts",
+    "bars",
     "changes",
     "cuts",
     "gains",

@@ -82,7 +82,7 @@ def torn(
     splits
         Splitter → its pieces: anything with `start` and `end`, in characters.
     title
-        Above the chart.
+        Above the chart, before what each splitter tears.
     size
         Characters of the largest piece; a definition longer than that cannot be whole.
     """
@@ -91,6 +91,10 @@ def torn(
         for splitter, pieces in splits.items()
         for _, one in definitions
     ]
+    fit = sum(one.end - one.start <= size for _, one in definitions)
+    marked = [one.row for one in found if one.verdict == "torn"]
+    counted = ", ".join(f"{name} tears {marked.count(name)}" for name in splits)
+    title = f"{title}: of {fit} that fit, {counted}".removeprefix(": ")
     across = "characters from the start of the file; a black line is a cut through a definition"
     figure, axes = strips(found, title, across, pad=46)
     for row, (splitter, pieces) in enumerate(splits.items()):
