@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 09 · The retrieval API
 #
-# Ten lines of code make your search an API. But its errors give no reason, and one slow request makes all others wait. A common repair
+# Ten lines of code make your search an API. But its errors give no reason, and one slow request makes all others wait. An obvious repair
 # shows strangers the address of your database. You will repair all three, and your API will say when it cannot answer.
 #
 # **Elective.** It adds an HTTP service around the search. For you if other programs will use your search.
@@ -258,49 +258,12 @@ lab.hint("9.1")  # run again for the next hint
 # model may get megabytes.
 
 # %% [markdown]
-# ## What a stranger may write
-#
-# A stranger may have written a chunk, with its `metadata` and its link, `citation_url`. Below, `trusting` copies both into the answer.
-#
-# > **Predict.** A page shows `citation_url` as a link. What can the stranger do with the metadata, and what with the link?
-
-# %%
-from dataclasses import asdict, replace
-
-from course_lib.records import SearchResult
-
-where = ("documentation", "docs", "", "doc-section", "Rollback")
-mine = SearchResult("c7", "a.md", 3, "Roll back.", 0.5, 0.25, *where)
-link = "javascript:alert(document.cookie)"
-forged = replace(mine, metadata={"repo": "somebody-elses"}, citation_url=link)
-
-
-def trusting(one):
-    return {**asdict(one), "metadata": {"repo": one.repo_slug, "score": one.score, **one.metadata}}
-
-
-told = trusting(forged)
-told["metadata"], told["citation_url"]
-
-# %% tags=["claim"]
-assert told["metadata"]["repo"] == "somebody-elses", "the chunk says that it is from another repository"
-assert told["citation_url"].startswith("javascript:"), "a click on the link runs the stranger's program"
-
-# %% [markdown]
-# <details><summary>The answer</summary>
-#
-# The stranger's metadata comes last, so the chunk says that it is from another repository. And a click on the link runs the stranger's
-# program.
-#
-# </details>
-#
-# The library's `search_response` writes its own entries last, so a stranger cannot replace them. It drops addresses that do not begin with
-# `https://` or `http://`.
-
-# %% [markdown]
 # ## The endpoint
 #
 # One thread encodes all questions. Each search runs in another thread, with a connection of the pool.
+#
+# `search_response` makes the answer. A stranger may have written a chunk, with a link such as `javascript:…`, which would run a program at a
+# click. So it drops addresses that do not begin with `https://` or `http://`.
 
 # %%
 import asyncio
@@ -583,7 +546,8 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # %% [markdown]
 # ## Measure: sixteen clients
 #
-# Each of sixteen clients sends its next question as soon as it has an answer. Half of the answers take less time than
+# Each of sixteen clients sends its next question as soon as it has an answer. All services take turns, for three rounds. Half of the
+# answers take less time than
 # [p50](../labs/GLOSSARY.md#p50-and-p95), and 19 of 20 less than p95.
 #
 # The library also has *dynamic batching*: the model encodes all waiting questions in one call.
@@ -591,6 +555,8 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # > **Predict.** Which is fastest: the ten lines, the same with a plain `def`, your service, the library without batches, or with them?
 
 # %%
+import matplotlib.pyplot as plt
+
 from course_lib.service import ServiceConfig, create_app
 from course_lib.teaching.lab.serving import batch_at_most, crowd
 
@@ -600,23 +566,28 @@ library = lab.serve(create_app(config, embedder=model))
 until_ready(library)
 in_threads = FastAPI()
 in_threads.post("/search")(found)  # the ten lines again, with a plain def
-bodies = [{"query": each.question} for each in lab.questions()] * 2
-services = {"ten lines": api, "with def": lab.serve(in_threads), "yours": yours}
-times = pd.DataFrame({name: crowd(one, bodies) for name, one in services.items()})
-for name, most in {"library, no batches": 0, "library": 32}.items():
+bodies = [{"query": each.question} for each in lab.questions()]
+services = {
+    "ten lines": (api, 0), "with def": (lab.serve(in_threads), 0), "yours": (yours, 0),
+    "library, no batches": (library, 0), "library": (library, 32),
+}  # fmt: skip
+rounds = []
+for name, (service, most) in [*services.items()] * 3:
     batch_at_most(most)
-    times[name] = crowd(library, bodies)
-axes = times.plot.box(vert=False, figsize=(7, 2), showfliers=False, whis=(5, 95))
-axes.set(
-    title="Sixteen clients", xlabel="ms for an answer (line in the box: p50; right end: p95)"
-)
-medians = times.median().round().to_dict()
-lab.alt(axes, f"The times of each service as a box. The medians are {medians}.")
-times.quantile([0.5, 0.95]).set_axis(["p50, ms", "p95, ms"]).T.round()
+    rounds.append((name, *pd.Series(crowd(service, bodies)).quantile([0.5, 0.95])))
+times = pd.DataFrame(rounds, columns=["service", "p50", "p95"])
+figure, axes = plt.subplots(figsize=(7, 2.4))
+axes.plot(times.p50, times.service, "o", label="p50 of a round")
+axes.plot(times.p95, times.service, "x", label="p95 of a round")
+axes.set(title="Sixteen clients, three rounds", xlabel="ms for an answer", xlim=(0, None))
+axes.invert_yaxis()
+axes.legend(loc="lower right")
+middle = times.groupby("service", sort=False).median().round()
+lab.alt(figure, f"A dot for each round. The middle rounds, in ms: {middle.to_dict('index')}.")
 
 # %% tags=["claim"]
-assert times["yours"].median() < times["ten lines"].median(), "Your service can answer faster"
-assert times["with def"].median() < times["ten lines"].median(), "so can the ten lines with a plain def"
+assert middle.p50["yours"] < middle.p50["ten lines"], "Your service can answer faster"
+assert middle.p50["with def"] < middle.p50["ten lines"], "so can the ten lines with a plain def"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -624,9 +595,9 @@ assert times["with def"].median() < times["ten lines"].median(), "so can the ten
 # Your service can answer faster than the ten lines, and so can the ten lines with a plain `def`. The first two rows differ only in the word
 # `async`.
 #
-# Your service also has a pool, and one thread for the model. The table does not separate these, nor explain the library's times.
+# Your service also has a pool, and one thread for the model. The picture does not separate these, nor explain the library's times.
 #
-# For batches, compare the last two rows. Each row is one run, so run the cell twice before you trust a small difference.
+# For batches, compare the last two rows. Where the dots of two rows overlap, three rounds cannot say which is faster.
 #
 # </details>
 

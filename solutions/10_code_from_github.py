@@ -64,8 +64,6 @@ def bring(ref):
 first_report = bring(ours.old)
 
 # %%
-from textwrap import shorten
-
 import pandas as pd
 
 from course_lib.retriever import Query, search
@@ -80,8 +78,8 @@ def ask_index(top_k=3):
 
 def table_of(results):
     places = [one.citation_url.partition("/blob/")[2].partition("/")[2] for one in results]
-    begins = [shorten(one.content, 50, placeholder=" …") for one in results]
-    return pd.DataFrame({"file and lines": places, "begins": begins})
+    why = ["yes" if ours.reason in one.content else "no" for one in results]
+    return pd.DataFrame({"file and lines": places, f"says {ours.reason}": why})
 
 
 passages = ask_index()
@@ -90,12 +88,16 @@ table_of(passages)
 
 # %% tags=["claim"]
 addresses = [one.citation_url.partition("/blob/")[2].partition("/") for one in passages]
-assert all(len(commit) == 40 and "#L" in path for commit, _, path in addresses), "Each address names the repository, a commit, the file and the lines"
-assert github_api or not any("OOMKilled" in one.content for one in passages), "none of these passages says why"
+assert all(len(commit) == 40 and "#L" in path for commit, _, path in addresses), (
+    "Each address names the repository, a commit, the file and the lines"
+)
+assert github_api or not any("OOMKilled" in one.content for one in passages), (
+    "none of these passages says why"
+)
 
 # %% [markdown]
-# Each address names the repository, a commit, the file and the lines. But none of these passages says why (`print(passages[0].content)`
-# shows a whole passage). The answer is in a newer version. Your update will bring it.
+# Each address names the repository, a commit, the file and the lines. But none of these passages says why: `OOMKilled` is the reason if a
+# pod needs too much memory. A newer version says so. Your update will bring it.
 #
 # ## A simple download
 #
@@ -184,16 +186,28 @@ def blob_sha(content):
 local, trees = client_of(server), "/repos/heron/platform/git/trees"
 entries = local.get(f"{trees}/main?recursive=1").json()["tree"]
 named = {entry["path"]: entry["sha"] for entry in entries}
-wrong = {}
+wanted, checked = [path for path in named if path.endswith(".yaml")], {}
 for day, files in downloads.items():
-    paths = [path for path in files if blob_sha(files[path]) != named[path]]
-    wrong[day] = len(paths), (paths or ["-"])[0]
+    right = sum(blob_sha(files[path]) == named[path] for path in files)
+    checked[day] = right, len(files) - right, len(wanted) - len(files)
 print(blob_sha(b"hello\n"))
-pd.DataFrame(wrong, index=["other hash than listed", "for example"]).T
+table = pd.DataFrame(checked, index=["listed hash", "other hash", "missing"]).T
+looks = {"stacked": True, "color": ["#009e73", "#d55e00", "#bbbbbb"], "figsize": (7, 2.4)}
+axes = table[::-1].plot.barh(title="What the simple download brings", **looks)
+axes.set_xlabel("files that are wanted")
+axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+lab.alt(axes, f"A bar for each day: {table.to_dict('index')}.")
+
+# %% tags=["claim"]
+assert table.loc["few requests left", "other hash"] > 10, "The hashes show the empty files"
+normal = [path for path, found in downloads["normal"].items() if blob_sha(found) != named[path]]
+assert normal == ["docs/deployment.yaml"], "one wrong file on the normal day"
+assert table.loc["large", "missing"] > 20, "on the large day, files were never listed"
 
 # %% [markdown]
 # The hashes show the empty files. They also show one wrong file on the normal day: `docs/deployment.yaml` is a *link*, and the server sent
-# the file that it points to. But on the large day, files were never listed, and hashes cannot show this.
+# the file that it points to. But on the large day, files were never listed, and hashes cannot show this. They are in the picture only because
+# we know the whole list.
 #
 # We list the only file of another repository. A colleague pushes a change. Then we request the file twice.
 #
@@ -310,7 +324,9 @@ server_now = parsedate_to_datetime(answer.headers["date"]).timestamp()
 print(f"by our clock {reset - time.time():.0f} s, by the server's clock {reset - server_now:.0f} s")
 
 # %% tags=["claim"]
-assert answer.status_code == 403 and 570 < server_now - time.time() < 602, "If we use our own clock, we wait ten minutes too long"
+assert answer.status_code == 403 and 570 < server_now - time.time() < 602, (
+    "If we use our own clock, we wait ten minutes too long"
+)
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -370,51 +386,63 @@ def ask(github, path, max_wait=30, attempts=5):
     raise TimeoutError(f"{path}: try again in {seconds:.0f} s")
 
 
-def impatient(github, path):
-    while (answer := github.get(path)).status_code != 200:
-        time.sleep(0.1)
-    return answer
+def trying(waits):  # reads no headers: tries again after each of the waits
+    def get(github, path):
+        for seconds in waits:
+            if (answer := github.get(path)).status_code == 200:
+                return answer
+            time.sleep(seconds)
+        return github.get(path).raise_for_status()
+
+    return get
 
 
 # %% [markdown]
-# Two clients want 25 answers each. Their servers give 15 answers every two seconds. The impatient client tries again after 0.1 s. The other
-# is yours.
+# Three clients want 25 answers each. Their servers give 15 answers every two seconds. Two clients read no headers: one waits 0.1 s each
+# time, and the other doubles its wait, 1, 2, 4 s (*back-off*). The third is yours.
 #
-# > **Predict.** How often is each client refused? Which has its answers first?
+# Then each asks once for a repository that it may not read.
+#
+# > **Predict.** How often is each client refused, in both cases? Which has its 25 answers first?
 
 # %%
-import matplotlib.pyplot as plt
+from course_lib.teaching.lab.serving import Seen
 
-wait_time, rows = lab.use("wait_time"), []
-for name, one_request in {"impatient": impatient, "yours": ask}.items():
+wait_time, seen, refused = lab.use("wait_time"), [], {}
+clients = {"fixed wait": trying([0.1] * 40), "back-off": trying([1, 2, 4]), "yours": ask}
+for name, get in clients.items():
     with local_github() as limited, client_of(limited) as github:
+        limited.add(Repository("heron/secret", denied=True))
         limited.set_limit(15, window=2)
-        [one_request(github, "/repos/heron/platform") for _ in range(25)]
-    begun = limited.seen[0].at
-    for one in limited.seen:
-        rows.append((name, "answered" if one.status == 200 else "refused", one.at - begun))
-requests = pd.DataFrame(rows, columns=["client", "answer", "seconds"])
-figure, axes = plt.subplots(figsize=(7, 2.4))
-for client, part in requests.groupby("client"):
-    answers, refused = (part.answer == "answered").cumsum(), part.answer == "refused"
-    label = f"{client}: {refused.sum()} refused"
-    [line] = axes.step(part.seconds, answers, where="post", marker="", label=label)
-    axes.plot(part.seconds[refused], answers[refused], "x", color=line.get_color(), markersize=8)
-axes.set(
-    title="How two clients get 25 answers (x: a refusal)",
-    xlabel="seconds since the first request", ylabel="answers",
-)
-axes.legend(loc="lower right")
-both = "; ".join(axes.get_legend_handles_labels()[1])
-last = requests.groupby("client").seconds.max().round(1).to_dict()
-lab.alt(figure, f"The answers so far of two clients: {both}. They end at these seconds: {last}.")
+        [get(github, "/repos/heron/platform") for _ in range(25)]
+        seen += [Seen(one.at - limited.seen[0].at, 0, name, one.status) for one in limited.seen]
+        with suppress(httpx.HTTPStatusError):
+            get(github, "/repos/heron/secret")
+        refused[name] = len(limited.seen) - 25 - limited.count("secret"), limited.count("secret")
+print(pd.DataFrame(refused, index=["refused: limit", "refused: no access"]).T)
+lab.show.timeline(seen, title="How three clients get 25 answers")
 
 # %% tags=["claim"]
-counts = requests.groupby(["client", "answer"]).seconds.agg(["count", "max"])
-count, ended = counts["count"], counts["max"]
-assert count["impatient", "answered"] == count["yours", "answered"] == 25, "Two clients want 25 answers each"
-assert count["yours", "refused"] == 1 and count["impatient", "refused"] > 5, "Your client was refused once, the impatient one many times"
-assert 0.7 < ended["yours", "answered"] - ended["impatient", "answered"] < 4, "Yours ends one to four seconds later"
+limits, ended = (
+    {name: one[0] for name, one in refused.items()},
+    {one.request: one.at for one in seen},
+)
+assert all(
+    sum(one.request == name and one.status == 200 for one in seen) == 25 for name in clients
+), "Three clients want 25 answers each"
+assert limits["yours"] == 1 and limits["fixed wait"] > 5, (
+    "Your client was refused once, the one with the fixed wait many times"
+)
+assert 1 <= limits["back-off"] <= 3, "The back-off was refused at most three times"
+assert [one[1] for one in refused.values()] == [41, 4, 1], (
+    "Without access, yours asks once, the others until they give up"
+)
+assert (
+    min(ended, key=ended.get) == "fixed wait" and 0.7 < ended["yours"] - ended["fixed wait"] < 4
+), "Yours ends one to four seconds later"
+assert sum(2**n for n in range(12)) == 4095 > 3600 > sum(2**n for n in range(11)), (
+    "the back-off comes after 4,095 s, refused twelve times"
+)
 broken = [httpx.ConnectError("broken"), httpx.Response(503), httpx.Response(200, text="there")]
 
 
@@ -425,22 +453,26 @@ def failing(request):
 
 
 with httpx.Client(transport=httpx.MockTransport(failing), base_url="http://fails.example") as fails:
-    assert ask(fails, "/").text == "there", "It also does so if the server fails (5xx) or the connection breaks"
+    assert ask(fails, "/").text == "there", (
+        "It also does so if the server fails (5xx) or the connection breaks"
+    )
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Your client was refused once, the impatient one many times.
+# Your client was refused once, the one with the fixed wait many times. The back-off was refused at most three times.
 #
-# The impatient client has its answers first, because it asks ten times a second. Yours ends one to four seconds later:
+# The fixed wait is first, because it asks ten times a second. Yours ends one to four seconds later: the times in the headers are whole
+# seconds, your function adds one, and `ask` adds the jitter.
 #
-# - The times in the headers are whole seconds.
-# - Your function adds one second.
-# - `ask` adds the jitter.
+# Without access, yours asks once, the others until they give up.
 #
 # </details>
 #
-# But GitHub [may ban](https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api) such a client.
+# So for two seconds, back-off does as well. If the limit lasts an hour, the back-off comes after 4,095 s, refused twelve times. Yours comes
+# when the hour ends.
+#
+# The fixed wait is a risk: GitHub [may ban](https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api) such a client.
 
 # %% [markdown]
 # ## Fresh: only what has changed
@@ -504,10 +536,20 @@ pd.DataFrame(table, index=["files downloaded", "pieces written", "pieces kept"])
 # %% tags=["claim"]
 first_time, again, changed = (one.fetched for one in reports.values())
 assert again == 0, "The second run downloaded nothing"
-assert github_api or changed == len(missing) == 5, "The last run downloaded the five files of the plan"
-assert github_api or sum(table[ours.new][1:]) > table[f"{ours.old}, again"][2], "The new version has more pieces than the old one"
-assert github_api or "docs/deployment.yaml" in names_in_index() - before, "docs/deployment.yaml is new in the index without a download"
-assert gone == {"code/scripts/keys.sh"} and missing.get(hashes(HERON.old)["code/scripts/keys.sh"]) == ["code/scripts/rotate-keys.sh"], "The old name is removed, and the new name is downloaded, although we have its content"
+assert github_api or changed == len(missing) == 5, (
+    "The last run downloaded the five files of the plan"
+)
+assert github_api or sum(table[ours.new][1:]) > table[f"{ours.old}, again"][2], (
+    "The new version has more pieces than the old one"
+)
+assert github_api or "docs/deployment.yaml" in names_in_index() - before, (
+    "docs/deployment.yaml is new in the index without a download"
+)
+assert gone == {"code/scripts/keys.sh"} and missing.get(
+    hashes(HERON.old)["code/scripts/keys.sh"]
+) == ["code/scripts/rotate-keys.sh"], (
+    "The old name is removed, and the new name is downloaded, although we have its content"
+)
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -539,9 +581,20 @@ print(passages[0].content)
 
 # %% tags=["claim"]
 assert cited == [(reports[ours.new].commit,)], "all pieces cite the new commit"
-assert github_api or [(one.document_name, "manifests/platform/base/forecast-api.yaml#L" in one.citation_url) for one in passages[1:]] == [("docs/deployment.yaml", True)] * 2, "Its pieces cite this file"
-assert github_api or "docs/on-call.md" in passages[0].citation_url, "The first passage is the new page about it"
-assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].content, "the model outgrew its memory"
+assert (
+    github_api
+    or [
+        (one.document_name, "manifests/platform/base/forecast-api.yaml#L" in one.citation_url)
+        for one in passages[1:]
+    ]
+    == [("docs/deployment.yaml", True)] * 2
+), "Its pieces cite this file"
+assert github_api or "docs/on-call.md" in passages[0].citation_url, (
+    "The first passage is the new page about it"
+)
+assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].content, (
+    "the model outgrew its memory"
+)
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -575,13 +628,21 @@ if shutil.which("git"):
     commands = clone, "sparse-checkout set code/scripts", "checkout"
     counted = run_git(Path(folder.name, "sparse"), *commands)
     print(counted)
+    print("in code/scripts:", *sorted(os.listdir(Path(folder.name, "sparse/code/scripts"))))
 else:
     print("not installed: get git from https://git-scm.com, then run this cell again")
 
 # %% tags=["claim"]
 if shutil.which("git"):
-    assert [line.rpartition(" requests")[0][-1] for line in counted.splitlines()] == ["2", "0", "1"], "Git needs two requests for the clone, and one for all files"
-    assert "now 7 files" in counted and len([*Path(folder.name, "sparse", "code", "scripts").iterdir()]) == 5, "Of the seven, five are in the folder"
+    assert [line.rpartition(" requests")[0][-1] for line in counted.splitlines()] == [
+        "2",
+        "0",
+        "1",
+    ], "Git needs two requests for the clone, and one for all files"
+    assert (
+        "now 7 files" in counted
+        and len([*Path(folder.name, "sparse", "code", "scripts").iterdir()]) == 5
+    ), "Of the seven, five are in the folder"
 
 # %% [markdown]
 # <details><summary>The answer</summary>

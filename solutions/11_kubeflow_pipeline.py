@@ -28,11 +28,9 @@ lab.show.pipeline("pipeline")
 # %%
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 
-from course_lib.loader import read_documents
-from course_lib.settings import project_root
-from course_lib.teaching.lab.accidents import run_job
+from course_lib.teaching.lab.accidents import names_of_data, run_job
 
 work = Path((workshop := TemporaryDirectory()).name)  # gone when the kernel ends
 if embedding_model:
@@ -52,16 +50,14 @@ with open(out, "a", encoding="utf-8") as file:
             print(name, flush=True)  # the log
 """
 
-endings = (".md", ".yaml", ".py", ".go", ".sh")
-names = [document.name for document in read_documents(project_root() / "data", endings)]
+names = names_of_data()
 
 # %% [markdown]
 # > **Predict.** How many files are in neither shard, and how many in both?
 
 # %%
-for number in (0, 1):
-    (work / f"{number}.txt").unlink(missing_ok=True)
-zero, one = (set(run_job(JOB, names, work / f"{n}.txt", f"{n}/2")) for n in (0, 1))
+own = Path(mkdtemp(dir=work))
+zero, one = (set(run_job(JOB, names, own / f"{n}.txt", f"{n}/2")) for n in (0, 1))
 neither, both = {*names} - zero - one, zero & one
 print(f"of {len(names)} files, {len(neither)} are in neither, {len(both)} in both")
 
@@ -149,18 +145,22 @@ assert again == [names, names], "a second start does no harm"
 #
 # ## The same step in Kubeflow
 #
-# - [Kubernetes](../labs/GLOSSARY.md#kubernetes) runs containers on many machines, each in a [pod](../labs/GLOSSARY.md#pod).
-# - [Kubeflow Pipelines](../labs/GLOSSARY.md#kubeflow-pipelines) starts the steps of a job there. It may start a step again, even if you
-#   did not ask for it. So each step has to be idempotent.
-# - [kfp](../labs/GLOSSARY.md#kfp) is its Python package. Here, each step is a process of this machine.
+# [Kubernetes](../labs/GLOSSARY.md#kubernetes) runs containers on many machines.
+# [Kubeflow Pipelines](../labs/GLOSSARY.md#kubeflow-pipelines) starts the steps of a job there. It may start a step again, even if you did
+# not ask for it. So each step has to be idempotent. [kfp](../labs/GLOSSARY.md#kfp) is its Python package.
 #
-# A step is made from a [component](../labs/GLOSSARY.md#component), a function with a decorator:
+# Each part of your job has a name there:
 #
-# - Its *image* is the container's file system: `LOADER` has kfp and `course_lib`.
-# - Small values are parameters.
-# - A file is an [artifact](../labs/GLOSSARY.md#artifact). It has a `path`, and a dictionary of facts, `metadata`.
+# | your job | Kubeflow |
+# |---|---|
+# | a process | a [pod](../labs/GLOSSARY.md#pod), with a container. Here, it is a process, too |
+# | what is installed | the container's *image*. `LOADER` has kfp and `course_lib` |
+# | the program | a [component](../labs/GLOSSARY.md#component), a function with a decorator |
+# | `shard`, a small value | a parameter |
+# | the file at `path` | an [artifact](../labs/GLOSSARY.md#artifact). It also has a dictionary of facts, `metadata` |
 #
-# On a cluster, a new pod has an empty disk. So a second start can only harm what is outside of the pod, such as a row in a table.
+# On a cluster, a new pod has an empty disk. So a second start can only harm what is outside of the pod: a file
+# on a shared disk, or a row in a table.
 
 # %% tags=["nbval-check-output"]
 import shutil
@@ -212,23 +212,33 @@ damages = {"doubled": lines * 2, "ten lines lost": lines[:-10]}
 damages |= {"cut off": [*lines[:-1], lines[-1][:-100]], "empty": []}
 with lab.connect() as conn:
     came = {name: pages.store(damaged, conn, lab.embedder) for name, damaged in damages.items()}
-pd.DataFrame(came).T.reindex(columns=["chunks", "error"]).fillna("").assign(split=len(lines))
+pd.DataFrame(came).T
 
 # %% tags=["claim"]
-assert "two chunks with chunkIndex" in came["doubled"]["error"], "two chunks have the same number"
-assert "not JSON" in came["cut off"]["error"], "a line that is cut off, because it is not JSON"
-lost = came["ten lines lost"]["chunks"], came["empty"]["chunks"]
-assert lost == (len(lines) - 10, 0), "not notice the other two"
+says = {name: one["the step says"] for name, one in came.items()}
+assert "two chunks with chunkIndex" in says["doubled"], "two chunks have the same number"
+assert "not JSON" in says["cut off"], "the cut line, because it is not JSON"
+assert says["ten lines lost"] == says["empty"] == "no error", "not notice the other two"
+stored_chunks = [one["chunks stored"] for one in came.values()]
+assert stored_chunks == [0, len(lines) - 10, 0, 0], "The step refuses doubled lines"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The step refuses doubled lines, because two chunks have the same number. It also refuses a line that is cut off, because it is not JSON.
-# It does not notice the other two.
+# The step refuses doubled lines, because two chunks have the same number. It also refuses the cut line, because it is not JSON.
+# It does not notice the other two: *no error*.
 #
 # </details>
 #
-# The results of all shards meet at the [fan-in](../labs/GLOSSARY.md#fan-in). Check there: did each shard come, with all its chunks?
+# The results of all shards meet at the [fan-in](../labs/GLOSSARY.md#fan-in):
+#
+# ```
+#            ┌─ split 0/2 ── store 0/2 ─┐
+# documents ─┤                          ├─ fan-in
+#            └─ split 1/2 ── store 1/2 ─┘
+# ```
+#
+# Check there: did each shard come, with all its chunks?
 
 # %% [markdown]
 # ## Exercise 11.2: the fan-in
@@ -248,7 +258,17 @@ lab.hint("11.2")  # run again for the next hint
 # - If one shard lost a chunk and another has one too many, the sums are equal.
 # - If one shard came twice and another did not come, the number of shards is right.
 
+# %%
+add_up = lab.use("add_up")
+says = {name: pages.fan_in(add_up, one) for name, one in came.items()}
+pd.DataFrame(came).T.assign(**{"your fan-in says": says})
+
+# %% tags=["claim"]
+assert "no error" not in says.values(), "Your fan-in notices all four"
+
 # %% [markdown]
+# Your fan-in notices all four: a step that refuses its file gives no result, so its shard is missing.
+#
 # ## Find four faults
 #
 # A pipeline is a function that calls components. kfp compiles it to a YAML file, the
@@ -295,8 +315,8 @@ def nightly(folder: str, table: str, password: str = "hunter2"):
 
 
 # %% [markdown]
-# > **Predict.** Which four faults does the pipeline have? The next cell prints parts of the YAML, and runs two nights, each with an empty
-# > table.
+# > **Predict.** Which four faults does the pipeline have? The next cell prints two parts of the YAML, and runs two nights, each with
+# > an empty table.
 
 # %%
 import yaml
@@ -305,28 +325,27 @@ from kfp import compiler
 compiler.Compiler().compile(nightly, str(work / "nightly.yaml"))
 spec, _ = yaml.safe_load_all((work / "nightly.yaml").read_text(encoding="utf-8"))
 [loop] = [one for name, one in spec["components"].items() if "for-loop" in name]
-table = work / "table"
+password = spec["root"]["inputDefinitions"]["parameters"]["password"]
+print(yaml.dump({"password": password, "store": loop["dag"]["tasks"]["store"]["cachingOptions"]}))
+
+table, root, nights = work / "table", mkdtemp(dir=work), {}
 given = {"folder": copy.as_posix(), "table": table.as_posix()}
-
-
-def one_night():
+for night in ("first", "second"):
     shutil.rmtree(table, ignore_errors=True)
     table.mkdir()
-    night = run_locally(nightly, given, root=work / "nights")
-    ends = {one.task.partition("[")[0]: one.error or one.outcome for one in night.attempts}
-    print(len(list(table.iterdir())), "pages are in the table;", ends)
-    return ends
-
-
-print(yaml.dump({"parameters": spec["root"]["inputDefinitions"]["parameters"]}))
-print(yaml.dump({"steps": loop["dag"]["tasks"]}))
+    run = run_locally(nightly, given, root=root)
+    nights[f"{night} night: {len(list(table.iterdir()))} pages in the table"] = run
 print("publish waits for:", spec["root"]["dag"]["tasks"]["publish"].get("dependentTasks"))
-nights = [one_night(), one_night()]
+print(*(f"{one.task}: {one.error}" for one in run.attempts if one.error))
+lab.show.attempts(nights)
 
 # %% tags=["claim"]
-assert nights[1]["store"] == "cached" and not list(table.iterdir()), "the table stays empty"
-ends = nights[0]["publish"]
-assert "'date' is not defined" in ends, "`publish` fails, because `date` is not imported in it"
+pages_stored = [name.rpartition(": ")[2] for name in nights]
+assert pages_stored == ["5 pages in the table", "0 pages in the table"], "the table stays empty"
+assert {one.outcome for one in run.attempts if one.task == "store"} == {"cached"}, "from the cache"
+[ended] = [one for one in run.attempts if one.task == "publish"]
+assert "'date' is not defined" in ended.error, "`publish` fails, because `date` is not imported"
+assert spec["root"]["dag"]["tasks"]["publish"].get("dependentTasks") is None, "waits for nothing"
 
 # %% [markdown]
 # <details><summary>The four faults</summary>
@@ -365,7 +384,7 @@ for step in sorted(steps, key=lambda step: step["name"]):
 # %% [markdown]
 # ## The real pipeline
 #
-# Now you connect the course's steps:
+# Connect the course's steps:
 #
 # - `fingerprint_documents` makes a hash of all documents of the folder.
 # - `load_documents` reads them, makes the file `documents`, and returns the shards' names. The hash is its input, so after a change, the
@@ -410,7 +429,7 @@ lab.hint("11.4")  # run again for the next hint
 # %% [markdown]
 # ## Kill it
 #
-# Run your pipeline twice. In the first run, `KillFirst` kills the step that stores shard 0, when it has stored some chunks.
+# Run your pipeline twice (this can take minutes). In the first run, `KillFirst` kills the step that stores shard 0, when it has stored some chunks.
 #
 # > **Predict.** Which steps run again in the first run, and which come from the cache in the second?
 
@@ -428,20 +447,17 @@ def chunks_of(repo):
         return conn.execute(query, [repo]).fetchone()[0]
 
 
-print("This takes one to two minutes.")
 pipeline = dsl.pipeline(lab.use("docs_pipeline"), name="docs-pipeline")
 repo = f"killed-{token_hex(3)}"  # a name of its own, also if you run this cell again
 accident = KillFirst("embed-and-store", lab.database_url, repo)
 wanted = {**small, "repo": repo}
 first = run_locally(pipeline, wanted, root=work, url=lab.database_url, on_event=accident)
-split = sum(int(one["chunks"]) for one in first.metadata("split-documents", "chunks"))
-print(f"{split} chunks were split, {accident.stored} were stored at the kill, and")
-print(f"{chunks_of(repo)} are in the index; if the step only appended: {split + accident.stored}")
 second = run_locally(pipeline, wanted, root=work, url=lab.database_url)
-print("second run:", {one.task: one.outcome for one in second.attempts})
+split = sum(int(one["chunks"]) for one in first.metadata("split-documents", "chunks"))
+print(f"{split} chunks are split, {accident.stored} stored at the kill, {chunks_of(repo)} in the end")
 if not accident.stored:
     print("Shard 0 had ended before it could be killed: run this cell again.")
-lab.show.attempts(first, "Shard 0 is killed, then tried again")
+lab.show.attempts({"first run: a step is killed": first, "second run": second})
 
 # %% tags=["claim"]
 tries = sorted(one.outcome for one in first.attempts if one.task.startswith("embed-and-store"))
@@ -465,8 +481,8 @@ assert cached == known, "only reading and splitting come from the cache"
 #
 # ## On a cluster
 #
-# This was **not tried**. In the source code of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step that does not succeed is in one
-# of two states:
+# This was **not tried**. In the source code of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step without success has one of two
+# states:
 #
 # - *Failed*: its program stopped early (an exception, `kill -9`, too much memory), or its machine was shut down in order.
 # - *Error*: its pod is gone, for example because its machine vanished.
@@ -474,7 +490,7 @@ assert cached == known, "only reading and splitting come from the cache"
 # The settings decide which state is tried again:
 #
 # - Argo's default: only *Failed*.
-# - The installation of 2.17.0 (`OnError`): only *Error*, at most twice. The step that you killed would **not** be tried again.
+# - The installation of 2.17.0 (`OnError`): only *Error*, at most twice. Your killed step would **not** be tried again.
 # - `retryPolicy: Always` in Argo's settings: both.
 #
 # There are open reports that retries in a loop are ignored (kubeflow/pipelines 12389, 13897): test them on your cluster.
@@ -482,7 +498,7 @@ assert cached == known, "only reading and splitting come from the cache"
 #
 # ## Measure
 #
-# Two lines of a crontab store the same pages. The database's address (`…`) is not in the command, which cron logs:
+# Two lines of a crontab store the same pages. Cron logs the command, so the database's address (`…`) is not in it:
 #
 # ```
 # DATABASE_URL=…
@@ -492,35 +508,23 @@ assert cached == known, "only reading and splitting come from the cache"
 # > **Predict.** Apart from storing five pages, do the pipeline's steps take seconds or minutes?
 
 # %%
-import subprocess
-import sys
-from time import perf_counter
-
-from course_lib.embedder import EmbeddingClient
-
-CRON = [sys.executable, "-c", "from course_lib.cli import main; main()", "ingest", str(copy)]
-
-
-def seconds(function, *args, **named):
-    begin = perf_counter()
-    function(*args, **named)
-    return perf_counter() - begin
-
+from course_lib.teaching.lab.accidents import ingest_as_cron
 
 repos = [f"{name}-{token_hex(3)}" for name in ("pipeline", "cron")]
 own = {**small, "repo": repos[0]}
 third = run_locally(pipeline, own, root=work, url=lab.database_url, caching=False)
 [built] = [one for one in third.attempts if one.task == "build-index"]
 by_pipeline = built.at + built.seconds  # cron does not measure the index: not counted
-words = [*CRON, "--chunk-size", "200", "--repo", repos[1]]
-database = {**os.environ, "DATABASE_URL": lab.database_url}
-by_cron = seconds(subprocess.run, words, env=database, capture_output=True, check=True)
-texts = pages.texts[:40]
-(model := EmbeddingClient()).encode(texts[:1])  # loads the model
-rate = len(texts) / seconds(model.encode, texts)
+by_cron = ingest_as_cron(copy, "--chunk-size", "200", "--repo", repos[1], url=lab.database_url)
+rate = pages.encoded_a_second(lab.embedder)
 more = by_pipeline - max(one.seconds for one in third.attempts if "store" in one.task)
-print(f"pipeline: {by_pipeline:.0f} s, {more:.0f} of them not for storing · cron: {by_cron:.0f} s")
-print(f"estimate: two machines gain from {more * rate * 2:,.0f} chunks (of up to 512 characters) on")
+print(f"pipeline: {chunks_of(repos[0])} chunks in {by_pipeline:.0f} s, {more:.0f} s not for storing")
+print(f"cron:     {chunks_of(repos[1])} chunks in {by_cron:.0f} s")
+sizes = pd.Index([0, 4 * more * rate], name="chunks (of up to 512 characters)")
+times = {"one machine": sizes / rate, "two machines": more + sizes / rate / 2}
+title = "An estimate from this run: where the lines cross, two machines begin to gain"
+axes = pd.DataFrame(times, sizes).plot(title=title, ylabel="seconds", marker="", figsize=(7, 2.5))
+lab.alt(axes, f"Two lines. They cross at about {round(more * rate * 2, -1):.0f} chunks.")
 
 # %% tags=["claim"]
 assert chunks_of(repos[0]) == chunks_of(repos[1]) == split, "Both stored as many chunks"
@@ -533,10 +537,10 @@ assert more > 2, "Apart from storing, the pipeline's steps take seconds"
 #
 # </details>
 #
-# Both stored as many chunks as were split. The last line is a rough estimate from one run. It
-# leaves out that cron splits, too, and that a cluster's pods must start.
+# Both stored as many chunks as were split. The chart is a rough estimate: two machines share the storing, but the other steps come on
+# top. It leaves out that cron splits, too, and that a cluster's pods must start.
 #
-# With few chunks, a pipeline gives you a log, retries and a cache for each step. If you need none, take cron.
+# Left of the crossing, a pipeline still gives you a log, retries and a cache for each step. If you need none, take cron.
 
 # %% [markdown]
 # ## In the field

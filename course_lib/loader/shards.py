@@ -38,8 +38,8 @@ def write_shard(path: Path, lines: Mapping[str, Iterable[str]], shard: str) -> i
     - On every machine, the file is UTF-8 with "\n" after each line. It is there, also if empty.
     - Whoever opens `path` finds the old file or the whole new one, at any moment: also if the
       process is killed, or `lines` raises an error.
-    - After a call that was killed, the next call, of another process, leaves the whole file, and
-      no other file of these calls.
+    - A call that was killed may leave a part of a file. The next call, in another process, leaves
+      the whole file, and no such part.
     - What others have in the folder stays. `pages.0` and `pages.1` may be made at the same time.
 
     Examples

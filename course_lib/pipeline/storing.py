@@ -150,8 +150,8 @@ def add_up(stored: Sequence[Mapping[str, Any]], shards: Sequence[str]) -> dict[s
 
     - Each dictionary in `stored` has the name of a `shard`, the number `split`, and a number for
       each name in `COUNTS`: "chunks" and seven others. Numbers may be floats, as kfp makes them.
-    - The names that came have to be those in `shards`, each as often as there, in any order.
-      Otherwise raise an `InputError`.
+    - Each shard has to come exactly as often as it is in `shards`, in any order. Otherwise raise an
+      `InputError`.
     - `chunks` is the number of chunks in a shard's file, `split` the number that the splitter
       counted. If they differ in any shard, raise an `InputError` that names this shard.
     - Otherwise return the sum for each name in `COUNTS`, as whole numbers.

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -23,14 +23,22 @@ import psutil
 import psycopg
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, InputError
+from course_lib.loader import read_documents
 from course_lib.pipeline.corpus import Shard, write_corpus
 from course_lib.pipeline.sources import read_folder
 from course_lib.pipeline.steps import EXECUTOR
-from course_lib.pipeline.storing import store_shard
+from course_lib.pipeline.storing import COUNTS, store_shard
+from course_lib.settings import project_root
 from course_lib.store import connect
 
 STORED = "SELECT document_name, count(*) FROM document_chunks WHERE repo_slug = %s GROUP BY 1"
+
+
+def names_of_data() -> list[str]:
+    """Return the names of the documents and code files of `data/`."""
+    endings = (".md", ".yaml", ".py", ".go", ".sh")
+    return [document.name for document in read_documents(project_root() / "data", endings)]
 
 
 def run_job(
@@ -91,7 +99,7 @@ class SplitPages:
     --------
     >>> pages = SplitPages(folder, work)
     >>> pages.store(pages.lines, conn, EmbeddingClient())
-    {'documents': 5, 'chunks': 121}
+    {'chunks split': 121, 'chunks stored': 121, 'the step says': 'no error'}
     """
 
     def __init__(self, folder: Path, work: Path) -> None:
@@ -110,13 +118,53 @@ class SplitPages:
     def store(
         self, lines: Sequence[bytes], conn: psycopg.Connection, embedder: EmbeddingClient
     ) -> dict[str, Any]:
-        """Store a file of these lines; return what was stored, or the error."""
+        """Store a file of these lines; return what was stored, and what the step says of it."""
         self._broken.write_bytes(b"".join(lines))
+        told: dict[str, Any] = {"chunks split": len(self.lines), "chunks stored": 0}
         try:
-            return dict(store_shard(self._rows, self._broken, conn=conn, embedder=embedder))
+            stored = store_shard(self._rows, self._broken, conn=conn, embedder=embedder)
         except CourseError as error:
             conn.rollback()
-            return {"error": ": ".join(error.args[0].split(": ")[-2:])}
+            return told | {"the step says": ": ".join(error.args[0].split(": ")[-2:])}
+        return told | {"chunks stored": stored["chunks"], "the step says": "no error"}
+
+    def fan_in(self, add_up: Any, told: Mapping[str, Any]) -> str:
+        """Return what a fan-in says of a file, after the storing step said `told` of it.
+
+        A step that refused its file gives nothing to the fan-in.
+        """
+        counts = dict.fromkeys(COUNTS, 0) | {"chunks": told["chunks stored"]}
+        one = {**counts, "shard": "0/1", "split": told["chunks split"]}
+        try:
+            add_up([one] if told["the step says"] == "no error" else [], ["0/1"])
+        except InputError as error:
+            return str(error.args[0])
+        return "no error"
+
+    def encoded_a_second(self, embedder: EmbeddingClient, count: int = 40) -> float:
+        """Return how many chunks a second the model encodes, after it is loaded."""
+        embedder.encode(self.texts[:1])
+        begin = time.perf_counter()
+        embedder.encode(self.texts[:count])
+        return len(self.texts[:count]) / (time.perf_counter() - begin)
+
+
+def ingest_as_cron(folder: str | os.PathLike[str], *words: str, url: str) -> float:
+    """Run `course ingest` in a process of its own, as cron does, and return its seconds.
+
+    Parameters
+    ----------
+    folder, words
+        What is ingested, and further words of the command.
+    url
+        The database, which the process gets in a variable.
+    """
+    program = "from course_lib.cli import main; main()"
+    command = [sys.executable, "-c", program, "ingest", os.fspath(folder), *words]
+    begin = time.perf_counter()
+    environment = {**os.environ, "DATABASE_URL": url}
+    subprocess.run(command, env=environment, capture_output=True, check=True)
+    return time.perf_counter() - begin
 
 
 class KillFirst:

@@ -9,6 +9,7 @@ import psycopg
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.pipeline.corpus import Shard
+from course_lib.pipeline.storing import add_up
 from course_lib.teaching.lab.accidents import KillFirst, SplitPages, run_job
 from tests.schemas import OwnSchema
 
@@ -45,11 +46,16 @@ def test_the_lines_of_a_splitter_are_stored_as_they_are_or_refused_with_a_reason
     pages = SplitPages(folder, tmp_path)
     assert len(pages.texts) == len(pages.lines) > 2
     assert pages.texts[0].startswith("# Mill")
-    assert "two chunks" in pages.store(pages.lines * 2, conn, embedder)["error"]
+    assert "two chunks" in pages.store(pages.lines * 2, conn, embedder)["the step says"]
     cut = [*pages.lines[:-1], pages.lines[-1][:-100]]
-    assert pages.store(cut, conn, embedder)["error"].startswith("is not JSON")
+    assert pages.store(cut, conn, embedder)["the step says"].startswith("is not JSON")
     stored = pages.store(pages.lines[:-1], conn, embedder)
-    assert stored["chunks"] == len(pages.lines) - 1
+    assert stored["chunks stored"] == stored["chunks split"] - 1 == len(pages.lines) - 1
+    assert pages.fan_in(add_up, stored).startswith("shard 0/1: ")
+    assert "these shards came: []" in pages.fan_in(add_up, stored | {"the step says": "refused"})
+    whole = stored | {"chunks split": stored["chunks stored"]}
+    assert pages.fan_in(add_up, whole) == "no error"
+    assert pages.encoded_a_second(embedder, 2) > 0
 
 
 def _step(function: str, shard: int) -> "subprocess.Popen[bytes]":

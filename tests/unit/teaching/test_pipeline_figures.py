@@ -29,4 +29,5 @@ def test_a_run_is_told_by_task_and_attempt():
         "store     failed     ended without a word",
         "finished",
     ]
-    assert "split[1] failed; split[1] succeeded" in attempts(run, "A run").alt
+    told = attempts({"A run": run}).alt
+    assert "split[1] failed, split[1] tried again, read cached, store failed" in told

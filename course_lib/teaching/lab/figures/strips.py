@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from course_lib.records import Span
-from course_lib.teaching.lab.figures.base import INK, Figure, chart, picture
+from course_lib.teaching.lab.figures.base import INK, PAPER, Figure, chart, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +23,7 @@ LOOKS = {
     "larger than a piece": GREY,
     "succeeded": GOOD,
     "failed": BAD,
+    "tried again": ("#0072b2", "xxxx"),
     "cached": GREY,
     "2xx: answered": GOOD,
     "4xx: refused": ("#e69f00", "...."),
@@ -49,7 +50,13 @@ def strips(pieces: Sequence[Strip], title: str, across: str, pad: float = 6) -> 
     """Return a chart with a row for each name, its pieces, and a legend of their looks below."""
     rows = list(dict.fromkeys(piece.row for piece in pieces))
     figure, axes = chart("", across, width=7.6, height=1.5 + 0.36 * len(rows))
-    end = max(piece.start + piece.length for piece in pieces)
+    _bars(axes, pieces, rows, max(piece.start + piece.length for piece in pieces))
+    axes.set_title(title, loc="left", pad=pad)
+    figure.legend(ncols=3, frameon=False, loc="outside lower center")
+    return figure, axes
+
+
+def _bars(axes: Axes, pieces: Sequence[Strip], rows: Sequence[str], end: float) -> None:
     for verdict in dict.fromkeys(piece.verdict for piece in pieces):
         own = [piece for piece in pieces if piece.verdict == verdict]
         colour, hatch = LOOKS[verdict]
@@ -61,9 +68,6 @@ def strips(pieces: Sequence[Strip], title: str, across: str, pad: float = 6) -> 
         )  # fmt: skip
     axes.set(xlim=(0, 1.01 * end), ylim=(len(rows) - 0.4, -0.6))
     axes.set_yticks(range(len(rows)), rows)
-    axes.set_title(title, loc="left", pad=pad)
-    figure.legend(ncols=3, frameon=False, loc="outside lower center")
-    return figure, axes
 
 
 def torn(
@@ -110,24 +114,66 @@ def torn(
     return picture(figure, f"Strips, {title}. {'; '.join(told)}.")
 
 
-def attempts(run: LocalRun, title: str = "") -> Figure:
-    """Draw the attempts of a run as bars over time, a line for each task.
+def attempts(runs: Mapping[str, LocalRun]) -> Figure:
+    """Draw the attempts of runs as bars over time: a panel for each run, a line for each task.
+
+    An attempt after one that failed has a look of its own. A step from the cache takes no time, so
+    the word is beside its bar.
 
     Parameters
     ----------
-    run
-        What `run_locally` returned.
-    title
-        Above the chart.
+    runs
+        Title of the panel → what `run_locally` returned.
     """
-    begun = [one.task.partition("[")[0] for one in run.attempts]
-    in_order = sorted(
-        run.attempts, key=lambda one: (begun.index(one.task.partition("[")[0]), one.task, one.at)
+    from matplotlib.figure import Figure as Chart
+
+    told = {title: _attempts(run) for title, run in runs.items()}
+    pieces = [piece for one in told.values() for piece in one]
+    steps = list(dict.fromkeys(piece.row.partition("[")[0] for piece in pieces))
+    rows = sorted(
+        {piece.row for piece in pieces}, key=lambda row: (steps.index(row.partition("[")[0]), row)
     )
-    pieces = [Strip(one.task, one.at, one.seconds, one.outcome) for one in in_order]
-    figure, _ = strips(pieces, title, "seconds")
-    told = [f"{one.row} {one.verdict}" for one in pieces]
-    return picture(figure, f"Time line of a run, {title}. {'; '.join(told)}.")
+    end = max(piece.start + piece.length for piece in pieces)
+    size = (7.6, 1.5 + 0.3 * len(rows))
+    figure = Chart(figsize=size, layout="constrained", facecolor=PAPER)
+    panels = figure.subplots(1, len(told), sharex=True, sharey=True, squeeze=False)[0]
+    shown: dict[str, Any] = {}
+    for axes, (title, own) in zip(panels, told.items(), strict=True):
+        _bars(axes, own, rows, end)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_title(title, loc="left", fontsize=10)
+        axes.set_xlabel("seconds")
+        for piece in own:
+            if piece.verdict == "cached":
+                place = piece.start + 2 * end * NARROW, rows.index(piece.row)
+                axes.text(*place, "cached", va="center", fontsize=9, color=INK)
+        shown |= {
+            label: bars for bars, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+    figure.legend(shown.values(), shown.keys(), ncols=4, frameon=False, loc="outside lower center")
+    words = [
+        f"{title}: " + ", ".join(f"{one.row} {one.verdict}" for one in own)
+        for title, own in told.items()
+    ]
+    return picture(figure, f"Time lines of runs. {'; '.join(words)}.")
+
+
+def _attempts(run: LocalRun) -> list[Strip]:
+    """Return the attempts of a run as pieces; cached ones of one step get numbers."""
+    pieces: list[Strip] = []
+    failed: set[str] = set()
+    skipped = [one.task for one in run.attempts if one.outcome == "cached"]
+    numbers = {task: iter(range(skipped.count(task))) for task in skipped}
+    for one in run.attempts:
+        row, verdict = one.task, str(one.outcome)
+        if verdict == "cached" and skipped.count(row) > 1:
+            row = f"{row}[{next(numbers[row])}]"
+        if verdict == "succeeded" and row in failed:
+            verdict = "tried again"
+        if verdict == "failed":
+            failed.add(row)
+        pieces.append(Strip(row, one.at, one.seconds, verdict))
+    return pieces
 
 
 def timeline(
