@@ -5,7 +5,7 @@ is readable on light and dark themes, and never tells things apart by colour alo
 """
 
 from course_lib.teaching.lab.figures.base import Figure
-from course_lib.teaching.lab.figures.measured import gains, intervals, pairs, waits
+from course_lib.teaching.lab.figures.measured import gains, intervals, pairs, stacked, waits
 from course_lib.teaching.lab.figures.results import passages, plan, ranking
 from course_lib.teaching.lab.figures.stages import pipeline
 from course_lib.teaching.lab.figures.strips import attempts, timeline, torn
@@ -26,6 +26,7 @@ __all__ = [
     "plan",
     "ranking",
     "spans",
+    "stacked",
     "timeline",
     "torn",
     "waits",
