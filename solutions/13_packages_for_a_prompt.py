@@ -31,7 +31,7 @@ lab.show.pipeline("search")
 # We asked a small model (Qwen2.5-Coder, 1.5 billion parameters), and kept its answers. The first instruction:
 
 # %% tags=["nbval-check-output"]
-from course_lib.teaching.lab.package_lists import judged_records, recorded
+from course_lib.teaching.lab.package_lists import judged_records, plot_imports, recorded
 
 records = recorded()
 first = {one["condition"]: one for one in records if one["id"] == records[0]["id"]}
@@ -60,9 +60,7 @@ folder = project_root() / "data" / "lockfiles"
 lock_files = {name: find_lock_files(folder / name) for name in ("rider-app", "forecasting")}
 locked = {name: files.packages("python") for name, files in lock_files.items()}
 harm = judged_records(locked)
-imports = harm[["a needed one", "only others", "no package"]]
-tasks = {task: imports.loc[task] for task in ("needs a package", "needs none")}
-display(lab.show.stacked(tasks, "answers that import …"))
+display(plot_imports(harm))
 harm[["an import fails", "only imports"]]
 
 # %% tags=["claim"]
@@ -444,8 +442,7 @@ near = {
 }
 
 tuning = thresholds(near, [*instructions, *unneeded], tuning=True)
-title = "Wanted: the first curve at 1, the second at 0"
-axes = tuning.plot(marker="", title=title, xlabel="least similarity", ylabel="share")
+axes = tuning.plot(title="Wanted: the first curve at 1, the second at 0", marker="", ylabel="share")
 axes.axvline(0.3, color="gray", linestyle=":", marker="")
 lab.alt(axes, f"Both curves fall: {tuning[::10].round(2).to_dict()}")
 
@@ -506,13 +503,12 @@ assert np.quantile(first - second, 0.025) < 0, "so the difference may be luck"
 # %% tags=["nbval-check-output"]
 by_name = [(name, version, None) for name, version in sorted(locked["rider-app"].items())[:50]]
 rows = conn.execute(*query_for(lab.encode("shorten a comment to 80 characters"))).fetchall()
-obvious = [row for row in rows if row[3] >= least] or by_name
-print(len(obvious), "packages,", len(rows), "compared")
+print(len([row for row in rows if row[3] >= least] or by_name), "packages")
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The obvious way suggests fifty packages, although nothing is broken: five were compared, and none is near enough.
+# The obvious way suggests fifty packages, although nothing is broken: packages were compared, and none is near enough.
 #
 # </details>
 #

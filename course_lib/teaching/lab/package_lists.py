@@ -132,6 +132,13 @@ def judged_records(lists: Mapping[str, Iterable[str]]) -> pd.DataFrame:
     return counts
 
 
+def plot_imports(counts: pd.DataFrame) -> Figure:
+    """Draw what the answers import, by what `judged_records` returned."""
+    imports = counts[["a needed one", "only others", "no package"]]
+    tasks = {task: imports.loc[task] for task in ("needs a package", "needs none")}
+    return stacked(tasks, "answers that import …")
+
+
 def is_tuning(question_id: str) -> bool:
     """Return whether a question is in the half on which thresholds are chosen.
 
@@ -445,7 +452,7 @@ def thresholds(
             sum(s >= at for s in noise) / len(noise) for at in steps
         ],
     }
-    return pd.DataFrame(shares, index=steps)
+    return pd.DataFrame(shares, index=pd.Index(steps, name="least similarity"))
 
 
 def store_made_up(

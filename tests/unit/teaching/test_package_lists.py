@@ -19,6 +19,7 @@ from course_lib.teaching.lab.package_lists import (
     judged,
     judged_records,
     ladder,
+    plot_imports,
     plot_ladder,
     plot_ways,
     recorded,
@@ -82,7 +83,9 @@ def test_each_instruction_on_record_was_asked_in_all_three_ways_by_one_model() -
         ways.setdefault(one["id"], []).append(one["condition"])
     assert set(map(tuple, ways.values())) == {("no list", "all names", "nearest five")}
     assert len({one["made"]["model"]["sha256"] for one in records}) == 1
-    assert judged_records(LOCKED)["answers"].sum() == len(records)
+    counts = judged_records(LOCKED)
+    assert counts["answers"].sum() == len(records)
+    assert "'no list': {'a needed one': 0" in plot_imports(counts).alt
 
 
 def test_made_up_packages_are_the_same_ones_on_every_run_and_real_ones_stay() -> None:
@@ -122,7 +125,11 @@ def test_a_ladder_counts_tokens_and_what_is_contained() -> None:
 
 
 def test_a_search_by_words_lists_only_what_shares_a_word() -> None:
-    shelf = Shelf(["x", "y", "z"], ["x: reads long rides", "y: rides", "z: pages"], np.eye(3))
+    shelf = Shelf(
+        ["x", "y", "z"],
+        ["x: reads long rides", "y: rides", "z: pages"],
+        np.eye(3, dtype=np.float32),
+    )
     assert shelf.by_words(["a ride", "a lamp"]) == [[1, 0], []]
 
 
