@@ -11,7 +11,11 @@ from hashlib import sha256
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+from course_lib.evaluation.statistics import paired_interval
 from course_lib.settings import project_root
+from course_lib.teaching.lab.figures import stacked
+from course_lib.teaching.lab.figures.base import PAPER, Figure, picture
+from course_lib.teaching.lab.retrieval import score_words
 from course_lib.xray.catalogue import embedded_text
 from course_lib.xray.descriptions import TABLE
 from course_lib.xray.measure import Instruction
@@ -21,7 +25,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
     import psycopg
-    from matplotlib.axes import Axes
 
 Encode = Callable[..., "npt.NDArray[np.float32]"]
 
@@ -121,10 +124,19 @@ def judged_records(lists: Mapping[str, Iterable[str]]) -> pd.DataFrame:
     table.insert(0, "the task", ["needs a package" if one["gold_packages"] else "needs none"
                                  for one in records])  # fmt: skip
     order = ["no list", "all names", "nearest five"]
+    table["only others"] = table["imports a package"] & ~table["a needed one"]
+    table["no package"] = ~table["imports a package"]
     groups = table.groupby(["the task", "list"])
     counts = groups.sum().reindex(order, level="list")
     counts.insert(0, "answers", groups.size())
     return counts
+
+
+def plot_imports(counts: pd.DataFrame) -> Figure:
+    """Draw what the answers import, by what `judged_records` returned."""
+    imports = counts[["a needed one", "only others", "no package"]]
+    tasks = {task: imports.loc[task] for task in ("needs a package", "needs none")}
+    return stacked(tasks, "answers that import …")
 
 
 def is_tuning(question_id: str) -> bool:
@@ -162,6 +174,17 @@ class Shelf:
 
         order = np.argsort(-(self.vectors @ vector), kind="stable")
         return [int(at) for at in order[:count]]
+
+    def by_words(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return for each text the places of at most fifty packages that share words with it."""
+        import numpy as np
+
+        scores = score_words(texts, self.lines)
+        orders = np.argsort(-scores, axis=1, kind="stable")[:, :50]
+        return [
+            [int(at) for at in order if row[at] > 0]
+            for row, order in zip(scores, orders, strict=True)
+        ]
 
 
 def shelf_of(names: Iterable[str], about: Mapping[str, str], encode: Encode) -> Shelf:
@@ -214,6 +237,8 @@ def ladder(
 ) -> pd.DataFrame:
     """Return what each list of packages costs in a prompt, and how much it contains.
 
+    A list by words has the packages that share words with the instruction, the best first (BM25).
+
     Parameters
     ----------
     shelves
@@ -227,13 +252,24 @@ def ladder(
     -------
     pandas.DataFrame
         A row for each list, with its tokens, and the share of the needed packages that are in it.
+        By meaning also how much more than by words, and the interval of this gain.
     """
     import pandas as pd
 
-    def nearest(count: int) -> Callable[[Shelf, Any], list[int]]:
-        return lambda shelf, vector: shelf.nearest(vector, count)
+    asked = [one.instruction for one in instructions]
+    vectors = dict(zip(asked, encode(asked), strict=True))
+    by_words = {
+        id(shelf): dict(zip(asked, shelf.by_words(asked), strict=True))
+        for shelf in shelves.values()
+    }
 
-    def first(count: int | None) -> Callable[[Shelf, Any], list[int]]:
+    def nearest(count: int) -> Callable[[Shelf, str], list[int]]:
+        return lambda shelf, text: shelf.nearest(vectors[text], count)
+
+    def words(count: int) -> Callable[[Shelf, str], list[int]]:
+        return lambda shelf, text: by_words[id(shelf)][text][:count]
+
+    def first(count: int | None) -> Callable[[Shelf, str], list[int]]:
         return lambda shelf, _: list(range(len(shelf.names)))[:count]
 
     rungs = {
@@ -241,27 +277,43 @@ def ladder(
         "first fifty, described": (first(50), True),
         "all names": (first(None), False),
         "all, described": (first(None), True),
+        "fifty names by words": (words(50), False),
         "nearest fifty names": (nearest(50), False),
+        "five by words, described": (words(5), True),
         "nearest five, described": (nearest(5), True),
     }
-    vectors = encode([one.instruction for one in instructions])
-    rows = {}
+    rows: dict[str, dict[str, Any]] = {}
+    shares: dict[str, list[float]] = {}
     for rung, (choose, described) in rungs.items():
-        sizes, shares = [], []
-        for asked, vector in zip(instructions, vectors, strict=True):
-            shelf = shelves[asked.project]
-            places = choose(shelf, vector)
+        sizes: list[float] = []
+        shares[rung] = []
+        for one in instructions:
+            shelf = shelves[one.project]
+            places = choose(shelf, one.instruction)
             names = {shelf.names[at] for at in places}
             text = "\n".join(shelf.lines[at] for at in places) if described else ", ".join(names)
             sizes.append(len(text.encode()) / BYTES_PER_TOKEN)
-            shares.append(len(names & {*asked.gold_packages}) / len(asked.gold_packages))
-        mean = sum(sizes) / len(sizes)
-        rows[rung] = {"tokens": round(mean), "contains": sum(shares) / len(shares)}
-    return pd.DataFrame(rows).T.astype({"tokens": int})
+            shares[rung].append(len(names & {*one.gold_packages}) / len(one.gold_packages))
+        rows[rung] = {
+            "tokens": round(sum(sizes) / len(sizes)),
+            "contains": sum(shares[rung]) / len(sizes),
+            "more than by words": "",
+        }
+    for rung, rival in AGAINST.items():
+        gain = paired_interval(shares[rival], shares[rung])
+        rows[rung]["more than by words"] = f"{gain.mean:.2f} [{gain.low:.2f}, {gain.high:.2f}]"
+    return pd.DataFrame(rows).T.astype({"tokens": int, "contains": float})
 
 
-def plot_ladder(ladders: Mapping[str, pd.DataFrame], window: int) -> tuple[Axes, str]:
-    """Draw what lists contain by their tokens, and return the chart with its text.
+AGAINST = {
+    "nearest fifty names": "fifty names by words",
+    "nearest five, described": "five by words, described",
+}
+"""A list by meaning → the list by words that is as long."""
+
+
+def plot_ladder(ladders: Mapping[str, pd.DataFrame], window: int) -> Figure:
+    """Draw for each list what it contains, and its tokens.
 
     Parameters
     ----------
@@ -270,27 +322,37 @@ def plot_ladder(ladders: Mapping[str, pd.DataFrame], window: int) -> tuple[Axes,
     window
         Tokens that a model reads at most.
     """
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure as Chart
 
-    _, axes = plt.subplots(figsize=(7.5, 3.8))
-    told = []
-    for (whose, table), colour, marker in zip(ladders.items(), ("C0", "C1"), "oD", strict=True):
-        lists = table[table["tokens"] > 0]
-        axes.scatter(lists["tokens"], lists["contains"], color=colour, marker=marker, label=whose)
-        for name, tokens, share in lists.itertuples():
-            beside = (4, -13) if marker == "D" or name == "all names" else (4, 7)
-            axes.annotate(
-                str(name), (tokens, share), beside, textcoords="offset points", size=8, color=colour
-            )
+    figure = Chart(figsize=(8, 3.8), layout="constrained", facecolor=PAPER)
+    contains, costs = figure.subplots(1, 2, sharey=True)
+    told, lists = [], []
+    for (whose, table), apart, marker in zip(ladders.items(), (-0.17, 0.17), "oD", strict=True):
+        drawn = table[table["tokens"] > 0]
+        lists = list(drawn.index)
+        places = [row + apart for row in range(len(drawn))]
+        points = {"label": whose, "marker": marker, "s": 30}
+        contains.scatter(drawn["contains"], places, **points)
+        costs.scatter(drawn["tokens"], places, **points)
+        for place, (name, tokens, share) in zip(
+            places, drawn[["tokens", "contains"]].itertuples(), strict=True
+        ):
+            beside = {"xytext": (6, 0), "textcoords": "offset points", "va": "center", "size": 8}
+            contains.annotate(f"{share:.2f}", (share, place), **beside)
+            costs.annotate(f"{tokens:,}", (tokens, place), **beside)
             told.append(f"{whose}, {name}: {share:.2f} for {tokens} tokens")
-    axes.axvline(window, linestyle=":", color="gray", marker="")
-    axes.annotate(f"{window:,}", (window, 0.4), (4, 0), textcoords="offset points", size=8)
-    axes.set(
-        xscale="log", xlabel="tokens", ylabel="share of the needed packages", ylim=(-0.12, 1.15)
-    )
-    axes.set_xlim(50, 2_000_000)
-    axes.legend(loc="lower right", frameon=False)
-    return axes, "; ".join(told)
+    costs.axvspan(window, 4_000_000, color="#e2e2e2", zorder=0)
+    costs.set_title(f"grey: over {window:,} tokens", loc="right", size=10)
+    costs.set(xscale="log", xlabel="tokens", xlim=(10, 4_000_000))
+    contains.set(xlabel="share of the needed packages", xlim=(-0.05, 1.2))
+    contains.set_yticks(range(len(lists)), lists)
+    contains.invert_yaxis()
+    for axes in (contains, costs):
+        axes.grid(axis="y", color="#eeeeee")
+        axes.spines[["top", "right"]].set_visible(False)
+    handles, names = costs.get_legend_handles_labels()
+    figure.legend(handles, names, ncols=2, frameon=False, loc="outside lower center")
+    return picture(figure, "; ".join(told))
 
 
 def descriptions(language: str) -> dict[str, str]:
@@ -322,8 +384,8 @@ def compare_ways(
     Returns
     -------
     pandas.DataFrame
-        For each way the share of needed packages that it found, how many packages it suggested,
-        and how many of these are the project's.
+        For each way, how many per cent of the needed packages it found, and what an instruction's
+        five places have on average.
     """
     import pandas as pd
 
@@ -338,12 +400,23 @@ def compare_ways(
             for name in one.gold_packages
         ]
         suggested = sum(map(len, found)) / count
-        rows[way] = (
-            sum(shares) / len(shares),
-            suggested,
-            sum(len(one & own) for one in found) / count,
-        )
-    return pd.DataFrame(rows, index=["needed found", "suggested", "of the project"]).T.round(2)
+        right = sum(len(one & own) for one in found) / count
+        needed = round(100 * sum(shares) / len(shares))
+        rows[way] = (needed, right, suggested - right, 5 - suggested)
+    return pd.DataFrame(rows, index=["needed found, %", *PLACES]).T.round(1)
+
+
+PLACES = ("the project's", "another project's", "left empty")
+
+
+def plot_ways(compared: pd.DataFrame) -> Figure:
+    """Draw what `compare_ways` returned."""
+    return stacked(
+        {
+            "needed packages found, %": compared[["needed found, %"]],
+            "five places, on average": compared[[*PLACES]],
+        }
+    )
 
 
 def thresholds(
@@ -379,7 +452,7 @@ def thresholds(
             sum(s >= at for s in noise) / len(noise) for at in steps
         ],
     }
-    return pd.DataFrame(shares, index=steps)
+    return pd.DataFrame(shares, index=pd.Index(steps, name="least similarity"))
 
 
 def store_made_up(

@@ -9,6 +9,7 @@ import pytest
 from course_lib.loader.recursive import split_text
 from course_lib.records import Span
 from course_lib.teaching.lab import figures
+from course_lib.teaching.lab.meeting import Run, over_time
 from course_lib.teaching.lab.serving import Seen
 
 EVIL = "<script>alert('x')</script> & \"quotes\" "
@@ -26,6 +27,12 @@ FOUND = pd.DataFrame(
 )
 
 GAINS = pd.DataFrame({"gain": [0.0, 0.1], "low": [-0.1, 0.0], "high": [0.1, 0.2]}, index=[0.0, 1.0])
+COUNTS = pd.DataFrame({"new": [1, 99], "gone": [0, 1], "same": [90, 0]}, index=["first", "second"])
+MET = Run(
+    [("app", "commits"), ("jobs", "deletes shared"), ("app", "commits")],
+    ["used by app", "an orphan", "an orphan", "deleted"],
+    together=True,
+)
 WAITED = pd.DataFrame({"begin": [0.0, 0.2], "end": [0.2, 0.4]})
 RANKS = np.array([[1, 0.5, 0, 1], [1, 1, 0.5, 0]])
 SCAN = {
@@ -58,6 +65,8 @@ ALL = {
     "pairs": lambda: figures.pairs(RANKS[0], RANKS[1], ("<f>", "b"), "rank"),
     "gains": lambda: figures.gains({"<f>": GAINS, "b": GAINS}, "weight", "gain"),
     "waits": lambda: figures.waits({"<f>": WAITED, "/b": WAITED}),
+    "stacked": lambda: figures.stacked({"<f>": COUNTS[["new"]], "<a>": COUNTS}, "chunks"),
+    "over time": lambda: over_time({"<f>": MET, "<a>": MET}),
 }
 
 
@@ -124,6 +133,17 @@ def test_intervals_and_pairs_say_their_numbers():
 
 def test_waiting_requests_say_when_each_begins():
     assert figures.waits({"/a": WAITED}).alt.endswith("so many seconds: {'/a': [0.0, 0.2]}.")
+
+
+def test_stacked_bars_say_their_numbers():
+    told = figures.stacked({"nights": COUNTS}, "chunks").alt
+    assert told.startswith("Bars of chunks. nights: {'first': {'new': 1, 'gone': 0, 'same': 90}")
+
+
+def test_two_syncs_over_time_say_what_each_did_and_what_was_committed():
+    told = over_time({"one: all is well": MET}).alt
+    assert "app commits, jobs deletes shared, app commits" in told
+    assert told.endswith("used by app, an orphan, an orphan, deleted.")
 
 
 def test_the_pieces_that_hold_the_phrase_are_open_and_named():

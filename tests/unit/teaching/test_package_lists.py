@@ -19,7 +19,9 @@ from course_lib.teaching.lab.package_lists import (
     judged,
     judged_records,
     ladder,
+    plot_imports,
     plot_ladder,
+    plot_ways,
     recorded,
     shelf_of,
     thresholds,
@@ -81,7 +83,9 @@ def test_each_instruction_on_record_was_asked_in_all_three_ways_by_one_model() -
         ways.setdefault(one["id"], []).append(one["condition"])
     assert set(map(tuple, ways.values())) == {("no list", "all names", "nearest five")}
     assert len({one["made"]["model"]["sha256"] for one in records}) == 1
-    assert judged_records(LOCKED)["answers"].sum() == len(records)
+    counts = judged_records(LOCKED)
+    assert counts["answers"].sum() == len(records)
+    assert "'no list': {'a needed one': 0" in plot_imports(counts).alt
 
 
 def test_made_up_packages_are_the_same_ones_on_every_run_and_real_ones_stay() -> None:
@@ -106,16 +110,27 @@ def test_a_ladder_counts_tokens_and_what_is_contained() -> None:
         "first fifty, described": 0.5,
         "all names": 1.0,
         "all, described": 1.0,
+        "fifty names by words": 0.0,
         "nearest fifty names": 1.0,
+        "five by words, described": 0.0,
         "nearest five, described": 1.0,
     }
     assert found["tokens"]["nothing"] == 0
     assert found["tokens"]["nearest five, described"] == round((5 * 9 + 4) / 3)
     assert found["tokens"]["all names"] == round((78 * 2 + 77 * 2) / 3)
-    axes, told = plot_ladder({"one": found, "two": found}, 100)
+    assert found["more than by words"]["nearest five, described"] == "1.00 [1.00, 1.00]"
     assert (
-        "one, all names: 1.00 for 103 tokens" in told and len(axes.texts) == 11
-    )  # one of the window
+        "one, all names: 1.00 for 103 tokens" in plot_ladder({"one": found, "two": found}, 100).alt
+    )
+
+
+def test_a_search_by_words_lists_only_what_shares_a_word() -> None:
+    shelf = Shelf(
+        ["x", "y", "z"],
+        ["x: reads long rides", "y: rides", "z: pages"],
+        np.eye(3, dtype=np.float32),
+    )
+    assert shelf.by_words(["a ride", "a lamp"]) == [[1, 0], []]
 
 
 def test_halves_are_by_the_sum_of_the_id() -> None:
@@ -129,7 +144,8 @@ def test_ways_are_compared_by_what_is_needed_and_what_is_the_projects() -> None:
         Instruction("b", "b", "app", "python", ("z",)),
     ]
     found = compare_ways({"one": lambda _: [("x", 1), ("o", 1)]}, asked, ["x", "y", "z"], encode)
-    assert found.loc["one"].to_list() == [0.33, 2.0, 1.0]
+    assert found.loc["one"].to_list() == [33.0, 1.0, 1.0, 3.0]
+    assert "needed packages found, %" in plot_ways(found).alt
 
 
 def test_a_least_similarity_keeps_what_is_needed_or_lets_noise_through() -> None:

@@ -11,6 +11,7 @@ from course_lib.teaching.lab.figures.measured import (
     gains,
     intervals,
     pairs,
+    stacked,
     waits,
 )
 from course_lib.teaching.lab.figures.results import passages, plan, ranking
@@ -33,6 +34,7 @@ __all__ = [
     "plan",
     "ranking",
     "spans",
+    "stacked",
     "timeline",
     "torn",
     "waits",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.lab.figures.base import HATCHES, INK, PAPER, Figure, chart, colour, picture
+from course_lib.teaching.lab.figures.strips import BAD, GOOD, GREY
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Frame = Any  # a pandas DataFrame
 Array = Any  # of NumPy
@@ -187,3 +191,57 @@ def waits(measured: Mapping[str, Frame]) -> Figure:
     panels[0].set_ylabel("request")
     begins = {path: each.begin.round(1).to_list() for path, each in measured.items()}
     return picture(figure, f"A bar for each request. They begin after so many seconds: {begins}.")
+
+
+def stacked(measured: Mapping[str, Frame], across: str = "") -> Figure:
+    """Draw numbers as stacked bars, with each number on its part, a panel for each table.
+
+    Parameters
+    ----------
+    measured
+        Title → a bar for each row, in it a part for each of up to three columns: what is good, what
+        is bad, and the rest.
+    across
+        What was counted.
+    """
+    from matplotlib.figure import Figure as Chart
+
+    tables = list(measured.values())
+    alike = len({tuple(table) for table in tables}) == 1
+    figure = Chart(figsize=(8, 1.2 + 0.42 * len(tables[0])), layout="constrained", facecolor=PAPER)
+    panels = figure.subplots(1, len(tables), sharex=alike, sharey=True, squeeze=False)[0]
+    for axes, (title, table) in zip(panels, measured.items(), strict=True):
+        _stack(axes, table)
+        axes.set_title(title, loc="left", size=11)
+        axes.set_xlabel(across)
+    panels[0].set_yticks(range(len(tables[0])), tables[0].index)
+    panels[0].invert_yaxis()
+    if len(tables[-1].columns) > 1:
+        handles, names = panels[-1].get_legend_handles_labels()
+        figure.legend(handles, names, ncols=3, frameon=False, loc="outside lower center")
+    told = [f"{title}: {table.to_dict('index')}" for title, table in measured.items()]
+    return picture(figure, f"Bars of {across or 'numbers'}. {'; '.join(told)}.")
+
+
+def _stack(axes: Axes, table: Frame) -> None:
+    """Draw a bar for each row; the number of a narrow part is above it."""
+    left, narrow = table.sum(axis=1) * 0, table.sum(axis=1).max() / 30
+    one = len(table.columns) == 1
+    for name, (fill, hatch) in zip(table, (GOOD, BAD, GREY), strict=False):
+        bars = axes.barh(
+            range(len(table)), table[name], left=left, label=name,
+            height=0.6, color=fill, hatch=hatch, edgecolor="white", linewidth=0.4,
+        )  # fmt: skip
+        shown = [f"{count:g}" if count or one else "" for count in table[name]]
+        places = {"label_type": "edge", "padding": 3} if one else {"label_type": "center"}
+        for label, count in zip(
+            axes.bar_label(bars, shown, size=9, **places), table[name], strict=True
+        ):
+            if count > narrow and not one:
+                label.set_bbox({"color": PAPER, "pad": 1})
+            elif count and not one:
+                label.set(position=(7, 14), color=fill, weight="bold")
+        left = left + table[name]
+    if one:
+        axes.margins(x=0.2)
+    axes.spines[["top", "right"]].set_visible(False)
