@@ -363,7 +363,7 @@ def score_words(
     damp = soon * (1 - length + length * lengths / lengths.mean())
     scores = np.zeros((len(questions), len(texts)))
     for row, question in zip(scores, questions, strict=True):
-        for word in set(stems(question)):
+        for word in dict.fromkeys(stems(question)):  # each once, always in the same order
             found = np.array([one[word] for one in counted])
             holding = np.count_nonzero(found)
             rare = np.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))

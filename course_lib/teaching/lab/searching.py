@@ -10,6 +10,7 @@ from course_lib.evaluation import recall_at
 from course_lib.records import Query
 from course_lib.retriever.query import find_nearest, search
 from course_lib.retriever.statements import BY_VECTOR, EXACT, NEAREST
+from course_lib.teaching.lab.retrieval import score_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,7 +140,10 @@ def measure_index(
 def measure_search(
     conn: psycopg.Connection[Any], find: Find, scan: str, asked: Sequence[Values]
 ) -> pd.Series[float]:
-    """Search for each of some values; return the means of rows, recall, pages and rows expected.
+    """Search for each of some values; return the means of rows, recall, pages and what was planned.
+
+    ``rows expected`` is the planner's estimate, and ``walks`` is 1 for a search whose plan walks
+    through a vector index, 0 for another.
 
     Parameters
     ----------
@@ -173,8 +177,11 @@ def measure_search(
             conn.execute(f"SET LOCAL hnsw.iterative_scan = {iterative}")
             plan = plan_of(conn, statement, values)
         recall = recall_at(found, truth, k=values["top_k"])
-        measured.append((len(found), recall, plan["Pages"], plan["Plans"][0]["Plan Rows"]))
-    return pd.DataFrame(measured, columns=["rows", "recall", "pages", "rows expected"]).mean()
+        walks = float("'Order By'" in str(plan))
+        expected = plan["Plans"][0]["Plan Rows"]
+        measured.append((len(found), recall, plan["Pages"], walks, expected))
+    columns = ["rows", "recall", "pages", "walks", "rows expected"]
+    return pd.DataFrame(measured, columns=columns).mean()
 
 
 def make_visible(conn: psycopg.Connection[Any], indexed: LiteralString) -> None:
@@ -214,6 +221,26 @@ def fill_word(conn: psycopg.Connection[Any], question: str, words: LiteralString
         FROM unnest(tsvector_to_array({words})) AS word""",
         (question,),
     )
+
+
+def rank_by_bm25(
+    conn: psycopg.Connection[Any], questions: Sequence[str]
+) -> list[list[tuple[str, int]]]:
+    """Rank the chunks for each question by BM25, on the texts that lab 08 indexes.
+
+    Parameters
+    ----------
+    conn
+        Its chunks are ranked.
+    questions
+        Texts. A chunk without any of a question's words is not in its ranking.
+    """
+    rows = conn.execute("""
+        SELECT document_name, chunk_index,
+               concat_ws(' ', name, kind, document_name, metadata ->> 'header', content)
+        FROM document_chunks ORDER BY document_name, chunk_index""").fetchall()
+    scores = score_words(questions, [text for *_, text in rows]).round(9)
+    return [[rows[at][:2] for at in (-row).argsort(kind="stable") if row[at] > 0] for row in scores]
 
 
 def differing(

@@ -26,7 +26,7 @@ FOUND = pd.DataFrame(
     columns=["similarity", "document", "heading", "lines", "text"],
 )
 
-GAINS = pd.DataFrame({"gain": [0.0, 0.1], "low": [-0.1, 0.0], "high": [0.1, 0.2]}, index=[0.0, 1.0])
+GAINS = pd.DataFrame({"mean": [0.0, 0.1], "low": [-0.1, 0.0], "high": [0.1, 0.2]}, index=[0.0, 1.0])
 COUNTS = pd.DataFrame({"new": [1, 99], "gone": [0, 1], "same": [90, 0]}, index=["first", "second"])
 MET = Run(
     [("app", "commits"), ("jobs", "deletes shared"), ("app", "commits")],
@@ -55,15 +55,15 @@ ALL = {
     "timeline": lambda: figures.timeline([Seen(0.0, 0.1, EVIL, 200)], [(0.1, EVIL)], EVIL),
     "ranking": lambda: figures.ranking([RESULT], "What <is> it?", mark="quotes"),
     "passages": lambda: figures.passages(FOUND, "What <is> it?"),
-    "intervals": lambda: figures.intervals(
-        GAINS.rename(columns={"gain": "mean"}, index=str), "MRR of <f>"
-    ),
+    "intervals": lambda: figures.intervals(GAINS.rename(index=str), "MRR of <f>"),
     "changes": lambda: figures.changes(
         {"<f>": (RANKS[0] > 0.4, RANKS[1] > 0.4), "means": RANKS[:2]}, "share of <f>"
     ),
     "bars": lambda: figures.bars(FOUND[["similarity"]], "share of <f>", labels=["one"]),
     "pairs": lambda: figures.pairs(RANKS[0], RANKS[1], ("<f>", "b"), "rank"),
-    "gains": lambda: figures.gains({"<f>": GAINS, "b": GAINS}, "weight", "gain"),
+    "gains": lambda: figures.gains(
+        pd.concat({"<f>": GAINS, "b": GAINS}).swaplevel(), "weight", "gain"
+    ),
     "waits": lambda: figures.waits({"<f>": WAITED, "/b": WAITED}),
     "stacked": lambda: figures.stacked({"<f>": COUNTS[["new"]], "<a>": COUNTS}, "chunks"),
     "over time": lambda: over_time({"<f>": MET, "<a>": MET}),
@@ -127,6 +127,9 @@ def test_a_plan_has_its_innermost_node_last_with_what_all_loops_found():
 def test_intervals_and_pairs_say_their_numbers():
     measured = pd.DataFrame({"mean": [0.5], "low": [0.4], "high": [0.61]}, index=["dense"])
     assert "dense: 0.50 [0.40, 0.61]" in figures.intervals(measured, "MRR").alt
+    pairs = pd.MultiIndex.from_product([["words", "both"], ["code", "docs"]])
+    each = pd.DataFrame({"mean": [0.1] * 4, "low": [-0.1] * 4, "high": [0.2] * 4}, index=pairs)
+    assert "docs, both: 0.10 [-0.10, 0.20]" in figures.intervals(each, "gain").alt
     shown = figures.pairs(*RANKS, names=("dense", "hybrid"), across="rank")
     assert shown.alt == "Of 4 questions, by rank: 2 hybrid better, 1 equal, 1 dense better."
 

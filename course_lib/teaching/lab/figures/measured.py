@@ -67,28 +67,30 @@ def bars(
     return picture(figure, f"{title or across}, as bars.\n{measured.round(digits).to_string()}.")
 
 
-def gains(measured: Mapping[str, Frame], across: str, up: str) -> Figure:
+def gains(measured: Frame, across: str, up: str) -> Figure:
     """Draw for each group a gain with a band for its 95 % interval, and mark the highest.
 
     Parameters
     ----------
     measured
-        Group → columns gain, low and high, by what was tried.
+        Columns mean, low and high, a row for each thing that was tried and each group.
     across, up
         What was tried, and what was gained.
     """
     from matplotlib.figure import Figure as Chart
 
+    groups = {name: each.droplevel(-1) for name, each in measured.groupby(level=-1)}
     figure = Chart(figsize=(8, 3.4), layout="constrained", facecolor=PAPER)
-    panels = figure.subplots(1, len(measured), sharey=True, squeeze=False)[0]
+    panels = figure.subplots(1, len(groups), sharey=True, squeeze=False)[0]
     told = []
-    for axes, (name, each) in zip(panels, measured.items(), strict=True):
-        best = each.gain.idxmax()
+    for axes, (name, each) in zip(panels, groups.items(), strict=True):
+        gain = each["mean"]
+        best = gain.idxmax()
         axes.axhline(0, color=INK, linewidth=1)
         axes.fill_between(each.index, each.low, each.high, alpha=0.25, label="95 % interval")
-        each.gain.plot.line(ax=axes, xlabel=across, ylabel=up)
-        axes.scatter(best, each.gain[best], color=INK, marker="D", zorder=3, label="highest")
-        interval = "{:+.2f} [{:+.2f}, {:+.2f}]".format(*each.loc[best, ["gain", "low", "high"]])
+        gain.plot.line(ax=axes, xlabel=across, ylabel=up, label="gain")
+        axes.scatter(best, gain[best], color=INK, marker="D", zorder=3, label="highest")
+        interval = "{:+.2f} [{:+.2f}, {:+.2f}]".format(*each.loc[best, ["mean", "low", "high"]])
         axes.set_title(f"{name}: highest at {best}\n{interval}")
         told.append(f"{name}: highest at {best}, {interval}")
     panels[-1].legend(loc="lower right", frameon=False)
@@ -101,20 +103,37 @@ def intervals(measured: Frame, across: str) -> Figure:
     Parameters
     ----------
     measured
-        Columns mean, low and high.
+        Columns mean, low and high. If a row's name has two levels, the second one is a group, and
+        each group has a panel. A dot is hollow if its interval contains 0.
     across
         What was measured.
     """
-    figure, axes = chart(
-        "", f"{across}, with its interval of 95 %", height=1 + 0.35 * len(measured)
-    )
-    axes.axvline(0, color=INK, linestyle=":", linewidth=1)
+    from matplotlib.figure import Figure as Chart
+
+    groups = {"": measured}
+    if measured.index.nlevels > 1:
+        groups = {name: each.droplevel(-1) for name, each in measured.groupby(level=-1)}
+    rows = len(measured) / len(groups)
+    hollow = (measured.low <= 0) & (measured.high >= 0)
+    figure = Chart(figsize=(8, 1.1 + 0.35 * rows), layout="constrained", facecolor=PAPER)
+    panels = figure.subplots(1, len(groups), sharex=True, sharey=True, squeeze=False)[0]
     told = []
-    for name, each in measured.iterrows():
-        ends = [[each["mean"] - each.low], [each.high - each["mean"]]]
-        axes.errorbar(each["mean"], name, xerr=ends, fmt="o", capsize=4, color="C0")
-        told.append("{}: {:.2f} [{:.2f}, {:.2f}]".format(name, each["mean"], each.low, each.high))
-    axes.margins(y=0.5 / len(measured))
+    for axes, (group, every) in zip(panels, groups.items(), strict=True):
+        axes.axvline(0, color=INK, linestyle=":", marker="", linewidth=1)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_title(group, loc="left")
+        for name, each in every.iterrows():
+            ends = [[each["mean"] - each.low], [each.high - each["mean"]]]
+            fill = PAPER if each.low <= 0 <= each.high else "C0"
+            axes.errorbar(each["mean"], name, xerr=ends, fmt="o", capsize=4, color="C0", mfc=fill)
+            told.append(
+                "{}: {:.2f} [{:.2f}, {:.2f}]".format(
+                    f"{group}, {name}" if group else name, each["mean"], each.low, each.high
+                )
+            )
+        axes.margins(y=0.5 / rows)
+    note = " (a hollow dot: the interval contains 0)" if hollow.any() else ""
+    figure.supxlabel(f"{across}, with its interval of 95 %{note}", size="medium")
     return picture(figure, f"{across}, each with its interval. {'; '.join(told)}.")
 
 
