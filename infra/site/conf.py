@@ -152,7 +152,7 @@ WHERE_IT_IS = (
 
 WHERE = {
     "README": "```\nmake start LAB=00",
-    "infra/site/start": "None of these places",
+    "infra/site/start": "[What was tried](#what-was-tried) is below",
 }
 """The text before which the site says it, by page."""
 

@@ -67,6 +67,13 @@ def test_each_command_is_on_a_page_with_its_arguments(pages: dict[str, str]) -> 
     assert "--threshold" in helps["build/commands/your-documents.html"]
 
 
+@pytest.mark.parametrize("name", ["index.html", "infra/site/start.html"])
+def test_a_page_on_which_readers_start_says_where_the_course_is(
+    pages: dict[str, str], name: str
+) -> None:
+    assert re.search("repository is <a|of its repository, from whoever", pages[name])
+
+
 def test_a_term_shows_its_definition_where_it_is_linked(pages: dict[str, str]) -> None:
     links = re.findall(r"<a [^>]*GLOSSARY\.html#[^>]*>", pages["labs/00_first_search.html"])
     assert len(links) > 5
