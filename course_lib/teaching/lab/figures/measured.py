@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.lab.figures.base import HATCHES, INK, PAPER, Figure, chart, colour, picture
@@ -124,8 +125,8 @@ def intervals(measured: Frame, across: str) -> Figure:
         axes.set_title(group, loc="left")
         for name, each in every.iterrows():
             ends = [[each["mean"] - each.low], [each.high - each["mean"]]]
-            fill = PAPER if each.low <= 0 <= each.high else "C0"
-            axes.errorbar(each["mean"], name, xerr=ends, fmt="o", capsize=4, color="C0", mfc=fill)
+            inside = PAPER if each.low <= 0 <= each.high else "C0"
+            axes.errorbar(each["mean"], name, xerr=ends, fmt="o", capsize=4, color="C0", mfc=inside)
             told.append(
                 "{}: {:.2f} [{:.2f}, {:.2f}]".format(
                     f"{group}, {name}" if group else name, each["mean"], each.low, each.high
@@ -133,7 +134,7 @@ def intervals(measured: Frame, across: str) -> Figure:
             )
         axes.margins(y=0.5 / rows)
     note = " (a hollow dot: the interval contains 0)" if hollow.any() else ""
-    figure.supxlabel(f"{across}, with its interval of 95 %{note}", size="medium")
+    figure.supxlabel(fill(f"{across}, with its interval of 95 %{note}", 100), size="medium")
     return picture(figure, f"{across}, each with its interval. {'; '.join(told)}.")
 
 
@@ -246,10 +247,10 @@ def _stack(axes: Axes, table: Frame) -> None:
     """Draw a bar for each row; the number of a narrow part is above it."""
     left, narrow = table.sum(axis=1) * 0, table.sum(axis=1).max() / 30
     one = len(table.columns) == 1
-    for name, (fill, hatch) in zip(table, (GOOD, BAD, GREY), strict=False):
+    for name, (inside, hatch) in zip(table, (GOOD, BAD, GREY), strict=False):
         bars = axes.barh(
             range(len(table)), table[name], left=left, label=name,
-            height=0.6, color=fill, hatch=hatch, edgecolor="white", linewidth=0.4,
+            height=0.6, color=inside, hatch=hatch, edgecolor="white", linewidth=0.4,
         )  # fmt: skip
         shown = [f"{count:g}" if count or one else "" for count in table[name]]
         places = {"label_type": "edge", "padding": 3} if one else {"label_type": "center"}
@@ -259,7 +260,7 @@ def _stack(axes: Axes, table: Frame) -> None:
             if count > narrow and not one:
                 label.set_bbox({"color": PAPER, "pad": 1})
             elif count and not one:
-                label.set(position=(7, 14), color=fill, weight="bold")
+                label.set(position=(7, 14), color=inside, weight="bold")
         left = left + table[name]
     if one:
         axes.margins(x=0.2)
