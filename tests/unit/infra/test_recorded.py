@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -57,6 +58,12 @@ def test_kappa_is_what_readers_agree_on_beyond_chance() -> None:
     same = [("right", "right"), ("wrong", "wrong")]
     assert judged.kappa(same) == 1
     assert judged.kappa([*same, ("right", "wrong"), ("wrong", "right")]) == 0
+
+
+def test_half_of_the_answers_to_the_older_prompt_are_citations_alone() -> None:
+    read = [one for one in answers("before") if one.get("judgements")]
+    alone = [one for one in read if not re.sub(r"\[[^]]*\]|[\s.]", "", one["answer"])]
+    assert f"{len(alone)} of its {len(read)} answers were citations without a sentence" in PAGE
 
 
 @pytest.mark.long
