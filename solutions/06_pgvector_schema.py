@@ -159,7 +159,7 @@ assert np.isnan(distances.loc["zeros", "<=>"]), (
 # The course uses `<=>`, which compares only directions.
 #
 # A vector of zeros has no direction, so its cosine distance is NaN. PostgreSQL treats NaN as larger than every number. So a similarity of
-# NaN passes every threshold.
+# NaN passes every `similarity >= 0.5`.
 #
 # A [constraint](../labs/GLOSSARY.md#constraint) can refuse such a vector: `CHECK (…)` holds a condition that every row must meet. The
 # function `vector_norm(embedding)` returns a vector's length.
@@ -175,9 +175,9 @@ assert np.isnan(distances.loc["zeros", "<=>"]), (
 # - *Halt.* is the new text of the first.
 # - *Hello.* is from an `a.md` in another repository.
 #
-# If the table has a chunk's key already, it skips the chunk.
+# The table skips a chunk whose key it has already.
 #
-# > **Predict.** Which of the four does the table take with each key below?
+# > **Predict.** Which of the four does it take with each key below?
 
 # %%
 four = [("docs", "a.md", 0, "Stop."), ("docs", "a.md", 1, "Go.")]
@@ -283,8 +283,8 @@ assert [len(tables) for tables in read.values()] == [6, 1], (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Six partitions are in the first plan, and one is in the second. For the second, PostgreSQL leaves out all partitions but one before it
-# reads a row (*pruning*).
+# Six partitions are in the first plan, and one is in the second: PostgreSQL leaves out all partitions but one before it reads a row
+# (*pruning*).
 #
 # </details>
 
@@ -294,7 +294,7 @@ assert [len(tables) for tables in read.values()] == [6, 1], (
 # The new text of an edited chunk should replace the old one. An [upsert](../labs/GLOSSARY.md#upsert) inserts a row or, if its key is there
 # already, updates that row.
 #
-# Here is an upsert for another table. `old` is the row in the table, and `excluded` the new row:
+# Here is an upsert for another table. `old` is the row in the table. `excluded` is the new row:
 #
 # ```sql
 # INSERT INTO prices AS old (product, price) VALUES (%(product)s, %(price)s)
@@ -375,8 +375,8 @@ assert after_loop == f"{len(own)} rows, {len(second) // 2} of the 2nd edition", 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The table holds the beginning of the second edition and the end of the first. By our third wish, a document that is half old and half new
-# is worse than an old one.
+# The table holds the beginning of the second edition and the end of the first. Our third wish forbids this: a document that is half old and
+# half new is worse than an old one.
 #
 # </details>
 #
@@ -499,15 +499,16 @@ assert curve.recall[200] > curve.recall[10] and curve.pages.is_monotonic_increas
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# With a list that reaches 0.95 (the dotted line), a search visits more than 30 % of these pages, but not all.
+# The first point above the dotted line (0.95) says it: a search visits more than 30 % of these pages, but not all.
 #
 # </details>
 #
-# A longer list finds more, and visits more pages. These rows are mixtures of only 121 vectors, so measure again with your own.
+# A longer list finds more, and visits more pages: at 200, more than an exact scan. Our rows are mixtures of 121 vectors, so measure with your
+# own.
 #
 # ## Before the rows, or after?
 #
-# The index can also be there before the rows. And a graph depends on chance, so we build ten: five before the rows, and five after.
+# The index can also be there before the rows. A graph depends on chance, so we build five before the rows, and five after.
 #
 # > **Predict.** What is worse if the index comes before the rows: the time, the recall, both, or neither?
 
@@ -536,8 +537,9 @@ assert took["before"] > 1.5 * took["after"], "it takes much longer"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The time is worse: it takes much longer. Ten builds do not decide about the recall: the two means differ less than the best and the worst
-# build of one kind (`min` and `max`). So load the rows first.
+# The time is worse: it takes much longer. So load the rows first.
+#
+# About the recall, ten builds say little: the two means differ less than the best and the worst build of one kind (`min` and `max`).
 #
 # </details>
 #
@@ -545,7 +547,7 @@ assert took["before"] > 1.5 * took["after"], "it takes much longer"
 #
 # - `maintenance_work_mem`: the memory of a build, by default 64 MB. If the graph does not fit, the build is slower, and only a notice says
 #   so.
-# - `m` (links of a row) and `ef_construction` (candidates in a build): larger values find more, and build more slowly.
+# - `m` (links of a row) and `ef_construction` (the list in a build): larger values find more, but a build is slower.
 # - `CREATE INDEX CONCURRENTLY`: others can write during the build (one partition at a time).
 # - `halfvec`: an index on `embedding::halfvec(384)` takes two bytes per number, not four.
 # - `VACUUM`: removes the old versions of updated rows from the graph.
@@ -554,7 +556,7 @@ assert took["before"] > 1.5 * took["after"], "it takes much longer"
 #
 # Many programs let [SQLAlchemy](https://docs.sqlalchemy.org) write their statements.
 #
-# > **Predict.** Which two parts of your upsert does SQLAlchemy leave out by default?
+# > **Predict.** If we name only the columns, which two parts of your upsert are missing?
 
 # %%
 import re
@@ -580,13 +582,13 @@ assert "WHERE" not in made and "updated_at" not in made, "The WHERE and updated_
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The `WHERE` and `updated_at` are missing. Ask for them with `where=…`, and with `"updated_at": func.now()` in `set_`.
+# The `WHERE` and `updated_at` are missing. Name them, too: `where=…`, and `"updated_at": func.now()` in `set_`.
 #
 # </details>
 #
 # ## Recap
 #
-# - A row's identity is its primary key. With it, an upsert makes a second run harmless.
+# - A row's identity is its primary key. With a key, an upsert may run twice.
 # - A document changes in one transaction, which also deletes its stale rows.
 # - **At work**, begin with exact scans, which miss nothing, and a partition for each kind of text. If searches become too slow, build an
 #   index, such as HNSW, on the loaded rows, and measure recall and pages with your own questions.

@@ -43,8 +43,8 @@ def by_meaning(question, k=1000):
 
 
 # %% [markdown]
-# > **Predict.** The answer to *May guests in our office reach the production database?* is in a rule of Kubernetes, a `NetworkPolicy`. At
-# > which place does the search by meaning put it?
+# > **Predict.** The answer to *May guests in our office reach the production database?* is in a rule of Kubernetes, a `NetworkPolicy`. How
+# > many chunks come before it in the search by meaning?
 
 # %%
 from course_lib.teaching.lab.retrieval import questions_for
@@ -263,8 +263,8 @@ places
 assert list(places.words) == [1, 1, "not found"], "By words, the first two answers are first. The third is not found at all"
 
 # %% [markdown]
-# By words, the first two answers are first. The third is not found at all, because this answer shares no word with its question. So neither
-# ranking is enough alone.
+# By words, the first two answers are first. The third is not found at all, because this answer shares no word with its question. Neither
+# ranking has all three near the top.
 #
 # ## Two rankings, one list
 #
@@ -274,7 +274,7 @@ assert list(places.words) == [1, 1, "not found"], "By words, the first two answe
 #
 # ![Two rankings, by meaning and by words, and the fused one between them.](../labs/figures/rankings_fused.svg)
 #
-# > **Predict.** Chunk A is first by meaning, and has none of the words. Chunk B has the same place in both rankings. Up to which place does
+# > **Predict.** Chunk A is first by meaning, and has none of the words. Chunk B has the same place in both rankings. At which places does
 # > B come before A?
 
 # %% [markdown]
@@ -380,13 +380,13 @@ assert (rival.low < 0).all() and (rival.high > 0).all(), "Over meaning and BM25,
 # For manifests the whole interval over meaning is above 0, so words help there. But words alone have an MRR of 0.65, both have 0.66, and
 # the interval over words contains 0.
 #
-# For documents it is the other way round: only the interval over words is above 0, and recall@5 is even lower with both rankings (0.79)
-# than by meaning alone (0.83). Recall has no interval here.
+# For documents it is the other way round: the interval over words is above 0, the one over meaning contains 0, and recall@5 is even lower
+# with both (0.79) than by meaning alone (0.83). Recall has no interval here.
 #
 # </details>
 #
-# Over meaning and BM25, both intervals contain 0. These questions do not tell which ranking by words is better. PostgreSQL has no BM25, so
-# the course keeps its statement.
+# Over meaning and BM25, both intervals contain 0. These questions do not tell which ranking by words is better. PostgreSQL has no BM25
+# of its own, so the course keeps its statement.
 #
 # ## How much should words count?
 #
@@ -424,7 +424,7 @@ assert 0 < over_one.low.max() < 0.01, "just above 0"
 # For manifests the best weight is above 1, for documents below 1. But these gains may be chance, because both bands contain 0 there. For
 # manifests, no words at all (0) is worse.
 #
-# The band of documents at 0.5 is just above 0. It may be chance, too: each of 24 bands misses 0 by chance in about 5 % of cases.
+# The band of documents at 0.5 is just above 0. It may be chance, too: of 24 bands, about one misses 0 by chance.
 #
 # </details>
 
@@ -465,11 +465,12 @@ assert manifests["LlamaIndex"] < 0 < manifests["LlamaIndex, our text"] < manifes
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# LangChain's changes hardly anything: its numbers are all within 0.01 of 0. Few questions have a chunk with all their words.
+# LangChain's changes hardly anything: its numbers are all within 0.01 of 0 (the filled dot, too). Few questions have a chunk with all their
+# words.
 #
 # Of LlamaIndex's gains, all intervals contain 0. Of ours, the one for manifests is above 0.
 #
-# LlamaIndex reads less text. With our text, its gain for manifests is between the two. No interval compares ours with theirs.
+# LlamaIndex reads less text. With our text, its gain for manifests is between the two, but no interval compares them.
 #
 # </details>
 #
@@ -478,7 +479,7 @@ assert manifests["LlamaIndex"] < 0 < manifests["LlamaIndex, our text"] < manifes
 # %% [markdown]
 # ## Which part helps?
 #
-# Take one part away: an *ablation*. The last row leaves out the parts of both rows above it.
+# Take one part away: an *ablation*. The last row leaves out both parts above it.
 #
 # > **Predict.** Without which part does the search find least for manifests?
 
@@ -516,7 +517,7 @@ assert -0.02 < lost.high["the last two"], "and only just"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The search finds least without the last two parts. Only in the last row is the whole interval below 0, and only just. These two parts
+# MRR is lowest without the last two parts. Only in the last row is the whole interval below 0, and only just. These two parts
 # together may help, or one of four intervals misses 0 by chance.
 #
 # With 58 questions we cannot tell which of the two helps, nor whether weights help.
@@ -601,8 +602,8 @@ assert round((float(last["documents"][0]) - best.recall) * asked) == 1 and asked
 # So choose by corpus, with your own questions. Hybrid is the default, and `mode="dense"` leaves words out.
 #
 # > **A reranker that had to go.** [Reranking](../labs/GLOSSARY.md#reranking) puts the first results in a better order. The course had
-# > MaxSim ([late interaction](../labs/GLOSSARY.md#late-interaction)). It was to stay only if both halves of questions about other texts
-# > give an interval above 0. Its gains in MRR@10, measured outside this lab:
+# > MaxSim ([late interaction](../labs/GLOSSARY.md#late-interaction)). It was to stay only if both halves of other questions gave intervals
+# > above 0. Its gains in MRR@10, measured outside this lab:
 # >
 # > - 175 of the course's, with which it was made: 0.052 [0.007, 0.097] and 0.092 [0.048, 0.140]
 # > - 90 about Kubeflow's website, half for tuning: 0.007 [−0.032, 0.047] and 0.046 [−0.015, 0.116]

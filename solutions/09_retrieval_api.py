@@ -85,7 +85,7 @@ for body in mistakes:
 #
 # A simple repair catches every exception and returns its text.
 #
-# > **Predict.** The database is down. What does a stranger learn then?
+# > **Predict.** The database is down (here, its address is made up). What does a stranger learn?
 
 # %%
 cured = FastAPI()
@@ -162,7 +162,7 @@ async def two_connections(app):
 
 
 # %% [markdown]
-# > **Predict.** Which line of the table describes each of these routes?
+# > **Predict.** Each of these routes is a line of the table. Which?
 
 # %%
 napping = FastAPI(lifespan=two_connections)
@@ -205,11 +205,11 @@ assert most["/pool"] == 2, "at most two at a time here"
 #
 # The routes `/async-def`, `/def` and `/pool` are lines 1, 2 and 3 of the table. Each bar is a request that waits in the database.
 #
-# Opening and checking connections makes real times longer.
+# The real times are longer than those in the table.
 #
 # </details>
 #
-# The *event loop* is one thread that serves all requests. It goes to another request only at an `await`. The first route has none, so only
+# The *event loop* is one thread that serves all requests. It goes to another request only at an `await`. The first route has no `await`: only
 # one request at a time waits in the database.
 #
 # ![Three requests. Above, one encodes on the event loop, and the others wait. Below, it encodes in a thread.](../labs/figures/event_loop.svg)
@@ -217,11 +217,9 @@ assert most["/pool"] == 2, "at most two at a time here"
 # - FastAPI runs a plain `def` in a thread, so several wait together. But each opens a connection.
 # - The pool keeps connections open, and lends at most two at a time here. So your API uses a pool.
 #
-# `search` and the model have no `await`. Run each in a thread, and `await` the thread. Meanwhile, the loop can work: the database is
-# another process, and most of the model's work is not Python code.
+# `search` and the model have no `await`. Run each in a thread, and `await` the thread. Meanwhile, the loop can work.
 #
-# In the usual Python, only the thread that holds the *GIL*, a lock, runs Python code. So Python code in a thread would slow the loop. Long
-# C code that keeps the GIL would stop the loop.
+# In the usual Python, only the thread that holds the *GIL*, a lock, runs Python code. So Python code in a thread would slow the loop.
 
 # %% [markdown]
 # ## Exercise 9.1: what may be asked
@@ -262,8 +260,8 @@ lab.hint("9.1")  # run again for the next hint
 #
 # One thread encodes all questions. Each search runs in another thread, with a connection of the pool.
 #
-# `search_response` makes the answer. A stranger may have written a chunk, with a link such as `javascript:…`, which would run a program at a
-# click. So it drops addresses that do not begin with `https://` or `http://`.
+# `search_response` makes the answer. A stranger may have written a chunk, with a link such as `javascript:…`. A click on it could run a
+# program. So the function keeps only addresses that begin with `https://` or `http://`.
 
 # %%
 import asyncio
@@ -322,7 +320,7 @@ assert len(answer["results"]) == 3 and refused.status_code == 422 and "password"
 assert "tulip-42" in refused.text, "it repeats what the client sent, here a password"
 
 # %% [markdown]
-# Your model refuses the unknown field. But FastAPI wrote the text of the refusal, and it repeats what the client sent, here a password.
+# Your model refuses the unknown field. But FastAPI wrote the refusal: it repeats what the client sent, here a password.
 #
 # ## Exercise 9.2: a refusal that helps
 #
@@ -541,14 +539,13 @@ assert said["encodes a word"].status_code == 503, "the check that encodes says 5
 # After two such failures, the cluster gives the load to the other copies. These may become busy, too. So a readiness check should not wait
 # in the same queue as the work.
 #
-# Your check of the database still waits there, for a connection (see the stretch).
+# Your check of the database still waits with the searches, for a connection (see the stretch).
 
 # %% [markdown]
 # ## Measure: sixteen clients
 #
-# Each of sixteen clients sends its next question as soon as it has an answer. All services take turns, for three rounds. Half of the
-# answers take less time than
-# [p50](../labs/GLOSSARY.md#p50-and-p95), and 19 of 20 less than p95.
+# Each of sixteen clients sends its next question as soon as it has an answer. All services take turns, for three rounds.
+# [p50](../labs/GLOSSARY.md#p50-and-p95) is a time: half of the answers take less. 19 of 20 take less than p95.
 #
 # The library also has *dynamic batching*: the model encodes all waiting questions in one call.
 #
@@ -592,12 +589,10 @@ assert middle.p50["with def"] < middle.p50["ten lines"], "so can the ten lines w
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Your service can answer faster than the ten lines, and so can the ten lines with a plain `def`. The first two rows differ only in the word
-# `async`.
+# The ten lines are the slowest. Your service can answer faster, and so can the ten lines with a plain `def`: the first two rows differ only in
+# the word `async`. Your service also has a pool, and one thread for the model. The picture does not separate these.
 #
-# Your service also has a pool, and one thread for the model. The picture does not separate these, nor explain the library's times.
-#
-# For batches, compare the last two rows. Where the dots of two rows overlap, three rounds cannot say which is faster.
+# Which of the last three is the fastest? Where the dots of two rows overlap, three rounds cannot say. For batches, compare the last two rows.
 #
 # </details>
 
@@ -623,7 +618,7 @@ assert middle.p50["with def"] < middle.p50["ten lines"], "so can the ten lines w
 #
 # 1. Four long searches use all connections of the pool. What does your `/ready` say, and what does the cluster do?
 # 2. Why does `/search` borrow its connection after the encoding?
-# 3. If `/ready` says 503, why does `/search` need a 503 of its own?
+# 3. `/ready` says 503. Why must `/search` also say it?
 #
 # <details><summary>Answers</summary>
 #

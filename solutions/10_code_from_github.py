@@ -96,8 +96,8 @@ assert github_api or not any("OOMKilled" in one.content for one in passages), (
 )
 
 # %% [markdown]
-# Each address names the repository, a commit, the file and the lines. But none of these passages says why: `OOMKilled` is the reason if a
-# pod needs too much memory. A newer version says so. Your update will bring it.
+# Each address names the repository, a commit, the file and the lines. But none of these passages says why. The reason is *out of memory*
+# (`OOMKilled`). A newer version says so. Your update will bring it.
 #
 # ## A simple download
 #
@@ -150,7 +150,7 @@ pd.DataFrame(counts, index=["files", "empty"]).T
 # <details><summary>The answer</summary>
 #
 # The tool reports an error on none of the four days. It treats a 404 as *no files*, a refusal as an *empty file*, and a part of the list as
-# the *whole list*. `raise_for_status()` would report the first two, but not the third.
+# the *whole list*. `raise_for_status()` finds only errors of the first two kinds: the third has the status 200.
 #
 # </details>
 #
@@ -206,8 +206,8 @@ assert table.loc["large", "missing"] > 20, "on the large day, files were never l
 
 # %% [markdown]
 # The hashes show the empty files. They also show one wrong file on the normal day: `docs/deployment.yaml` is a *link*, and the server sent
-# the file that it points to. But on the large day, files were never listed, and hashes cannot show this. They are in the picture only because
-# we know the whole list.
+# the file that it points to. But on the large day, files were never listed. No hash can show this: we know these files only from the whole
+# list.
 #
 # We list the only file of another repository. A colleague pushes a change. Then we request the file twice.
 #
@@ -234,7 +234,7 @@ for name, ref in {"by branch": "main", "by commit": commit}.items():
 # </details>
 #
 # So find the commit first, and use only this commit: this is [pinning](../labs/GLOSSARY.md#pinning). Pin
-# [citations](../labs/GLOSSARY.md#citation), too: they must show the same lines next year.
+# [citations](../labs/GLOSSARY.md#citation), too. Then they show the same lines next year.
 #
 # ## Complete: all files of a tree
 #
@@ -307,7 +307,7 @@ lab.interact(listing, limit=(15, 80, 5))
 # We send six requests to a server that allows five. `x-ratelimit-reset` says when the hour ends, in seconds since 1970. The server's clock
 # is ten minutes ahead of ours.
 #
-# > **Predict.** How long must we wait? Is it this number minus the time of our own clock?
+# > **Predict.** How long must we wait? Can we compute it with our own clock?
 
 # %%
 import time
@@ -346,7 +346,7 @@ assert answer.status_code == 403 and 570 < server_now - time.time() < 602, (
 # - a 429 with neither
 # - a 403 *You have no access*
 #
-# For which refusal must you guess how long to wait? For which does waiting not help?
+# For one of them, you must guess the time. For another, waiting does not help. Which?
 
 # %% exercise="10.2"
 from course_lib.loader.github.waiting import wait_time
@@ -420,7 +420,7 @@ for name, get in clients.items():
             get(github, "/repos/heron/secret")
         refused[name] = len(limited.seen) - 25 - limited.count("secret"), limited.count("secret")
 print(pd.DataFrame(refused, index=["refused: limit", "refused: no access"]).T)
-lab.show.timeline(seen, title="How three clients get 25 answers")
+lab.show.timeline(seen, title="Three clients get 25 answers each: yours is refused once")
 
 # %% tags=["claim"]
 limits, ended = (
@@ -433,15 +433,15 @@ assert all(
 assert limits["yours"] == 1 and limits["fixed wait"] > 5, (
     "Your client was refused once, the one with the fixed wait many times"
 )
-assert 1 <= limits["back-off"] <= 3, "The back-off was refused at most three times"
+assert 1 <= limits["back-off"] <= 3, "The back-off was refused a few times"
 assert [one[1] for one in refused.values()] == [41, 4, 1], (
-    "Without access, yours asks once, the others until they give up"
+    "Without access, yours asks once. The others ask until they give up"
 )
 assert (
     min(ended, key=ended.get) == "fixed wait" and 0.7 < ended["yours"] - ended["fixed wait"] < 4
 ), "Yours ends one to four seconds later"
 assert sum(2**n for n in range(12)) == 4095 > 3600 > sum(2**n for n in range(11)), (
-    "the back-off comes after 4,095 s, refused twelve times"
+    "it would wait 1 + 2 + 4 + … = 4,095 s, and be refused twelve times"
 )
 broken = [httpx.ConnectError("broken"), httpx.Response(503), httpx.Response(200, text="there")]
 
@@ -460,17 +460,17 @@ with httpx.Client(transport=httpx.MockTransport(failing), base_url="http://fails
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Your client was refused once, the one with the fixed wait many times. The back-off was refused at most three times.
+# Your client was refused once, the one with the fixed wait many times. The back-off was refused a few times.
 #
 # The fixed wait is first, because it asks ten times a second. Yours ends one to four seconds later: the times in the headers are whole
 # seconds, your function adds one, and `ask` adds the jitter.
 #
-# Without access, yours asks once, the others until they give up.
+# Without access, yours asks once. The others ask until they give up.
 #
 # </details>
 #
-# So for two seconds, back-off does as well. If the limit lasts an hour, the back-off comes after 4,095 s, refused twelve times. Yours comes
-# when the hour ends.
+# So for two seconds, back-off does as well. For an hour, it would wait 1 + 2 + 4 + … = 4,095 s, and be refused twelve times. Yours knows
+# the time after one refusal.
 #
 # The fixed wait is a risk: GitHub [may ban](https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api) such a client.
 
@@ -554,8 +554,7 @@ assert gone == {"code/scripts/keys.sh"} and missing.get(
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The old name is removed, and the new name is downloaded, although we have its content, with the same hash. The second run downloaded
-# nothing.
+# The old name is removed, and the new name is downloaded, although we have its content. The second run downloaded nothing.
 #
 # </details>
 #
@@ -574,13 +573,13 @@ print("added to the index:    ", *sorted(names_in_index() - before))
 with lab.connect() as conn:
     commits = "SELECT DISTINCT commit_sha FROM documents WHERE branch = 'current'"
     cited = conn.execute(commits).fetchall()
-print("only the newer commit is cited:", cited == [(reports[ours.new].commit,)])
+print("only the newer commit is in the index:", cited == [(reports[ours.new].commit,)])
 passages = ask_index()
 display(table_of(passages))
 print(passages[0].content)
 
 # %% tags=["claim"]
-assert cited == [(reports[ours.new].commit,)], "all pieces cite the new commit"
+assert cited == [(reports[ours.new].commit,)], "the index has only the newer commit"
 assert (
     github_api
     or [
@@ -599,8 +598,8 @@ assert github_api or "`OOMKilled`, the model outgrew its memory" in passages[0].
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The index answers it now: if the reason is `OOMKilled`, the model outgrew its memory. The first passage is the new page about it, and all
-# pieces cite the new commit.
+# The index answers it now: if the reason is `OOMKilled`, the model outgrew its memory. The first passage is the new page about it, and the
+# index has only the newer commit.
 #
 # </details>
 #
@@ -651,8 +650,8 @@ if shutil.which("git"):
 #
 # </details>
 #
-# `checkout` brings seven files. Of the seven, five are in the folder. `sparse-checkout` also brings the files directly in the folders above
-# it.
+# `checkout` brings seven files. Of the seven, five are in the folder. The others are from the folders above: `sparse-checkout` brings their
+# files, too.
 #
 # **On Monday**, check each tool that downloads. Does it pin a commit? Does it fail if a file is missing? Can a stranger's file name decide
 # where it writes?

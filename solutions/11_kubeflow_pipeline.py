@@ -68,8 +68,8 @@ assert 0.05 < len(neither) / len(names) < 0.45 and 0.05 < len(both) / len(names)
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# There is no error, but some files are in no shard, and others in both. Each process has its own `hash` of a string, so we expect about a
-# quarter in neither, and a quarter in both.
+# There is no error, but some files are in no shard, and others in both. Each process has its own `hash` of a string. On average, a
+# quarter is in neither, and a quarter in both.
 #
 # </details>
 #
@@ -146,8 +146,8 @@ assert again == [names, names], "a second start does no harm"
 # ## The same step in Kubeflow
 #
 # [Kubernetes](../labs/GLOSSARY.md#kubernetes) runs containers on many machines.
-# [Kubeflow Pipelines](../labs/GLOSSARY.md#kubeflow-pipelines) starts the steps of a job there. It may start a step again, even if you did
-# not ask for it. So each step has to be idempotent. [kfp](../labs/GLOSSARY.md#kfp) is its Python package.
+# [Kubeflow Pipelines](../labs/GLOSSARY.md#kubeflow-pipelines) starts the steps of a job there. It may start a failed step again. So each
+# step has to be idempotent. [kfp](../labs/GLOSSARY.md#kfp) is its Python package.
 #
 # Each part of your job has a name there:
 #
@@ -159,8 +159,8 @@ assert again == [names, names], "a second start does no harm"
 # | `shard`, a small value | a parameter |
 # | the file at `path` | an [artifact](../labs/GLOSSARY.md#artifact). It also has a dictionary of facts, `metadata` |
 #
-# On a cluster, a new pod has an empty disk. So a second start can only harm what is outside of the pod: a file
-# on a shared disk, or a row in a table.
+# On a cluster, each start has a new pod with an empty disk. A second start can only harm what is outside: a file on a shared disk, or a row
+# in a table.
 
 # %% tags=["nbval-check-output"]
 import shutil
@@ -199,7 +199,7 @@ assert isinstance(pages.metadata["lines"], float), "makes a float of each number
 # The splitter writes the chunks of a shard to a file, and their number to `metadata`. Suppose that the file is damaged later, and the
 # number is still right. We damage it in four ways: doubled, ten lines lost, cut off in a line, empty.
 #
-# > **Predict.** Which of the four damages does the storing step notice?
+# > **Predict.** Which of the four files does the storing step refuse?
 
 # %%
 import pandas as pd
@@ -238,7 +238,7 @@ assert stored_chunks == [0, len(lines) - 10, 0, 0], "The step refuses doubled li
 #            └─ split 1/2 ── store 1/2 ─┘
 # ```
 #
-# Check there: did each shard come, with all its chunks?
+# There, we check that each shard came, with all its chunks.
 
 # %% [markdown]
 # ## Exercise 11.2: the fan-in
@@ -352,7 +352,7 @@ assert spec["root"]["dag"]["tasks"]["publish"].get("dependentTasks") is None, "w
 #
 # - `store` may come from the cache (`enableCache: true`). So in the second night, the table stays empty.
 # - The password is a parameter, so it is readable in the YAML file, and Kubeflow stores it with each run.
-# - No step gets what `store` returns, so `publish` waits for nothing, and may begin first.
+# - No step gets what `store` returns, so `publish` waits for nothing. On a cluster, it may begin first, not last as here.
 # - `publish` fails, because `date` is not imported in it. It is imported only in the notebook.
 #
 # </details>
@@ -431,7 +431,7 @@ lab.hint("11.4")  # run again for the next hint
 #
 # Run your pipeline twice (this can take minutes). In the first run, `KillFirst` kills the step that stores shard 0, when it has stored some chunks.
 #
-# > **Predict.** Which steps run again in the first run, and which come from the cache in the second?
+# > **Predict.** Which step runs twice in the first run? Which come from the cache in the second?
 
 # %%
 from secrets import token_hex
@@ -474,8 +474,8 @@ assert cached == known, "only reading and splitting come from the cache"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Only the killed step ran again, and each chunk is in the index once: a row with the same key is not inserted twice. In the second run,
-# only reading and splitting come from the cache.
+# Only the killed step ran again. The counts are equal, and the table takes no key twice, so each chunk is in the index once. In the second
+# run, only reading and splitting come from the cache (`load-documents`, `split-documents`).
 #
 # </details>
 #
@@ -494,18 +494,17 @@ assert cached == known, "only reading and splitting come from the cache"
 # - `retryPolicy: Always` in Argo's settings: both.
 #
 # There are open reports that retries in a loop are ignored (kubeflow/pipelines 12389, 13897): test them on your cluster.
-# `infra/README.md` has more.
 #
 # ## Measure
 #
-# Two lines of a crontab store the same pages. Cron logs the command, so the database's address (`…`) is not in it:
+# Two lines of a crontab store the same pages. Cron logs the second, so the database's address (`…`) is in the first:
 #
 # ```
 # DATABASE_URL=…
 # 0 2 * * * cd /srv/course && .venv/bin/course ingest data/documents
 # ```
 #
-# > **Predict.** Apart from storing five pages, do the pipeline's steps take seconds or minutes?
+# > **Predict.** The pipeline stores five pages. Do its other steps take seconds or minutes?
 
 # %%
 from course_lib.teaching.lab.accidents import ingest_as_cron
@@ -537,10 +536,10 @@ assert more > 2, "Apart from storing, the pipeline's steps take seconds"
 #
 # </details>
 #
-# Both stored as many chunks as were split. The chart is a rough estimate: two machines share the storing, but the other steps come on
-# top. It leaves out that cron splits, too, and that a cluster's pods must start.
+# Both stored as many chunks as were split. The chart is not measured: it is a rough estimate. Two machines share the storing, but
+# the other steps come on top. Do not trust the crossing: pods must start, too.
 #
-# Left of the crossing, a pipeline still gives you a log, retries and a cache for each step. If you need none, take cron.
+# A pipeline also gives you a log, retries and a cache for each step. If you need none, and have few chunks, take cron.
 
 # %% [markdown]
 # ## In the field
@@ -550,7 +549,7 @@ assert more > 2, "Apart from storing, the pipeline's steps take seconds"
 # **On Monday**, ask of each step of a job:
 #
 # - May it run twice?
-# - What does it read that the pipeline system does not see?
+# - Does it read a folder or a table? Its cached result may be old.
 # - Which counts show that something is lost?
 
 # %% [markdown]
