@@ -59,8 +59,8 @@ lab.interact(
 # Each row is a piece of a text, with its document, the heading above it and its lines. The text begins at the sentence that is most similar
 # to the question. The bar and the number show the similarity that the search computes.
 #
-# **Your turn.** Find three questions whose answers you know. Write each into the next cell, with some words of the piece that has the
-# answer, copied from its text. The cell asks again, and looks for your words in the five pieces.
+# **Your turn.** Find three questions whose answers you know. Write each into the next cell. After it, copy some words of the piece that has
+# the answer. The cell asks again, and looks for your words in the five pieces.
 #
 # > **Predict.** Before you run it: for how many of your questions does the right piece come first?
 
@@ -88,12 +88,12 @@ if not my_folder:
 # The right piece of the first question is the second: it says what to compare the data with. *None* means that your words are in none of
 # the five.
 #
-# **Your turn.** Take a question whose right piece was not first. Change one word of it, so that the piece comes first. Which word helped?
+# **Your turn.** Take a question whose right piece was not first. Change one word of the question, and ask again. Which word helps?
 #
 # ## Why not search for the words?
 #
-# From here on, the lab uses the course's five pages about running machine learning in production. You ask which warnings deserve waking
-# someone up. The first idea is to search the pages for these words.
+# From here on, the lab uses five pages about machine learning in production. You ask which warnings deserve waking someone up. The first
+# idea is to search the pages for these words.
 
 # %% tags=["nbval-check-output"]
 import numpy as np
@@ -139,9 +139,9 @@ assert pages.loc["model-monitoring.md"].sum() == 0, "This page has none of the f
 lab.show.pipeline()
 
 # %% [markdown]
-# **Step 1: an empty database.** The system stores its texts in PostgreSQL. This lab has a database of its own, which is deleted after the
-# notebook is shut down. The extension [pgvector](../labs/GLOSSARY.md#pgvector) stores long lists of numbers, and finds those that are most
-# similar to a given list.
+# **Step 1: an empty database.** The system stores its texts in PostgreSQL. This lab has its own, which is deleted after the notebook is
+# shut down. The extension [pgvector](../labs/GLOSSARY.md#pgvector) stores long lists of numbers, and finds those that are most similar to a
+# given list.
 #
 # **Step 2: a model.** A program cannot compare meanings, but it can compare numbers. So a [model](../labs/GLOSSARY.md#embedding) reads a
 # text and gives back 384 numbers. Such a list is called a [vector](../labs/GLOSSARY.md#vector).
@@ -347,7 +347,7 @@ assert counts["1"] > counts.sum() / 2, (
 # 2. It computes their recall@5, a share.
 # 3. It repeats this 2,000 times.
 #
-# > **Predict.** Between which two numbers are 95 % of the 2,000 shares?
+# > **Predict.** In which range are 95 % of the 2,000 shares?
 
 # %%
 found = np.array([place != "none" for place in answered_at])
@@ -376,7 +376,7 @@ assert np.allclose([low, high], bootstrap_interval(found)[1:])
 # %% [markdown]
 # This range is called the *95 % [interval](../labs/GLOSSARY.md#confidence-interval)*, and is written 0.83 [0.73, 0.92].
 #
-# You have three questions of your own. Suppose that a search answers 0.83 of them, too.
+# Your own questions are only three. The next cell draws 3, 13 or 253 questions from our 63.
 #
 # > **Predict.** How wide is the interval with 3 questions, with 13, and with 253?
 
@@ -386,10 +386,11 @@ intervals = pd.DataFrame(ranges, index=["low", "high"]).T.assign(mean=recall)
 lab.show.intervals(intervals, "recall@5")
 
 # %% tags=["claim"]
+from itertools import pairwise
+
 wide = (intervals.high - intervals.low).to_dict()
-assert 0.45 < wide["253 questions"] / wide["63 questions"] < 0.55, (
-    "With four times as many questions, the interval is half as wide"
-)
+for more, fewer in pairwise(wide.values()):
+    assert 0.45 < more / fewer < 0.6, "it is about half as wide"
 assert intervals.loc["3 questions", ["low", "high"]].round(2).to_list() == [0.33, 1.0], (
     "With 3 questions, it goes from 0.33 to 1"
 )
@@ -397,12 +398,12 @@ assert intervals.loc["3 questions", ["low", "high"]].round(2).to_list() == [0.33
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# With 3 questions, it goes from 0.33 to 1, so they say nearly nothing. With four times as many questions, the interval is half as wide.
+# With 3 questions, it goes from 0.33 to 1, so they say nearly nothing. With four to five times as many questions, it is about half as wide.
 #
 # </details>
 #
-# The *true share* is that of all questions of this kind. Suppose that you draw many new sets of such questions at random, and make an
-# interval from each set. Then roughly 95 of 100 intervals contain the true share, with small sets fewer.
+# The *true share* is the share of all questions of this kind. Draw many new sets of them at random, and make an interval from each. Roughly
+# 95 of 100 intervals contain the true share. With small sets, fewer do.
 #
 # ## Compare two searches
 #
@@ -421,19 +422,18 @@ print("paired gain:", paired_interval(first, second))
 gain = paired_interval(first, second)
 assert gain.low < 0 < gain.high and round(gain.mean, 1) == 0.1, "If it contains 0, as here"
 three, four = (paired_interval(first, [1] * (5 + more) + [0] * (5 - more)) for more in (3, 4))
-assert three.low == 0 and four.low > 0, (
-    "Four more, if it loses none. With three, the interval begins at 0"
-)
+assert three.low == 0 and four.low > 0, "Four questions. With three, the interval begins at 0"
 
 # %% [markdown]
 # - If the whole interval is above 0, the gain is hardly luck.
 # - If it contains 0, as here, these questions cannot tell which search is better.
 #
-# > **Predict.** How many of the ten questions must the second search gain, until the whole interval is above 0? Change its row, and try.
+# > **Predict.** If the second search loses none, how many questions must it gain, until the whole interval is above 0? Change its row, and
+# > try.
 #
 # <details><summary>The answer</summary>
 #
-# Four more, if it loses none. With three, the interval begins at 0.
+# Four questions. With three, the interval begins at 0. But with ten questions, even this may be luck.
 #
 # </details>
 #

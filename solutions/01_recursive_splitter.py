@@ -138,8 +138,8 @@ lab.check("1.1", split_recursively)
 lab.hint("1.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: to pass on all separators. A piece ends with its separator, so a long one would be split there again, without
-# end. `separators[1:]` has one separator less at every step.
+# The mistake to remember: to pass on all separators. A long piece ends with its separator. It would be split there again, without end.
+# `separators[1:]` has one separator less at every step.
 
 # %%
 # Your function if its check passed, otherwise the course's.
@@ -166,8 +166,8 @@ assert whole and max(lengths) <= 512, "Nothing is lost, and every chunk fits"
 #
 # ## What it cannot promise
 #
-# **Overlap.** Neighbouring chunks can share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap). A short phrase that one chunk cuts
-# off is then whole in the next. But your splitter can repeat only whole pieces.
+# **Overlap.** Neighbouring chunks can share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap). A short phrase at the cut is then
+# whole in one of them. But your splitter can repeat only whole pieces.
 #
 # > **Predict.** The next chunk may repeat up to 64 characters. At how many cuts can it repeat nothing, or only a line end?
 
@@ -192,8 +192,7 @@ assert repeated.max() < 64, "None repeats all 64"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Nearly half of the chunks repeat nothing or one line end, because their last sentence or line is too long. None repeats all 64 (the
-# dashed line).
+# Nearly half of the chunks repeat nothing or one line end. None repeats all 64 (the dashed line).
 #
 # </details>
 #
@@ -291,8 +290,8 @@ lab.check("1.3", split_text)
 lab.hint("1.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember: a loop that runs while `start` is before the end of the text. It makes one more chunk of what the last one
-# already holds, and may never end.
+# The mistake to remember: a loop that runs while `start` is before the end of the text. It makes one more chunk, although the last one has
+# the rest of the text. It may never end.
 
 # %% [markdown]
 # Violet text is in more than one of your chunks.
@@ -325,7 +324,7 @@ assert 2.5 < count[-1] / count[0] < 2.7, "with 192, more than two and a half tim
 #
 # </details>
 #
-# At every cut, neighbours share as much as we asked for.
+# At every cut, neighbours share as much as we asked for. So a chunk may begin inside a word, if you do not use `snap_to_words`.
 
 # %% [markdown]
 # ## Break it
@@ -423,7 +422,7 @@ if "LangChain" in found:
 # The picture shows [recall@5](../labs/GLOSSARY.md#recallk) for lab 00's 63 questions. The columns:
 #
 # - *torn*: of the 563 sentences of up to 128 characters, how many are not whole in any chunk (mean of the four sizes).
-# - *gain*: the mean of the four recalls, minus the mean in the row above, with its [interval](../labs/GLOSSARY.md#confidence-interval).
+# - *gain*: the gain in mean recall over the row above, with its [interval](../labs/GLOSSARY.md#confidence-interval).
 #
 # > **Predict.** Do good cuts find more than cuts at spaces?
 
@@ -478,27 +477,26 @@ undecided = (
     paired_interval(means["on offsets"], means["on offsets, overlap 64"]),
 )
 assert all(one.low < 0 < one.high for one in undecided), (
-    "these questions do not decide whether they find more than cuts at spaces, or whether an overlap helps"
+    "these questions do not decide whether good cuts find more than cuts at spaces"
 )
-assert paired_interval(*larger).low > 0, "With five chunks each, larger ones find more"
-assert curves["on offsets"].idxmax() == 700, "but the line of good cuts falls after 700"
+assert paired_interval(*larger).low > 0, "chunks of 900 characters find more than chunks of 300"
 as_much = paired_interval(good[-1], fifteen)
-assert as_much.low < 0 < as_much.high, "these questions do not decide which of the two finds more"
+assert as_much.low < 0 < as_much.high, "These questions do not decide which of the two finds more"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Good cuts gain 0.08 over fixed ones, and this interval is above 0. But these questions do not decide whether they find more than cuts at
-# spaces, or whether an overlap helps.
+# Good cuts gain 0.08 over fixed ones, and this interval is above 0. But these questions do not decide whether good cuts find more than cuts
+# at spaces. Nor do they decide whether an overlap helps.
 #
 # For a reader, cuts at spaces tear as many sentences as fixed ones. Good cuts tear none.
 #
 # </details>
 #
-# With five chunks each, larger ones find more in the mean of the four lines, but the line of good cuts falls after 700. And five chunks of
-# 900 characters show about as much text as fifteen of 300: these questions do not decide which of the two finds more.
+# With five chunks each, chunks of 900 characters find more than chunks of 300 (mean of the four lines). But five of 900 have room for as
+# much text as fifteen of 300. These questions do not decide which of the two finds more.
 #
-# Make the overlap as long as the longest phrase that must stay whole (question 1).
+# If a phrase must stay whole, make the overlap as long as it is (question 1).
 
 # %% [markdown]
 # ## Recap

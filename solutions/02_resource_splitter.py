@@ -50,9 +50,7 @@ owner = {one["name"]: one["resources"]["limits"]["memory"] for one in containers
 assert [name for name in owner if f"name: {name}" in misleading] == ["log-shipper"], (
     "The only container named in this piece is `log-shipper`"
 )
-assert text.index("memory: 3Gi") - text.index("name: predictor") > 2_600, (
-    "more than 2,600 characters above it"
-)
+assert "name: predictor" in naive[1] and misleading == naive[4], "far above it, in piece 2"
 assert owner["predictor"] == "3Gi" and owner["log-shipper"] != "3Gi", (
     "the limit belongs to `predictor`"
 )
@@ -62,33 +60,29 @@ for name, content in documents.items():
         list(yaml.safe_load_all(content))
     except yaml.YAMLError:
         refused.append(name)
-assert (len(refused), len(documents)) == (4, 31), "Of the 31 files here, PyYAML refuses four"
-assert sum("chart/templates" in name for name in refused) == 3, (
-    "three Helm templates, and one with a single bad document"
+assert sum("chart/templates" in name for name in refused) == len(refused) - 1 == 3, (
+    "It refuses Helm templates, and a whole file for a single bad document"
 )
 comments = [c for content in documents.values() for c in re.findall(r"^ *#.*", content, re.M)]
 told = [q for q in lab.questions() if any(p in c for p in q.answer_contains for c in comments)]
-assert (len(told), len(lab.questions())) == (17, 58), (
-    "the answers to 17 of our 58 questions are in comments"
-)
+assert len(lab.questions()) == 58 and len(told) > 2, "some answers are in comments"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The only container named in this piece is `log-shipper`. But the limit belongs to `predictor`, whose name is more than 2,600 characters
-# above it.
+# The only container named in this piece is `log-shipper`. But the limit belongs to `predictor`, whose name is far above it, in piece 2.
 #
 # </details>
 #
-# In YAML, **the owner of a line is above it and further left**. An item of a list may also begin in the same column as its owner.
+# In YAML, **the owner of a line is above it and further left**. Only an item of a list may begin in its owner's column.
 #
 # ![Six lines of YAML and the tree that their indentation makes.](../labs/figures/indentation_tree.svg)
 #
-# Why not ask a parser? It needs valid files. Of the 31 files here, PyYAML refuses four: three
-# [Helm templates](../labs/GLOSSARY.md#helm-template), and one with a single bad document.
+# Why not ask a parser? It needs valid files. It refuses [Helm templates](../labs/GLOSSARY.md#helm-template), and a whole file for a single
+# bad document.
 #
-# For a valid file, `yaml.compose` says where each value ends. But do not cut the parsed data: they have no comments, and the answers to 17
-# of our 58 questions are in comments.
+# For a valid file, `yaml.compose` says where each value ends. But do not cut the parsed data: they have no comments, and some answers are
+# in comments.
 
 # %% [markdown]
 # ## The first owner: the document
@@ -341,8 +335,7 @@ assert "Pod" not in small, "no piece says what kind of resource it belongs to"
 #
 # The header counts towards the limit, but its length depends on where the piece ends. So measure, and try again.
 #
-# A piece begins with line 2, and the limit is 160 characters. If the piece ends before line 9, it has 189 characters with its header. So
-# the next try ends before line 7.
+# For example, a piece begins with line 2. If it is too long when it ends before line 9, the next try ends before line 7.
 
 # %%
 from course_lib.loader.kubernetes import ResourceSpan
@@ -390,7 +383,7 @@ lab.show.pieces([(p.path or "top level", p.text) for p in cut[file]], mark="memo
 
 # %% [markdown]
 # The printed header says where the limit is: in the first of the containers. The last line printed begins this container, so it is
-# `predictor`.
+# `predictor`. The piece alone does not say this name.
 #
 # Naive pieces can have a *short header*, too: the kind, the name and the file of the resource in which they begin.
 #
@@ -433,8 +426,8 @@ tried = [
 ]
 assert tried == [(9, 138), (7, 103)], "the next try ends before line 7"
 header = make_header(web.identity, "w.yaml", "spec.containers", 80)
-assert [len(header) + end - 20 for _, end in tried] == [189, 154], (
-    "it has 189 characters with its header"
+assert [len(header) + end - 20 > 160 for _, end in tried] == [True, False], (
+    "it is too long when it ends before line 9"
 )
 
 # %% [markdown]
@@ -449,14 +442,15 @@ assert [len(header) + end - 20 for _, end in tried] == [189, 154], (
 #
 # Your cuts and naive cuts get the same header:
 #
-# - *every 300* are naive pieces, on average a little longer than yours.
+# - *every 300* are naive pieces, a little longer than yours.
 # - *short* is the short header. *full* is yours: it also has the path, and words for the kind.
 # - *every 1,000, short* is a cheap rival.
 #
 # The columns:
 #
 # - [recall@5](../labs/GLOSSARY.md#recallk): the share of the 58 questions with the answer in one of the first five pieces.
-# - *owned*: for how many questions a piece has the answer together with its resource's kind and name.
+# - *owned*: for how many of them a piece has the answer, and the kind and name of its resource.
+# - *length*: the mean number of characters that a reader gets.
 #
 # The picture shows gains in recall@5, with their [intervals](../labs/GLOSSARY.md#confidence-interval).
 #
@@ -491,15 +485,15 @@ table, hits = pd.DataFrame(), {}
 for name, split in splits.items():
     passages = passages_of(split, documents)
     hits[name] = np.array(answered(lab.questions(), passages, lab.encode))
-    owned = count_owned(passages, lab.questions())
-    table.loc[name, ["recall@5", "owned"]] = hits[name].mean(), owned
-display(table.astype({"owned": int}).round(2))
+    told = count_owned(passages, lab.questions()), np.mean([len(one.content) for one in passages])
+    table.loc[name, ["recall@5", "owned", "length"]] = hits[name].mean(), *told
+display(table.astype({"owned": int, "length": int}).round(2))
 
 naive, naive_short, own, own_short, own_full, rival = hits.values()
 gained = {
-    "yours, full, over every 1,000, short": own_full - rival,
+    "yours, full, over the rival": own_full - rival,
     "yours: full header over short": own_full - own_short,
-    "header: more on yours than on every 300": (own_short - own) - (naive_short - naive),
+    "short header: on yours minus on every 300": (own_short - own) - (naive_short - naive),
     "short header, on yours": own_short - own,
     "short header, on every 300": naive_short - naive,
     "your cuts, both with the short header": own_short - naive_short,
@@ -516,9 +510,12 @@ assert round(helps.mean, 2) == 0.1 and helps.low > 0, (
 )
 assert all(one.low <= 0 < one.high for one in gains.values()), "All other intervals reach 0"
 assert round(gains["your cuts, both with the short header"].mean, 2) == 0.12, "your cuts gain 0.12"
-assert 0.08 < gains["header: more on yours than on every 300"].mean < 0.09, (
-    "it gains 0.09 more on your cuts"
+assert round(gains["short header: on yours minus on every 300"].mean, 2) == 0.09, (
+    "The short header gains 0.09 more on your cuts"
 )
+assert round(gains["yours: full header over short"].mean, 2) == 0.03, "The full header gains 0.03"
+assert round(gains["yours, full, over the rival"].mean, 2) == 0.02, "yours gain 0.02"
+assert len(gained) == 7, "of seven intervals"
 length = {
     size: np.mean([len(one) for text in documents.values() for one in every(text, size)])
     for size in (300, 1_000)
@@ -527,10 +524,12 @@ own_length = np.mean([p.end - p.start for each in cut.values() for p in each])
 assert 1 < length[300] / own_length < 1.2, "a little longer than yours"
 assert 3 < length[1_000] / own_length < 3.5, "about three times as much"
 bare = table.owned[["every 300", "yours"]]
-assert all(0.55 < one / 58 < 0.65 for one in bare), "Without a header, about six of ten answers"
-assert (table.owned.drop(bare.index) / 58 > 0.9).all(), "with one, more than nine of ten"
+assert all(0.55 < one / 58 < 0.65 for one in bare), (
+    "Without a header, about six of ten answers are owned"
+)
+assert (table.owned.drop(bare.index) / 58 > 0.9).all(), "With one, more than nine of ten are"
 assert table.owned.idxmax() == "every 1,000, short" and table.owned.max() == 58, (
-    "The rival is best: 58 of 58"
+    "all 58 of the rival's"
 )
 above = [
     headed
@@ -545,27 +544,27 @@ from course_lib.loader.yaml_lines import shared_path
 begin = text.index(misleading)
 inside = [one for one in lines_of(text, 0, len(text)) if begin <= one.start < begin + 1_000]
 assert shared_path(inside) == "spec.template.spec.containers", (
-    "its lines share only spec.template.spec.containers"
+    "Its lines share only the path spec.template.spec.containers"
 )
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The short header helps your cuts: it gains 0.10, and the whole interval is above 0. All other intervals reach 0, so these 58 questions do
-# not decide the rest:
+# The short header helps your cuts: it gains 0.10, and the whole interval is above 0. But of seven intervals, one can be above 0 by luck.
+# All other intervals reach 0, so these 58 questions do not decide the rest:
 #
 # - If both have the short header, your cuts gain 0.12 over naive pieces of about the same length.
-# - The header may need good cuts: it gains 0.09 more on your cuts than on naive ones.
-# - Nothing shows that the full header finds more than the short one, or that yours find more than the cheap rival.
+# - The short header gains 0.09 more on your cuts than on naive ones.
+# - The full header gains 0.03 over the short one, and yours gain 0.02 over the cheap rival.
 #
-# But five pieces of the rival show a reader about three times as much as five of yours.
+# But a reader gets about three times as much text from the rival (*length*).
 #
-# Without a header, about six of ten answers are owned; with one, more than nine of ten. The rival is best: 58 of 58.
+# Without a header, about six of ten answers are owned. With one, more than nine of ten are, and all 58 of the rival's.
 #
 # </details>
 #
-# The large naive piece with the limit still names only `log-shipper`. A path would not help: its lines share only
-# `spec.template.spec.containers`.
+# The large naive piece with the limit still names only `log-shipper`. Its lines share only the path `spec.template.spec.containers`, which
+# would not help.
 #
 # ## In the field
 #
@@ -605,7 +604,7 @@ if which("kubectl"):
 # ## Recap
 #
 # - The owner of a line is above it and further left. For an item, it may be in the same column.
-# - Cut where the indentation is smallest, but never after the end of the block in which the piece begins.
+# - Cut where the indentation is smallest. A piece that begins inside a block ends where the block ends, or before.
 # - **At work**, take this splitter if people need short pieces that name their resource. Large pieces with a header are simpler, but count
 #   their word pieces.
 # - `course split FILE.yaml` cuts a file of yours.

@@ -89,7 +89,7 @@ assert "of 6 that fit, every 512 tears 4, recursive tears 1." in title, (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Cuts every 512 characters tear four of the six. The recursive splitter tears only one, because it prefers to cut at blank lines.
+# Cuts every 512 characters tear four of the six. The recursive splitter tears only one. It prefers to cut at blank lines.
 #
 # </details>
 #
@@ -209,7 +209,7 @@ assert nodes.iloc[-1, :3].to_list() == [9, 11, "decorated_definition"], (
 # `Mill`. Two simple answers fail there:
 #
 # - *Only the definitions directly below the root.* Then `turn` is not found.
-# - *All definitions.* Then the lines of `grind` are in two pieces, its own and that of `Mill`.
+# - *All definitions.* Then the lines of `grind` are in two pieces: in that of `grind` and in that of `Mill`.
 #
 # So decide where to look, and where to stop. `node.named_children` is the list of the nodes directly below a node.
 
@@ -229,8 +229,8 @@ lab.hint("3.2")  # run again for the next hint
 # %% [markdown]
 # ## Break it
 #
-# Heron's file `scaffold.py` writes code from templates. So it has text that looks like code, put there on purpose. The next cell finds each
-# line that the rule takes for a definition, and asks the tree.
+# Heron's file `scaffold.py` writes code from templates. We wrote text into it that looks like code. The next cell finds each line that the
+# rule takes for a definition, and asks the tree.
 #
 # > **Predict.** The rule takes five lines. How many of them really begin a definition?
 
@@ -256,14 +256,15 @@ assert [verdict for _, verdict in rows.values()].count("a definition") == 2 and 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Two of the five lines are definitions. The others are text in the templates and in a docstring.
+# Two of the five lines are definitions. The others are only text.
 #
 # </details>
 #
 # ## Too large, and without context
 #
 # So far, a piece is a whole definition, even a very long one. But a model [ignores](../labs/GLOSSARY.md#truncation) the end of a text that
-# is too long for it. The course's limit is 512 characters. A larger class is cut at its methods, and a larger method at its blank lines.
+# is too long for it. To stay below this, the course's limit is 512 characters. A larger class is cut at its methods, and a larger method at
+# its blank lines.
 #
 # But nothing in a later part says which method it is from. So we put a [header](../labs/GLOSSARY.md#header) above the part. It consists of
 # *signatures*: the lines that introduce the class and the method.
@@ -330,8 +331,8 @@ lab.check("3.3", choose_header)
 lab.hint("3.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The candidates go from the longest to the shortest, so take the first one that fits. The mistake to remember is to return the first line
-# without its line end. Then the part begins on the same line.
+# The candidates become shorter and shorter: take the first one that fits. The mistake to remember is to return the first line without its
+# line end. Then the part begins on the same line.
 
 # %% [markdown]
 # The same parts with your function (move the control):
@@ -345,9 +346,10 @@ chosen = [choose_header(given, 90) for given in signatures.values()]
 assert all(name in header for name, header in zip(signatures, chosen, strict=True)), (
     "With 90 characters, each part has the name of its method above it"
 )
+assert not any("class" in header for header in chosen), "but not of its class"
 
 # %% [markdown]
-# With 90 characters, each part has the name of its method above it.
+# With 90 characters, each part has the name of its method above it, but not of its class.
 #
 # ## The whole splitter
 #
@@ -400,6 +402,9 @@ assert answer.header == lines_of("heron/drift.py", 71, 77), "The whole signature
 # - `by lines` is your `split_definitions`. Lab 01's splitter then cuts the pieces that are too large.
 # - `no header` has the pieces of `split_code`, without headers.
 # - [LangChain's text splitters](https://docs.langchain.com/oss/python/integrations/splitters) use lab 01's algorithm with other separators.
+#
+# Only `every 512` never repeats text.
+
 
 # %%
 def by_lines(text, language):
@@ -435,8 +440,8 @@ else:
     field["LangChain"] = by_langchain
 
 # %% [markdown]
-# The figure is about Python's standard library and the package `kfp`. It shows the share of definitions that stay whole, of those that fit
-# into a piece. *At the margin* counts only definitions that are not indented.
+# The figure is about Python's standard library and the package `kfp`. Of the definitions that fit into a piece, it shows how many stay
+# whole. *At the margin* counts only those that are not indented.
 #
 # > **Predict.** Which splitter keeps most definitions whole?
 
@@ -445,35 +450,31 @@ from course_lib.teaching.lab.code_files import kept_whole, real_sources
 
 sources, columns = real_sources(), ["all definitions", "at the margin"]
 whole = pd.DataFrame({name: kept_whole(split, sources) for name, split in field.items()}, columns).T
-lab.show.bars(whole, "definitions that stay whole, %")
+lab.show.bars(whole.drop("no header"), "definitions that stay whole, %", digits=1)
 
 # %% tags=["claim"]
 of_all, margin = whole["all definitions"], whole["at the margin"]
-assert margin["by lines"] > 98 and of_all["by lines"] < 95, (
-    "by lines keeps nearly every definition at the left margin, but tears some inside classes"
+assert margin["by lines"] > 98 and 85 < of_all["by lines"] < 95, (
+    "by lines keeps nearly every definition at the left margin, but of all definitions only nine of ten"
 )
 assert of_all["recursive"] > 80, "it kept more than four fifths of the definitions whole"
 assert of_all["split_code"] > 99, "`split_code` keeps nearly all definitions whole"
-if "LangChain" in field:
-    apart = (of_all.drop(["LangChain", "no header"]) - of_all["LangChain"]).abs()
-    assert apart.idxmin() == "by lines", "LangChain is most similar to by lines"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
 # `split_code` keeps nearly all definitions whole, because it was made to. `by lines` keeps nearly every definition at the left margin, but
-# tears some inside classes. LangChain is most similar to `by lines`. `recursive` does not know definitions, and still keeps more than four
-# fifths of them whole.
+# of all definitions only nine of ten. `recursive` does not know definitions, and still keeps more than four fifths of them whole.
 #
 # </details>
 #
 # ## Measure: does it find more?
 #
-# The next cell asks 54 questions about Heron. It prints for how many of them each splitter has the answer among the first five pieces
-# ([recall@5](../labs/GLOSSARY.md#recallk)). The figure shows what `split_code` gains over each of the others, with
+# The next cell asks 54 questions about Heron. How often is the answer among a splitter's first five pieces
+# ([recall@5](../labs/GLOSSARY.md#recallk))? The figure shows what `split_code` gains over each of the others, with
 # [intervals](../labs/GLOSSARY.md#confidence-interval).
 #
-# > **Predict.** Over which splitters is its gain above 0, with the whole interval?
+# > **Predict.** Over which splitters is the whole interval of its gain above 0?
 
 # %%
 from course_lib.evaluation.statistics import paired_interval
@@ -530,7 +531,7 @@ if "LangChain" in hits:
 #
 # 1. It puts the decorator in the piece before `train`, because `)` does not begin with one of `ABOVE`.
 # 2. Otherwise a method would be in two pieces: its own and that of its class.
-# 3. Some texts would be too long, and a model ignores their end.
+# 3. Some texts would be too long. A model could ignore their end.
 #
 # </details>
 

@@ -67,10 +67,10 @@ assert not any("inspect" in one.embedded_text for one in tonight), "but this fun
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The name is `inspect`, but this function is gone. A program that calls it gets an error.
+# The name is `inspect`, but this function is gone.
 #
-# Only one piece was new: the first part of the function, with the line `def`. In the other parts, the name is only in the header (lab 03).
-# The key does not contain the header, so they were skipped.
+# Only one piece was new: the first part of the function, with the line `def`. The other parts have the name only in their header (lab 03).
+# The key does not contain the header, so these parts were skipped.
 #
 # </details>
 #
@@ -182,7 +182,7 @@ lab.hint("4.2")  # run again for the next hint
 # There are two mistakes to remember:
 #
 # - To hash header and content as two texts. The model reads them as one, and does not see where the header ends.
-# - To leave out the tenant. If a tenant's new text is not encoded, the tenant may notice that another one has it.
+# - To leave out the tenant. If a tenant's new text is skipped, the tenant can see that another one has it, too.
 
 # %%
 vector_key = lab.use("vector_key")
@@ -228,11 +228,11 @@ assert len(last_night) == 186, "With the content alone, it had 186"
 #
 # </details>
 #
-# A better key also loses no pieces: the index now has 188. With the content alone, it had 186, because equal pieces shared a key.
+# With your key, the index now has 188. With the content alone, it had 186, because pieces with equal content shared a key.
 #
 # So there are two questions. A piece is *encoded* if its key is new. It is *written* if anything in its row is new.
 #
-# > **Predict.** In which night is everything written, but nothing encoded?
+# > **Predict.** In which nights is everything written, but nothing encoded?
 
 # %%
 import pandas as pd
@@ -260,8 +260,8 @@ assert list(only) == ["the file is renamed", "the parser is newer"], (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# There are two such nights: the file is renamed, and the parser is newer. The path and the parser's version are in the row, but the model
-# does not read them.
+# Two nights: the file is renamed, and the parser is newer. The path and the parser's version are in the row, but the model does not read
+# them.
 #
 # </details>
 #
@@ -273,7 +273,7 @@ assert list(only) == ["the file is renamed", "the parser is newer"], (
 # file. But tenants can also send records, for example as [JSON Lines](../labs/GLOSSARY.md#json-lines). Such records may break the [chunk
 # contract](../labs/GLOSSARY.md#chunk-contract), the form of all records.
 #
-# *acme* sends four records. `changes` says how each differs from a right record, which begins at line 80.
+# *acme* sends four records. The right record begins at line 80. `changes` says how each of the four differs from it.
 #
 # > **Predict.** What happens to each record in this loop?
 
@@ -351,8 +351,8 @@ assert yours == ["refused: line_start", "kept, of acme", "refused: embedding", "
 # %% [markdown]
 # All four records are judged. Two are kept, and both are texts of acme.
 #
-# Why is the second record not refused? Its stamp makes it a text of acme, so globex is safe. But if a file of globex is sent by mistake
-# with acme's login, there is no warning. If your senders work for several tenants, refuse such a record.
+# Why is the second record not refused? The stamp makes it a text of acme, so it does not reach globex. But if a file of globex is sent by
+# mistake with acme's login, there is no warning. If your senders work for several tenants, refuse such a record.
 #
 # ## Measure: a folder is renamed
 #
@@ -408,10 +408,10 @@ assert max(timed["% of the first"].iloc[1:]) < 50, (
 # %% [markdown]
 # ## In the field
 #
-# [LangChain's `index`](https://reference.langchain.com/python/langchain-core/indexing) does the same job. Its key is a hash of the text
-# *and its metadata*:
+# [LangChain's `index`](https://reference.langchain.com/python/langchain-core/indexing) does the same job. By default, its key is a hash of
+# the text *and its metadata*:
 #
-# - Loaders put the path into the metadata. Splitters can add the position (`add_start_index`). We try both.
+# - Loaders put the path into the metadata. Splitters can add the position. We try it with the line, and without.
 # - Each *namespace* has its own keys. We choose one for each tenant and model.
 #
 # > **Predict.** In which of the seven nights does it encode too much, and in which too little?

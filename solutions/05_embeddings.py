@@ -128,8 +128,7 @@ lab.check("5.1", cosine_similarity)
 lab.hint("5.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The mistake to remember is to call `np.linalg.norm(a)` without an axis. It gives *one* length for the whole table, so each result depends
-# on all rows.
+# The mistake to remember is to call `np.linalg.norm(a)` without an axis. It divides all rows by *one* length, that of the whole table.
 
 # %% [markdown]
 # ## What the number does not tell
@@ -174,8 +173,8 @@ assert [round(one, 2) for one in like[:2]] == [0.32, 0.68], "they have 0.32 and 
 # The two pairs with the *same meaning* share only *the*. Their bars are the shortest: they have 0.32 and 0.68. The other pairs differ by a
 # word, a number or an order, and have about 0.8 or more. So a high cosine does not mean that two texts say the same.
 #
-# A likely reason, not tested here, is the training on pairs of texts that belong together
-# ([contrastive loss](../labs/GLOSSARY.md#contrastive-loss)). Most other pairs have another *subject*, so subjects may count most.
+# A likely reason, not tested here, is the training on pairs that belong together ([contrastive
+# loss](../labs/GLOSSARY.md#contrastive-loss)). Most others differ in *subject*.
 #
 # </details>
 #
@@ -295,8 +294,8 @@ assert np.allclose(units, model.encode(batch), rtol=0, atol=1e-5), (
 # %% [markdown]
 # ## Exercise 5.3 · batches by length
 #
-# Neighbours still cost time: beside a text of 30 pieces, a text of 2 is padded to 30. Write a function that puts texts of similar length
-# into one batch. It may begin with the shortest or the longest.
+# Neighbours still cost time: a text of 2 pieces is padded to 30, if its neighbour has 30. Write a function that puts texts of similar
+# length into one batch. It may begin with the shortest or the longest.
 
 # %% exercise="5.3"
 from course_lib.embedder.vectors import encode_in_batches
@@ -359,7 +358,7 @@ assert 1.8 < pieces[16] / pieces[4] < 2, "Batches of 16 compute nearly twice as 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Sorted batches of 4 can be the quickest, although they compute more pieces than single texts: each call of the model costs time, too.
+# Sorted batches of 4 can be the quickest, although they compute more pieces than single texts. Each call of the model may cost time, too.
 #
 # Sorting saves padding. Batches of 16 compute nearly twice as many pieces as batches of 4, both sorted.
 #
@@ -439,7 +438,7 @@ assert round(never["whole pages"]) == 85, "of whole pages 85 per cent"
 #
 # [recall@5](../labs/GLOSSARY.md#recallk) is the share of questions for which a chunk with the answer is among the first five. The next cell
 # prints it for both searches, and the gain of the vectors with its [interval](../labs/GLOSSARY.md#confidence-interval). The figure counts
-# the questions that only one of the two finds.
+# the questions that only one of the searches finds.
 #
 # > **Predict.** Which search finds more? Which questions does it miss?
 
@@ -475,20 +474,21 @@ assert any("CACE" in one for one in by_words), "One of them has the rare word CA
 #
 # Here, vectors find more. The whole interval is above 0, but it begins near 0.
 #
-# Most questions that only the vectors find share at most two words with their answer. But meaning can fail: the list has questions that only
-# the words find. One of them has the rare word *CACE*. [Lab 08](../labs/08_words_and_meaning.ipynb) combines both.
+# Most questions that only the vectors find share at most two words with their answer. But the list has questions that only the words find.
+# One of them has the rare word *CACE*. [Lab 08](../labs/08_words_and_meaning.ipynb) combines both.
 #
 # </details>
 #
-# Is a cosine a probability? The next figure takes all pairs of question and chunk. It shows in how many the chunk has the answer.
+# Is a cosine a probability? The next figure shows in what share of all pairs of question and chunk the chunk has the answer.
 #
 # > **Predict.** What share of pairs with a cosine between 0.3 and 0.4 has the answer?
 
 # %%
-ranges = pd.cut(scores["by vectors"].ravel(), [-1, 0.2, 0.3, 0.4, 0.5, 1])
+names = ["below 0.2", "0.2 to 0.3", "0.3 to 0.4", "0.4 to 0.5", "above 0.5"]
+ranges = pd.cut(scores["by vectors"].ravel(), [-1, 0.2, 0.3, 0.4, 0.5, 1], labels=names)
 share = pd.Series(right.ravel()).groupby(ranges, observed=True).agg(["sum", "size", "mean"])
 counted = [f"{row['sum']:.0f} of {row['size']:.0f}" for _, row in share.iterrows()]
-lab.show.bars(share[["mean"]], "share of pairs with the answer", "cosine", labels=counted)
+lab.show.bars(share[["mean"]], "share with the answer", "cosine", labels=counted, digits=2)
 
 # %% tags=["claim"]
 assert 0.09 < share["mean"].iloc[2] < 0.11, (
@@ -512,14 +512,14 @@ assert share["mean"].is_monotonic_increasing, "a higher cosine is right more oft
 # - A **benchmark** such as [MTEB](https://huggingface.co/spaces/mteb/leaderboard) gives a short list. Look at *retrieval* in your language.
 # - The **model's card** tells the licence, the longest input and the prefixes, such as `query: ` before a question.
 # - The **dimension** costs memory. A million vectors of 384 numbers need 1.5 GB (4 bytes a number), and of 1,024 numbers 4.1 GB.
-# - **Your questions** decide: measure two models as above. If the interval of the gain contains 0, ask more questions, or take the smaller
+# - **Your questions** decide: measure two models as above. Does the interval of the gain contain 0? Ask more questions, or take the smaller
 #   model.
 #
 # ## Recap
 #
 # - The cosine compares directions. It orders texts, but it is not a probability.
 # - MiniLM's embedding is the mean of the pieces' vectors, without padding and scaled to length 1.
-# - MiniLM reads only the first 256 pieces of a text, without a warning.
+# - MiniLM reads at most 254 word pieces of a text, without a warning.
 
 # %% [markdown]
 # ## Three questions to test yourself
