@@ -521,7 +521,7 @@ print(f"pipeline: {chunks_of(repos[0])} chunks in {by_pipeline:.0f} s, {more:.0f
 print(f"cron:     {chunks_of(repos[1])} chunks in {by_cron:.0f} s")
 sizes = pd.Index([0, 4 * more * rate], name="chunks (of up to 512 characters)")
 times = {"one machine": sizes / rate, "two machines": more + sizes / rate / 2}
-title = "An estimate from this run: where the lines cross, two machines begin to gain"
+title = "A rough estimate: with few chunks, two machines do not gain"
 axes = pd.DataFrame(times, sizes).plot(title=title, ylabel="seconds", marker="", figsize=(7, 2.5))
 lab.alt(axes, f"Two lines. They cross at about {round(more * rate * 2, -1):.0f} chunks.")
 

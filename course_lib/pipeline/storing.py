@@ -150,8 +150,8 @@ def add_up(stored: Sequence[Mapping[str, Any]], shards: Sequence[str]) -> dict[s
 
     - Each dictionary in `stored` has the name of a `shard`, the number `split`, and a number for
       each name in `COUNTS`: "chunks" and seven others. Numbers may be floats, as kfp makes them.
-    - Each shard has to come exactly as often as it is in `shards`, in any order. Otherwise raise an
-      `InputError`.
+    - The names that came have to be the same list as `shards`, but in any order. Otherwise raise
+      an `InputError`.
     - `chunks` is the number of chunks in a shard's file, `split` the number that the splitter
       counted. If they differ in any shard, raise an `InputError` that names this shard.
     - Otherwise return the sum for each name in `COUNTS`, as whole numbers.
@@ -166,7 +166,7 @@ def add_up(stored: Sequence[Mapping[str, Any]], shards: Sequence[str]) -> dict[s
     course_lib.errors.InputError: shard 0/1: 2 of 3 chunks
     """
     if (came := sorted(one["shard"] for one in stored)) != sorted(shards):
-        raise InputError(f"these shards came: {came}, and these had to come: {sorted(shards)}")
+        raise InputError(f"shards that came: {came}, wanted: {sorted(shards)}")
     for one in stored:
         if one["chunks"] != one["split"]:
             raise InputError("shard {shard}: {chunks:.0f} of {split:.0f} chunks".format(**one))

@@ -70,7 +70,7 @@ def test_counts_are_added_up_in_whole_numbers_and_compared_shard_by_shard() -> N
 def test_a_shard_that_is_missing_or_came_twice_is_noticed() -> None:
     stored, names = as_they_came([dict.fromkeys(COUNTS, 0)] * 3)
     for came in ([stored[0], stored[2]], [stored[0], stored[0], stored[2]], [*stored, stored[1]]):
-        with pytest.raises(InputError, match="these had to come: .'0/3', '1/3', '2/3'.$"):
+        with pytest.raises(InputError, match="wanted: .'0/3', '1/3', '2/3'.$"):
             add_up(came, names)
     assert add_up(stored * 2, names * 2) == add_up(stored, names), "two sources"
 

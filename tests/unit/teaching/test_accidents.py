@@ -52,7 +52,7 @@ def test_the_lines_of_a_splitter_are_stored_as_they_are_or_refused_with_a_reason
     stored = pages.store(pages.lines[:-1], conn, embedder)
     assert stored["chunks stored"] == stored["chunks split"] - 1 == len(pages.lines) - 1
     assert pages.fan_in(add_up, stored).startswith("shard 0/1: ")
-    assert "these shards came: []" in pages.fan_in(add_up, stored | {"the step says": "refused"})
+    assert "shards that came: []" in pages.fan_in(add_up, stored | {"the step says": "refused"})
     whole = stored | {"chunks split": stored["chunks stored"]}
     assert pages.fan_in(add_up, whole) == "no error"
     assert pages.encoded_a_second(embedder, 2) > 0
