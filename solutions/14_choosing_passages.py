@@ -27,9 +27,8 @@ lab.show.pipeline("answers")
 # The search of lab 08 finds passages, and a language model writes an answer from them. These passages are its *context*. It gets nothing
 # else of your documents.
 #
-# All answers in this lab were recorded from one model. Its file calls it *Qwen2.5 Coder 1.5B Instruct*. It answered 33 questions about
-# the documents, each from several contexts. They are the half of our questions on which we try choices. (Its
-# passages were chosen by MMR with a diversity of 0.3, which the second part explains.)
+# All answers in this lab were recorded from one small model, *Qwen2.5 Coder 1.5B Instruct*. It answered 33 questions about the
+# documents, each from several contexts. (Its passages were chosen by MMR with a diversity of 0.3, explained below.)
 
 # %%
 import pandas as pd
@@ -67,7 +66,7 @@ assert one.answer.removesuffix(" [1]") in one.passages[0]["text"], "All this is 
 #
 # </details>
 #
-# How often does this happen? For each question, we wrote phrases. A passage with one of them counts as right; other wordings are missed.
+# How often does this happen? For each question, we wrote phrases. A passage that contains one of them counts as right. (If it uses other words, it is missed.)
 # A program marks three things:
 #
 # - *in the context*: a right passage is in the context.
@@ -130,7 +129,8 @@ assert by_number["in the context"].to_list() == [23, 28, 30] and by_number["cite
 # </details>
 #
 # A [paired interval](../labs/GLOSSARY.md#confidence-interval) compares the answers to the same questions. If it contains 0, no difference
-# is shown. *1 to 6* is six passages instead of one. *First right* takes only the questions whose first passage is right, so all their contexts have a right one.
+# is shown. *1 to 6* is six passages instead of one. *First right* takes only the 23
+# questions whose first passage is right.
 
 # %%
 one, three_of, six = results.values()
@@ -154,14 +154,14 @@ def change(pair):
 (has_right, _), (over_all, _), (alone, alone_counts), (fair, fair_counts) = map(change, compared.values())
 assert has_right.low > 0, "Six passages contain a right one more often than one passage does"
 assert over_all.low < 0 <= over_all.high, "Over all questions, the interval of *cited* contains 0"
-assert alone_counts == [19, 11] and alone.high < 0 and first.sum() == 23, "Now take the 23 questions with a right first passage: 19 answers cite a right passage if the first is alone, and 11 if five others follow"
+assert alone_counts == [19, 11] and alone.high < 0 and first.sum() == 23, "Where the first passage is right, 19 of 23 answers cite a right one if it is alone, and 11 if five others follow"
 assert records[1].passages.str.len().eq(1).all(), "with one passage, there is only one number to cite"
 assert fair_counts == [14, 11] and fair.low < 0 < fair.high, "Between three passages (14 answers) and six (11), no difference is shown"
 
 # %% [markdown]
 # Six passages contain a right one more often than one passage does. Over all questions, the interval of *cited* contains 0.
 #
-# Now take the 23 questions with a right first passage: 19 answers cite a right passage if the first is alone, and 11 if five others follow.
+# Where the first passage is right, 19 of 23 answers cite a right one if it is alone, and 11 if five others follow.
 # But with one passage, there is only one number to cite. Between three passages (14 answers) and six (11), no difference is shown.
 #
 # For larger models, ["Lost in the Middle"](https://arxiv.org/abs/2307.03172) (2023) found worse answers with the right passage in the
@@ -184,14 +184,14 @@ lab.show.changes(compared, "change from first to last, in the share of questions
 
 # %% tags=["claim"]
 (cites, _), (refusals, refused), (mistaken, wrongly) = map(change, compared.values())
-assert refusals.low > 0 and refused == [5, 9], "With the best passage last, the model refuses nine times, not five: the interval is above 0"
+assert refusals.low > 0 and refused == [5, 9], "The model refuses nine times if the best passage is last, and five times if it is first. The interval is above 0"
 assert mistaken.low <= 0 <= mistaken.high and wrongly == [3, 6] and has.sum() == 28, "In these 28 contexts, no difference is shown (six, not three)"
 assert cites.low < 0 < cites.high, "For right citations, too, no difference is shown"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# - With the best passage last, the model refuses nine times, not five: the interval is above 0.
+# - The model refuses nine times if the best passage is last, and five times if it is first. The interval is above 0.
 # - A refusal is a mistake only if the context has a right passage. In these 28 contexts, no difference is shown (six, not three).
 # - For right citations, too, no difference is shown.
 #
@@ -348,7 +348,7 @@ table
 # %% tags=["claim"]
 assert table["right passage"].to_list() == [31, 31, 29, 29], "The search alone and the simple rule have a right passage 31 times, MMR 29 times"
 assert table["with a copy"].to_list() == [5, 0, 2, 0], "The simple rule and MMR with 0.5 keep no copy; MMR with 0.3 keeps two of five"
-assert all(paired_interval(right["search alone"], right[way]).high >= 0 for way in ("MMR, 0.3", "MMR, 0.5")), "both intervals contain 0"
+assert all(paired_interval(right["search alone"], right[way]).high >= 0 for way in ("MMR, 0.3", "MMR, 0.5")), "Both intervals of MMR contain 0, so its difference of two may be chance"
 assert table.sections.to_list()[::2] + table.sections.to_list()[3:] == [71, 81, 93], "MMR has more sections (81 and 93, not 71), but not more right passages"
 
 # %% [markdown]
@@ -359,10 +359,11 @@ assert table.sections.to_list()[::2] + table.sections.to_list()[3:] == [71, 81, 
 #
 # </details>
 #
-# *With a copy* means a similarity above 0.9. The simple rule forbids this, so it always has 0.
+# *With a copy* means a similarity above 0.9, which the simple rule forbids.
 #
-# The difference of two in 33 (*change*: its share) may be chance: both intervals contain 0. MMR has more sections (81 and 93, not 71), but not more right
-# passages. So these questions give no reason to use it.
+# *Change* is the difference in shares. Both intervals of MMR contain 0, so its difference of two may be chance. MMR has more sections
+# (81 and 93, not 71), but not more right passages. So these questions give no reason to use it. (Before, there was no copy, and MMR with
+# 0.3 had 28.)
 #
 # ## Alike is not equal
 #
@@ -423,15 +424,15 @@ assert "maximum" in first_lines[0] and "minimum" in first_lines[1], "one sets th
 # > **Predict.** Which of the two numbers does the model say: the new one, or the one that comes first?
 
 # %%
-versions = extra.query("case == 'versions'")
+versions = extra.query("case == 'versions'").rename(columns={"first": "came first"})
 
 
 def says(one):
-    places = {one["first"]: "first", {"new": "old", "old": "new"}[one["first"]]: "second"}
+    places = {one["came first"]: "first", {"new": "old", "old": "new"}[one["came first"]]: "second"}
     return " and ".join(places[each] for each in places if one[each] in one.answer) or "neither"
 
 
-pd.crosstab(versions["first"], versions.apply(says, axis=1).rename("says the"), margins=True)
+pd.crosstab(versions["came first"], versions.apply(says, axis=1).rename("says the"), margins=True)
 
 # %% tags=["claim"]
 assert versions.apply(says, axis=1).value_counts().to_dict() == {"first": 7, "first and second": 2, "neither": 2, "second": 1}, "In seven of twelve answers, the model says only the number that comes first, and in two it says both"
@@ -479,7 +480,7 @@ assert round(ratio["pages"], 1) == 1.3 and round(ratio["code"], 1) == 1.5, "The 
 #
 # </details>
 #
-# Other texts were not tried. There, the estimate may be too low, so a *margin* of the window stays free.
+# For other texts, it may be too low, so a *margin* of the window stays free.
 #
 # By hand: the window has 1,000 tokens, the margin 100, and the answer may take 200. So there is `room` for 700. Instructions and question
 # take 250 of it. The other 450 are the [budget](../labs/GLOSSARY.md#context-budget) of the passages.
@@ -501,11 +502,12 @@ lab.hint("14.3")  # run again for the next hint
 # %% [markdown] tags=["solution"]
 # Both rules ignore the scores, so both can drop the best passage.
 #
-# The mistake to remember: letting a dropped passage back in because it is short. Then a worse passage stays, and a better one is gone. We
-# measure this below.
+# The mistake to remember: letting a dropped passage back in because it is short. Then a worse passage stays, and a better one is gone.
+# (Below, this changes no result.)
 
 # %% [markdown]
-# We compare your rule with four others. Two take the best first: one *stops* at the first that does not fit, one *goes on* with shorter ones.
+# We compare your rule with four others. Two take the best first. One *stops* at the first that does not fit: this is your rule in other
+# words. One *goes on* with shorter ones.
 #
 # > **Predict.** How many of the 33 contexts keep a right passage under each rule? Which rules keep as many as yours?
 
@@ -524,7 +526,7 @@ for question, one in records[6].iterrows():
         rows += [(question, room, rule, any(right[i] for i in kept[rule])) for rule in kept]
 table = pd.DataFrame(rows, columns=["question", "room", "rule", "right"])
 rooms = table.pivot_table("right", "rule", "room", aggfunc="sum").loc[[*kept]]
-rooms.style.set_uuid("rooms").bar(color="#9ecae1", vmin=0, vmax=33)
+rooms.style.set_uuid("rooms").bar(color="#9ecae1", vmin=0, vmax=33, width=60)
 
 # %% tags=["claim"]
 assert rooms.iloc[:3].drop_duplicates().shape[0] == 1, "In each room, both rules that take the best first keep as many as yours"
@@ -533,8 +535,8 @@ assert rooms[500].to_list() == [28, 28, 28, 19, 14], "With room for 500 tokens, 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# In each room, both rules that take the best first keep as many as yours. (*Stops* is your rule in other words.) With room for 500 tokens, these three keep a right passage in 28
-# contexts, *the longest goes* in 19, and *most tokens* in 14.
+# In each room, both rules that take the best first keep as many as yours. With room for 500 tokens, these three keep a right passage in
+# 28 contexts, *the longest goes* in 19, and *most tokens* in 14.
 #
 # </details>
 #
@@ -547,11 +549,11 @@ lab.show.changes(compared, "change from your rule, in the share of contexts")
 
 # %% tags=["claim"]
 stops, goes_on, longest, most = (change(pair)[0] for pair in compared.values())
-assert stops == goes_on == (0, 0, 0), "Letting short passages back in helped no context here"
+assert stops == goes_on == (0, 0, 0), "Letting short passages back in changed no result here"
 assert longest.high < 0 and most.high < 0, "The two rules that look only at the lengths lose: their intervals are below 0"
 
 # %% [markdown]
-# The two rules that look only at the lengths lose: their intervals are below 0. Letting short passages back in helped no context here.
+# The two rules that look only at the lengths lose: their intervals are below 0. Letting short passages back in changed no result here.
 #
 # ## In the field
 #
@@ -560,8 +562,8 @@ assert longest.high < 0 and most.high < 0, "The two rules that look only at the 
 #
 # ## Recap
 #
-# - Without a right passage, our model answered another question.
-# - With six passages instead of one, more contexts had a right one, but fewer answers cited one. Measure both.
+# - Without a right passage, our model refused in only two of five answers.
+# - Six passages contained a right one more often than one did. But where the first was right, fewer answers cited a right one.
 # - Similarity finds copies. It can also take two different methods for copies.
 # - Prompt, answer and a margin share one window. Drop whole passages, the worst first.
 #
@@ -573,7 +575,7 @@ assert longest.high < 0 and most.high < 0, "The two rules that look only at the 
 #
 # <details><summary>Answers</summary>
 #
-# 1. Count the answers that cite a right passage: here 13, not 19.
+# 1. Count the answers that cite a right passage: where the first was right, 11 with six, 19 with one.
 # 2. Perhaps neither may go: look at what is different.
 # 3. `executor.py`: no path shares a folder with the hint, and only this path has no folder.
 #

@@ -26,8 +26,8 @@ lab.show.pipeline("answers")
 # invented.
 #
 # This lab reads the *recorded* answers of a small model, Qwen2.5 Coder 1.5B Instruct. For each question, the model got three passages that
-# a search found. It was asked once, for a [grounded answer](../labs/GLOSSARY.md#grounded-answer): each sentence ends with the number of its
-# passage, the [citation](../labs/GLOSSARY.md#citation).
+# a search found. It was asked once. It had to write a [grounded answer](../labs/GLOSSARY.md#grounded-answer): each sentence ends with the
+# number of its passage, the [citation](../labs/GLOSSARY.md#citation).
 
 # %% tags=["nbval-check-output"]
 from course_lib.teaching.lab.recorded import answer_of, recorded
@@ -74,12 +74,14 @@ told, ours_too = (
     stems("A Python pickle cannot run arbitrary code when it is loaded"),
 )
 assert not told & in_passage and ours_too - in_passage == {"cannot"}, (
-    "ours has all its words from the passage but *cannot*"
+    "of our words, only *cannot* is not in the passage"
 )
 assert find_unsupported([ours], paths, lines, lab.encode) == [], "passes ours. Both are wrong"
+assert stems("pickled") == {"pickl"} != stems("pickle") and "pickl" not in in_passage, "*pickle* has another stem"
 
 # %% [markdown]
-# The check names the model's sentence, and passes ours. Both are wrong, but ours has all its words from the passage but *cannot*.
+# The check names the model's sentence, and passes ours. Both are wrong. But of our words, only *cannot* is not in the passage.
+# (*Pickled* counts as missing: *pickle* has another stem.)
 #
 # You will write the three parts of this check. `claims_of` cuts an answer into its sentences:
 #
@@ -113,7 +115,7 @@ lab.hint("15.1")  # run again for the next hint
 # Half of the questions are *held out*: their answers had no part in the choice of a prompt or a threshold. Some were also asked with an
 # older prompt. It wanted numbers with paths, with this example: `[1: a.py] [4: b/c.yaml]`.
 #
-# > **Predict.** Which wrong citations will only the older prompt get?
+# > **Predict.** Which kind of wrong citation can only the older prompt get?
 
 # %% tags=["nbval-check-output"]
 from collections import Counter
@@ -161,11 +163,11 @@ forty, four_hundred = lab.encode(["It has 40 rows.", "It has 400 rows."])
 print(f"similarity: {forty @ four_hundred:.2f}")
 
 # %% tags=["claim"]
-assert forty @ four_hundred > 0.85, "The similarity hardly notices it"
+assert forty @ four_hundred > 0.85, "The similarity stays high"
 
 # %% [markdown]
-# The similarity hardly notices it. For *words*, it is only one word of several. So there is one more rule: if a number of the sentence is in
-# no line, there is no support.
+# The similarity stays high. For *words*, only one word is missing. So there is one more rule: if a number of the sentence is in no line,
+# there is no support.
 #
 # ## Exercise 15.2: how well a sentence is supported
 #
@@ -195,8 +197,8 @@ lab.hint("15.2")  # run again for the next hint
 # - *Test*: the model's held-out answers. Two readers judged whether the cited passages say what a sentence says. They are large language
 #   models with written rules, and saw neither the support nor each other's verdicts.
 #
-# The *balanced accuracy* is the mean of two shares: of the supported sentences, those accepted; of the others, those rejected. (The brackets
-# have its [interval](../labs/GLOSSARY.md#confidence-interval): whole answers are drawn again.)
+# The *balanced accuracy* is the mean of two shares: how many of the supported sentences are accepted, and how many of the others
+# rejected. In brackets is its [interval](../labs/GLOSSARY.md#confidence-interval).
 #
 # > **Predict.** Is there a threshold that makes no mistake on *tune*? Then move the threshold.
 
@@ -246,7 +248,7 @@ assert tune.support[~tune.supported].max() > tune.support[tune.supported].min(),
 #
 # </details>
 #
-# We try a hundred thresholds on *tune* and take the best, so the row "author" looks too good. Then we judge *test* twice: with this
+# We try a hundred thresholds on *tune*, and take the best. So the row "author" looks too good. Then we judge *test* twice: with this
 # threshold, and by 15.1 alone (a sentence passes if 15.1 returns a passage for it).
 #
 # > **Predict.** How many supported sentences of the model will your check accept, about documents and about code?
@@ -286,12 +288,10 @@ low, high = (float(end) for end in told("code")[2].partition("[")[2].rstrip("]")
 assert low < 0.5 < high, "the interval contains 0.50, so this may be chance"
 assert (
     told("documents", "15.1 alone")[1] == "0 of 38" and told("code", "15.1 alone")[1] == "0 of 19"
-), "15.1 alone rejects none of the others"
-assert told("code", "15.1 alone")[0] == "21 of 22", "and one supported sentence about code"
+), "15.1 alone rejects only one sentence"
+assert told("code", "15.1 alone")[0] == "21 of 22", "15.1 alone rejects only one sentence, and this one is supported"
 wordy = test[test.supported & (test.evidence.map(len) == 0)].sentence
-assert len(wordy) == 1 and wordy.str.startswith("Passage 3:").all(), (
-    "one supported sentence about code"
-)
+assert len(wordy) == 1 and wordy.str.startswith("Passage 3:").all(), "and this one is supported"
 assert float(told("documents")[2][:4]) > 0.85 > 0.6 > float(told("code")[2][:4]), (
     "it may hold for prose and not for code"
 )
@@ -307,7 +307,7 @@ assert (test.second == test.supported).mean() > 0.95, (
 #
 # </details>
 #
-# 15.1 alone rejects none of the others, and one supported sentence about code. The second reader nearly always agrees with the first, but
+# 15.1 alone rejects only one sentence, and this one is supported. The second reader nearly always agrees with the first, but
 # both may share mistakes.
 #
 # We have seen *test*, so confirm a new threshold or formula with other answers.
@@ -318,26 +318,23 @@ assert (test.second == test.supported).mean() > 0.95, (
 pd.set_option("display.max_colwidth", None)
 accepted = test[(test.support >= least) & ~test.supported].set_index("id")
 notes = {one["id"]: [one["question"], one["judgements"][0]["note"]] for one in answers}
-notes = pd.DataFrame(notes, ["question", "the first reader's note on the answer"]).T
-accepted[["sentence", "support"]].join(notes).round(2)
+notes = pd.DataFrame(notes, ["question", "first reader's note on the answer"]).T
+accepted.join(notes)[["question", "sentence", "support", *notes.columns[1:]]].round(2)
 
 # %% tags=["claim"]
 told = {one["id"]: one for one in answers}
-assert accepted.index.to_list() == ["q23", "q60", "c28", "c28", "c40"], (
-    "The notes name invented numbers of passages, a wrong answer, invented places, and a reversal"
-)
+assert accepted.index.to_list() == ["q23", "q60", "c28", "c28", "c40"], "an accepted sentence without support"
 assert (
     "numbers up to 75 do not exist" in notes.iloc[:, 1]["q23"]
     and "invented as places" in notes.iloc[:, 1]["c28"]
     and "reversed" in notes.iloc[:, 1]["c40"]
-), "The notes name invented numbers of passages, a wrong answer, invented places, and a reversal"
-assert accepted.support.max() > 0.9 and accepted.support["c40"] > 0.9, (
-    "Even the reversal has a support of 0.91"
+), "Even a reversed sentence (c40)"
+assert accepted.support.max() > 0.9 and round(accepted.support["c40"], 2) == 0.91, (
+    "Even a reversed sentence (c40) has a support of 0.91"
 )
 
 # %% [markdown]
-# The notes name invented numbers of passages, a wrong answer, invented places, and a reversal. Even the reversal has a support of
-# 0.91.
+# Even a reversed sentence (c40) has a support of 0.91.
 #
 # > **Predict.** We pair each supported sentence of the author with every *other* section of its page. How many of the 834 pairs are
 # > accepted?
@@ -395,7 +392,7 @@ def judged(formula):
 
 right = {name: judged(formula) for name, formula in formulas.items()}
 compared = {name: (right["support"], right[name]) for name in formulas if name != "support"}
-lab.show.changes(compared, "← worse than support | better →: share judged right")
+lab.show.changes(compared, "change from support, in the share judged right")
 
 # %% tags=["claim"]
 from course_lib.evaluation.statistics import paired_interval
@@ -408,7 +405,7 @@ assert all(gain.low <= 0 <= gain.high for gain in gains), (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# These answers do not show that you need both: each interval reaches 0.
+# These answers do not show that you need both: each interval reaches 0. Similarity alone is simpler, and not shown to be worse.
 #
 # </details>
 #
@@ -441,7 +438,7 @@ lab.hint("15.3")  # run again for the next hint
 # The documents do not answer 44 of our questions, so a refusal is right there. (The prompt was chosen on half of these.) For the others,
 # *right* and *wrong* are the first reader's verdicts.
 #
-# > **Predict.** How many of the 44 are neither refused nor marked? Of the others, does the check mark more right or more wrong answers?
+# > **Predict.** How many of the 44 are neither refused nor marked? Does the check mark more right or more wrong answers?
 
 # %%
 find_unsupported = lab.use("find_unsupported")
@@ -475,7 +472,7 @@ assert [len(good), len(outcomes) - 44] == [18, 57], "Of the 57 others, only 18 a
 assert [(good == "doubtful").sum(), (bad == "doubtful").sum(), len(bad)] == [10, 13, 18], (
     "The check marks 10 of these 18, and 13 of 18 wrong ones"
 )
-assert (bad == "passes").sum() == 5, "These answers do not show that the mark tells right from wrong"
+assert (bad == "passes").sum() == 5, "a wrong one that passes"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -486,7 +483,7 @@ assert (bad == "passes").sum() == 5, "These answers do not show that the mark te
 #
 # </details>
 #
-# These answers do not show that the mark tells right from wrong (lab 16 computes the interval). Here are a right answer that is marked, and a
+# Is the difference between 10 and 13 chance? Lab 16 measures it. Here are a right answer that is marked, and a
 # wrong one that passes, each with the first reader's note:
 
 # %%
@@ -498,13 +495,15 @@ for one in (one for one in answers if one["id"] in ("q01", "q55")):
 assert (
     outcomes.loc["q01"].to_list() == ["right", "doubtful"]
     and "cites passage 1 instead of 3" in told["q01"]["judgements"][0]["note"]
-), "The right answer cites the wrong passage"
+), "the right answer cites the wrong passage"
 assert (
-    outcomes.loc["q55"].to_list() == ["wrong", "passes"] and test[test.id == "q55"].supported.any()
-), "The wrong one repeats its passage, but does not answer the question"
+    outcomes.loc["q55"].to_list() == ["wrong", "passes"]
+    and "names the filter" in told["q55"]["judgements"][0]["note"]
+    and test[test.id == "q55"].supported.any()
+), "the wrong one names the filter, which is not the reason"
 
 # %% [markdown]
-# The right answer cites the wrong passage. The wrong one repeats its passage, but does not answer the question. The check sees only whether
+# By the notes, the right answer cites the wrong passage, and the wrong one names the filter, which is not the reason. The check sees only whether
 # passages support a sentence.
 #
 # ## Break it: an instruction in a passage
@@ -523,7 +522,7 @@ print(fence("[1]", evil, boundary([evil])))
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# For a program, this `END` ends nothing. The real lines contain a code. It is made of all passages, so the author of one file does not know
+# For a program, this `END` ends nothing. The real lines contain a code. It is made of all passages: who knows only one cannot compute
 # it. (We did not measure whether our model respects it.)
 #
 # </details>
@@ -541,7 +540,8 @@ print(fence("[1]", evil, boundary([evil])))
 # %% [markdown]
 # ## Recap
 #
-# - A program finds citations that do not exist. In the author's sentences, it also noticed nearly all citations of another section.
+# - A program finds citations that do not exist. In the author's sentences, which chose the
+#   threshold, it noticed nearly all citations of another section.
 # - Measure a threshold on other answers than those that chose it: it may hold for prose and not for code.
 # - Count how many right answers a check marks, and how many wrong ones.
 # - An answer is only text. Give it no rights.

@@ -128,7 +128,7 @@ def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:
     1. Look for the exact base name first. If there is none, ignore case.
     2. If the hint has folders, compare them from the right, and stop at the first that differs.
        Keep the paths with the most equal folders. Ignore case here. If no path shares a folder,
-       keep those that have none: the index may begin below the hint's folders.
+       keep the paths that have no folder.
 
     Parameters
     ----------

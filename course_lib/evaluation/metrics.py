@@ -96,7 +96,7 @@ def ndcg_at(found: Iterable[str], gains: Mapping[str, float], k: int = DEPTH) ->
     """Return how close a ranking comes to the best ranking for this question: nDCG.
 
     - An item at place p adds its gain, divided by log2(p + 1). What `gains` does not name adds 0.
-    - As for `reciprocal_rank`, a repeated item takes up no place, and only `k` places count.
+    - A repeated item takes up no place, and only the first `k` places count.
     - Divide by the sum of the best ranking, which may contain items that were not found.
     - Return 0.0 if no gain is above 0.
 

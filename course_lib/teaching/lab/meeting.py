@@ -80,7 +80,7 @@ CASES: Mapping[str, Lists] = {
 """Case → the lists before, the sync that begins, and the other one."""
 
 WELL, WRONG = ("#d9efe6", ""), ("#f3c9ab", "////")
-OPEN, STEP, WAIT = ("#cfe2f0", ""), (PAPER, ""), (PAPER, "////")
+OPEN, STEP, WAIT = ("#cfe2f0", ""), (PAPER, ""), ("#cfe2f0", "////")
 """The colour of a box, and its hatch."""
 
 

@@ -98,7 +98,7 @@ def gains(measured: Frame, across: str, up: str) -> Figure:
     return picture(figure, f"{up}, by {across}, with a band for its interval. {'; '.join(told)}.")
 
 
-def intervals(measured: Frame, across: str) -> Figure:
+def intervals(measured: Frame, across: str, *, zero: bool = True) -> Figure:
     """Draw a mean with its interval for each row, the last row at the top.
 
     Parameters
@@ -108,6 +108,8 @@ def intervals(measured: Frame, across: str) -> Figure:
         each group has a panel. A dot is hollow if its interval contains 0.
     across
         What was measured.
+    zero
+        Whether a line shows 0, which only a change or a gain needs.
     """
     from matplotlib.figure import Figure as Chart
 
@@ -120,7 +122,8 @@ def intervals(measured: Frame, across: str) -> Figure:
     panels = figure.subplots(1, len(groups), sharex=True, sharey=True, squeeze=False)[0]
     told = []
     for axes, (group, every) in zip(panels, groups.items(), strict=True):
-        axes.axvline(0, color=INK, linestyle=":", marker="", linewidth=1)
+        if zero:
+            axes.axvline(0, color=INK, linestyle=":", marker="", linewidth=1)
         axes.spines[["top", "right"]].set_visible(False)
         axes.set_title(group, loc="left")
         for name, each in every.iterrows():
