@@ -383,7 +383,7 @@ assert np.allclose([low, high], bootstrap_interval(found)[1:])
 # %%
 ranges = {f"{n} questions": np.quantile(draw(n), [0.025, 0.975]) for n in (253, 63, 13, 3)}
 intervals = pd.DataFrame(ranges, index=["low", "high"]).T.assign(mean=recall)
-lab.show.intervals(intervals, "recall@5")
+lab.show.intervals(intervals, "recall@5", zero=False)
 
 # %% tags=["claim"]
 from itertools import pairwise
