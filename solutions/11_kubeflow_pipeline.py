@@ -515,7 +515,7 @@ third = run_locally(pipeline, own, root=work, url=lab.database_url, caching=Fals
 [built] = [one for one in third.attempts if one.task == "build-index"]
 by_pipeline = built.at + built.seconds  # cron does not measure the index: not counted
 by_cron = ingest_as_cron(copy, "--chunk-size", "200", "--repo", repos[1], url=lab.database_url)
-rate = pages.encoded_a_second(lab.embedder)
+rate = pages.encoded_a_second()
 more = by_pipeline - max(one.seconds for one in third.attempts if "store" in one.task)
 print(f"pipeline: {chunks_of(repos[0])} chunks in {by_pipeline:.0f} s, {more:.0f} s not for storing")
 print(f"cron:     {chunks_of(repos[1])} chunks in {by_cron:.0f} s")

@@ -76,16 +76,16 @@ def choose(near: Sequence[Any], first: Sequence[Any], why: str, least: float = A
     """Return what a prompt should name: packages near enough, none, or a fallback.
 
     - Where packages were compared, those of at least this similarity are suggested.
-    - A list is a fallback only where nothing could be compared. Then the first packages by name are
-      suggested, and `fallback` says why.
+    - A list is a fallback only where a project has packages, and none could be compared. Then the
+      first packages by name are suggested, and `fallback` says why.
     - `Suggestion(*row)` takes both kinds of rows; without a fourth value its similarity is None.
     - `Suggestions(packages, fallback)` takes a tuple of them, and why they are a fallback, or "".
 
     Parameters
     ----------
     near
-        Rows (name, version, description, similarity): what `nearest_packages_query` found. None
-        were compared if there is none.
+        Rows (name, version, description, similarity): what `nearest_packages_query` found. If it is
+        empty, no packages were compared.
     first
         Rows (name, version, description): the first packages of the project by name.
     why
@@ -216,7 +216,8 @@ def nearest_packages_query(
       `model`, `embedding`. A package without a vector has no model.
     - Only the packages count that this project of this tenant uses in this language, and of these
       only those whose vectors this model made.
-    - The nearest come first; if equally near, in the order of `mine.name`; at most `k` of them.
+    - The nearest come first. Sort by the distance (`<=>`), because only it can use an index; if
+      equally near, by `mine.name`. Return at most `k`.
     - Return the nearest packages, however far away they are.
     - The columns are `COLUMNS` (name, version and description, of `mine` and `package`), and
       `similarity`, which is 1 minus the cosine distance.

@@ -141,8 +141,9 @@ class SplitPages:
             return str(error.args[0])
         return "no error"
 
-    def encoded_a_second(self, embedder: EmbeddingClient, count: int = 40) -> float:
-        """Return how many chunks a second the model encodes, after it is loaded."""
+    def encoded_a_second(self, count: int = 40) -> float:
+        """Return how many chunks a second the model encodes, after it is loaded: no cache helps."""
+        embedder = EmbeddingClient(cache=False)
         embedder.encode(self.texts[:1])
         begin = time.perf_counter()
         embedder.encode(self.texts[:count])

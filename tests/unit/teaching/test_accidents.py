@@ -55,7 +55,7 @@ def test_the_lines_of_a_splitter_are_stored_as_they_are_or_refused_with_a_reason
     assert "shards that came: []" in pages.fan_in(add_up, stored | {"the step says": "refused"})
     whole = stored | {"chunks split": stored["chunks stored"]}
     assert pages.fan_in(add_up, whole) == "no error"
-    assert pages.encoded_a_second(embedder, 2) > 0
+    assert 0 < pages.encoded_a_second(2) < 5_000, "a vector from a cache would come faster"
 
 
 def _step(function: str, shard: int) -> "subprocess.Popen[bytes]":
