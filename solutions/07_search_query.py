@@ -397,7 +397,7 @@ assert all(f"_{name}_idx" in used for name in ("kind", "namespace")) and "hnsw" 
 # Without the iterative scan, a search found almost none of the archived sections, also with a list of 100. With the iterative scan, each
 # search gets five rows.
 #
-# In the chart, the walk that continues visits the most pages. For all sections, compare 40 and 100: a longer list finds more, and visits more
+# In the chart, the walk that continues visits the most pages for the archived sections. For all sections, compare 40 and 100: a longer list finds more, and visits more
 # pages. With the iterative scan, the walk misses about one true row in ten. The exact scan finds all, but visits more pages than this walk.
 #
 # With a list of 200, PostgreSQL does not walk: it plans an exact scan. So not the longer list is the repair here, but the exact scan.

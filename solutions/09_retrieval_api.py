@@ -610,8 +610,8 @@ assert middle.p50["with def"] < middle.p50["ten lines"], "so can the ten lines w
 # ## Recap
 #
 # - If code waits or computes without `await`, run it in a thread, and `await` the thread.
-# - A refusal gives the field's name and a reason. It repeats no value that the client sent.
-# - A readiness check asks all parts at once, names what is missing, and does not wait for the work.
+# - A refusal gives the field's name and a reason. It repeats no value of a field.
+# - A readiness check asks all parts at once, names what is missing, and answers in time.
 
 # %% [markdown]
 # ## Three questions to test yourself

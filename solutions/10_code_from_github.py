@@ -469,7 +469,7 @@ with httpx.Client(transport=httpx.MockTransport(failing), base_url="http://fails
 #
 # </details>
 #
-# So for two seconds, back-off does as well. For an hour, it would wait 1 + 2 + 4 + … = 4,095 s, and be refused twelve times. Yours knows
+# So for a limit of two seconds, back-off needs no header and also ends within seconds. For an hour, it would wait 1 + 2 + 4 + … = 4,095 s, and be refused twelve times. Yours knows
 # the time after one refusal.
 #
 # The fixed wait is a risk: GitHub [may ban](https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api) such a client.

@@ -537,7 +537,7 @@ assert more > 2, "Apart from storing, the pipeline's steps take seconds"
 # </details>
 #
 # Both stored as many chunks as were split. The chart is not measured: it is a rough estimate. Two machines share the storing, but
-# the other steps come on top. Do not trust the crossing: pods must start, too.
+# the other steps come on top. Do not trust the crossing: the chart counts only the encoding, and on a cluster, pods must start.
 #
 # A pipeline also gives you a log, retries and a cache for each step. If you need none, and have few chunks, take cron.
 

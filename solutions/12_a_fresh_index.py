@@ -263,7 +263,7 @@ assert once.iloc[0] == len(texts) and once.min() == len(texts) - 1, "also saves 
 # %% [markdown]
 # ## Packages that other projects use
 #
-# *rider-app* no longer uses pillow and bleach, so the naive job deletes both from the catalogue.
+# *rider-app* no longer uses pillow and bleach, so the naive job tries to delete both from the catalogue.
 #
 # > **Predict.** *forecasting* uses pillow. What does the database do?
 

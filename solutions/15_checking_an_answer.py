@@ -503,8 +503,7 @@ assert (
 ), "the wrong one names the filter, which is not the reason"
 
 # %% [markdown]
-# By the notes, the right answer cites the wrong passage, and the wrong one names the filter, which is not the reason. The check sees only whether
-# passages support a sentence.
+# By the notes, the right answer cites the wrong passage, and the wrong one names the filter, which is not the reason. The check compares sentences with passages. It does not know whether they answer the question.
 #
 # ## Break it: an instruction in a passage
 #
