@@ -115,6 +115,21 @@ def kept_whole(split: Splitter, sources: Sequence[str], size: int = 512) -> tupl
     return 100 * sum(whole) / len(whole), 100 * sum(outer) / len(outer)
 
 
+def _encoded(
+    files: Mapping[str, str],
+    split: Splitter,
+    encode: Callable[[Sequence[str]], npt.NDArray[np.float32]],
+) -> tuple[list[tuple[str, int, Any]], npt.NDArray[np.float32]]:
+    """Return the pieces of some files, each with its file and its number, and their vectors."""
+    pieces = [
+        (name, index, piece)
+        for name, text in files.items()
+        for index, piece in enumerate(split(text, language_of(name) or ""))
+    ]
+    texts = [embedded_text(one.text, getattr(one, "header", "")) for _, _, one in pieces]
+    return pieces, encode(texts)
+
+
 def search_over(
     files: Mapping[str, str],
     split: Splitter,
@@ -131,12 +146,7 @@ def search_over(
     encode
         Texts → unit vectors, such as ``lab.encode``.
     """
-    pieces = [
-        (name, index, piece)
-        for name, text in files.items()
-        for index, piece in enumerate(split(text, language_of(name) or ""))
-    ]
-    vectors = encode([embedded_text(one.text, getattr(one, "header", "")) for _, _, one in pieces])
+    pieces, vectors = _encoded(files, split, encode)
 
     def search(question: str) -> list[Found]:
         scores = vectors @ encode([question])[0]
@@ -165,14 +175,11 @@ def asking(
     encode
         Texts → unit vectors, such as ``lab.encode``.
     """
-    pieces = [
-        (name, one) for name, text in files.items() for one in split(text, language_of(name) or "")
-    ]
-    vectors = encode([embedded_text(one.text, getattr(one, "header", "")) for _, one in pieces])
+    pieces, vectors = _encoded(files, split, encode)
 
     def ask(question: str) -> None:
         scores = vectors @ encode([question])[0]
-        name, best = pieces[int(scores.argmax())]
+        name, _, best = pieces[int(scores.argmax())]
         print(f"{name}, similarity {scores.max():.2f}")
         for line in getattr(best, "header", "").splitlines():
             print("  >", line)

@@ -119,7 +119,9 @@ def _svg(name: str) -> str:
     import matplotlib
 
     buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": name, "font.size": 10, "text.color": INK}):
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # whatever a person, or code before it, has set
+        matplotlib.rcParams.update({"svg.hashsalt": name, "font.size": 10, "text.color": INK})
         figure = import_module(f"{__name__}.{name}").draw()
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Title": _fingerprint(name)})
     return re.sub(r"[ \t]+$", "", buffer.getvalue(), flags=re.M)
