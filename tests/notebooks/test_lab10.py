@@ -46,6 +46,6 @@ def test_with_one_variable_the_lab_asks_another_server_and_no_more_than_it_gives
     )
     assert f"removed from the index: {FOLDER}/gone.yaml" in printed
     assert f"added to the index:     {FOLDER}/cache/new.yaml" in printed
-    assert "only the newer commit is cited: True" in printed
+    assert "only the newer commit is in the index: True" in printed
     assert all(one.status in {200, 304} for one in server.seen)
     assert not any("common" in one.path or "README" in one.path for one in server.seen)
