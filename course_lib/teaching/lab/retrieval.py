@@ -415,53 +415,6 @@ def find_right(questions: Sequence[Question], chunks: Sequence[Chunk]) -> npt.ND
     return np.array(right).astype(int)
 
 
-def found_by_one(
-    questions: Sequence[Question],
-    texts: Sequence[str],
-    right: npt.NDArray[np.int64],
-    hits: pd.DataFrame,
-) -> pd.DataFrame:
-    """Return the questions that only one of two searches finds.
-
-    Parameters
-    ----------
-    questions, texts
-        A row and a column each of `right`.
-    right
-        What `find_right` returns for the same texts.
-    hits
-        Search → 1 for each question that it finds, and 0 for the others.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The question, how many words it shares with its answer (the most of its right texts), and
-        which search finds it.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> question = Question("q", "Which alarm wakes me?", "docs", ("a.md",))
-    >>> hits = pd.DataFrame({"by words": [1], "by vectors": [0]})
-    >>> found = found_by_one([question], ["the alarms", "alarm, wakes"], np.array([[1, 0]]), hits)
-    >>> found.values.tolist()
-    [['Which alarm wakes me?', 1, 'only by words']]
-    """
-    import numpy as np
-    import pandas as pd
-
-    known = [{*stems(text)} for text in texts]
-    shared = [[len({*stems(one.question)} & each) for each in known] for one in questions]
-    rows = pd.DataFrame(
-        {
-            "question": [one.question for one in questions],
-            "words": (np.array(shared) * right).max(axis=1),
-            "found": [f"only {search}" for search in hits.idxmax(axis=1)],
-        }
-    )
-    return rows[hits.sum(axis=1) == 1]
-
-
 def hit_in_five(scores: npt.NDArray[Any], right: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return 1 for each row with a right place among the five highest scores, else 0.
 
