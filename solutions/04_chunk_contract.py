@@ -33,6 +33,8 @@ lab.show.pipeline("chunks")
 # - Only tonight has the key: the piece is new and is encoded.
 # - Both nights have it: the piece is known and is skipped.
 # - Only last night had it: the piece is gone.
+#
+# `read_nights` returns the pieces of the other files, the pieces of `drift.py`, and `drift.py` after one change a night.
 
 # %%
 from hashlib import sha256
@@ -40,7 +42,6 @@ from hashlib import sha256
 from course_lib.teaching.lab.chunk_records import ask, index_again, read_nights
 
 MODEL = lab.embedder.model_name
-# The pieces of the other files, those of drift.py, and drift.py after one change a night
 rest, pieces, nights = read_nights(lab.data_dir, MODEL)
 
 
@@ -126,18 +127,17 @@ lab.hint("4.1")  # run again for the next hint
 # > **Predict.** The key has the content and the path. In which nights is work wasted? In which are vectors wrong?
 
 # %%
-from course_lib.teaching.lab.chunk_records import key_costs, key_of, plot_pieces
+from course_lib.teaching.lab.chunk_records import FIELDS, key_costs, key_of, plot_pieces
 
 last = pieces, MODEL
 
 
 def draw(**ticked):
-    names = [name for name, is_in in ticked.items() if is_in]
-    return plot_pieces(key_costs(last, nights, key_of(names)))
+    key = key_of(name for name in FIELDS if ticked[name])
+    return plot_pieces(key_costs(last, nights, key))
 
 
-ticked = dict.fromkeys(("tenant", "path", "name", "header", "content", "lines", "parser", "model"))
-lab.interact(draw, **{name: name in ("content", "path") for name in ticked})
+lab.interact(draw, **{name: name in ("content", "path") for name in FIELDS})
 
 # %% tags=["claim"]
 base = key_costs(last, nights, key_of(["path", "content"]))
@@ -186,10 +186,10 @@ lab.hint("4.2")  # run again for the next hint
 
 # %%
 vector_key = lab.use("vector_key")
-plot_pieces(key_costs(last, nights, vector_key))
+costs = key_costs(last, nights, vector_key)
+plot_pieces(costs)
 
 # %% tags=["claim"]
-costs = key_costs(last, nights, vector_key)
 assert not costs[["wasted", "wrong"]].to_numpy().any(), "Nothing is wasted or wrong"
 
 # %% [markdown]
@@ -232,41 +232,6 @@ assert len(last_night) == 186, "With the content alone, it had 186"
 #
 # So there are two questions. A piece is *encoded* if its key is new. It is *written* if anything in its row is new.
 #
-# > **Predict.** In which nights is everything written, but nothing encoded?
-
-# %%
-import pandas as pd
-
-
-def work(chunks, model):
-    keys = {vector_key(chunk, MODEL) for chunk in pieces}
-    encoded = sum(vector_key(chunk, model) not in keys for chunk in chunks)
-    written = sum((chunk, model) not in [(one, MODEL) for one in pieces] for chunk in chunks)
-    return {"encoded": encoded, "only written": written - encoded, "skipped": len(chunks) - written}
-
-
-done = pd.DataFrame({night: work(*tonight) for night, tonight in nights.items()}).T
-plot_pieces(done)
-
-# %% tags=["claim"]
-assert list(done.loc["an import is added"]) == [1, 11, 0], (
-    "One more import changes or moves all 12 pieces"
-)
-only = done.index[(done["only written"] == len(pieces)) & (done["encoded"] == 0)]
-assert list(only) == ["the file is renamed", "the parser is newer"], (
-    "the file is renamed, and the parser is newer"
-)
-
-# %% [markdown]
-# <details><summary>The answer</summary>
-#
-# Two nights: the file is renamed, and the parser is newer. The path and the parser's version are in the row, but the model does not read
-# them.
-#
-# </details>
-#
-# One more import changes or moves all 12 pieces. All are written, but only one is encoded.
-#
 # ## A key is only as good as its record
 #
 # So far, the course made the records: its [registry](../labs/GLOSSARY.md#registry) chose a [parser](../labs/GLOSSARY.md#parser) for each
@@ -286,21 +251,18 @@ from course_lib.records import Chunk
 
 good = json.loads(pieces[9].to_json())
 changes = [{"line_start": True}, {"tenantId": "globex"}, {"embedding": [0.6, 0.8]}, {}]
-outcome = {}
 try:
     for change in changes:
         one = Chunk.model_validate(good | change)
-        outcome[str(change)] = f"kept, of {one.tenant_id}, line {one.line_start}"
+        print(f"{change} is kept, of {one.tenant_id}, line {one.line_start}")
 except ValidationError:
-    outcome[str(change)] = "stops the loop"
-pd.Series(outcome).reindex(map(str, changes), fill_value="not looked at").to_frame("the loop")
+    print(change, "stops the loop")
 
 # %% tags=["claim"]
-assert list(outcome.values()) == [
-    "kept, of acme, line 1",
-    "kept, of globex, line 80",
-    "stops the loop",
-], "The second is now a text of globex"
+assert change is changes[2], "stops the loop"
+kept = [Chunk.model_validate(good | change) for change in changes[:2]]
+assert kept[0].line_start == 1, "The first is kept, with line 1"
+assert kept[1].tenant_id == "globex", "The second is now a text of globex"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -336,17 +298,14 @@ from course_lib.records import Scope
 
 receive = lab.use("receive")
 acme = Scope(tenant="acme", repo="heron")  # who has logged in
-judged = [receive(good | change, str(change), acme) for change in changes]
-yours = [
-    f"kept, of {one.tenant_id}" if isinstance(one, Chunk) else f"refused: {one.field}"
-    for one in judged
-]
-pd.DataFrame({"your function": yours}, index=map(str, changes))
+for change in changes:
+    one = receive(good | change, str(change), acme)
+    print(f"{change} is kept, of {one.tenant_id}" if isinstance(one, Chunk) else one)
 
 # %% tags=["claim"]
-assert yours == ["refused: line_start", "kept, of acme", "refused: embedding", "kept, of acme"], (
-    "Two are kept, and both are texts of acme"
-)
+judged = [receive(good | change, str(change), acme) for change in changes]
+assert [isinstance(one, Chunk) for one in judged] == [False, True, False, True], "Two are kept"
+assert judged[1].tenant_id == judged[3].tenant_id == "acme", "both are texts of acme"
 
 # %% [markdown]
 # All four records are judged. Two are kept, and both are texts of acme.
@@ -365,42 +324,46 @@ assert yours == ["refused: line_start", "kept, of acme", "refused: embedding", "
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pandas as pd
+
 from course_lib.indexing import ingest
 from course_lib.teaching.lab.chunk_records import CountingClient, write_notes
 
+embedder = CountingClient(MODEL)
+embedder.encode(["The model is loaded now, so this costs the first night nothing."])
 
-def night(root, embedder):
+
+def index(root):
     embedder.encoded = 0
     with lab.connect() as conn:
-        report = ingest(root, Scope(tenant="acme", repo=root.name), conn=conn, embedder=embedder)
+        report = ingest(root, Scope(tenant="acme", repo="notes"), conn=conn, embedder=embedder)
     return {"written": report.inserted, "encoded": embedder.encoded, "seconds": report.seconds}
 
 
+# %% [markdown]
+# The next cell can take a minute.
+
 # %%
-print("This can take some minutes.")
-embedder = CountingClient(MODEL)
-embedder.encode(["The model is loaded now, so this costs the first night nothing."])
 with TemporaryDirectory() as folder:
-    write_notes(notes := Path(folder, "old"))
-    timed = {"the first night": night(Path(folder), embedder)}
-    for name in ("renamed", "renamed again"):
-        notes = notes.rename(Path(folder, name))
-        timed[name] = night(Path(folder), embedder)
+    notes = Path(folder, "old")
+    write_notes(notes)
+    timed = {"the first night": index(Path(folder))}
+    notes.rename(Path(folder, "new"))
+    timed["the folder is renamed"] = index(Path(folder))
 timed = pd.DataFrame.from_dict(timed, orient="index")
-timed["% of the first"] = 100 * timed["seconds"] / timed.loc["the first night", "seconds"]
-timed.round({"seconds": 1}).astype({"% of the first": int})
+timed.round(1)
 
 # %% tags=["claim"]
-assert list(timed["encoded"]) == [1000, 0, 0], "0 texts are encoded"
-assert list(timed["written"]) == [1000] * 3, "Each time, 1,000 rows are written"
-assert max(timed["% of the first"].iloc[1:]) < 50, (
+assert list(timed["encoded"]) == [1000, 0], "0 texts are encoded"
+assert list(timed["written"]) == [1000] * 2, "Each time, 1,000 rows are written"
+assert timed["seconds"].iloc[1] < timed["seconds"].iloc[0] / 2, (
     "more than half of the first night's time is saved"
 )
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Each time, 1,000 rows are written. After a renaming, 0 texts are encoded, and more than half of the first night's time is saved. With the
+# Each time, 1,000 rows are written. After the renaming, 0 texts are encoded, and more than half of the first night's time is saved. With the
 # path in the key, all keys would be new.
 #
 # </details>
@@ -411,7 +374,7 @@ assert max(timed["% of the first"].iloc[1:]) < 50, (
 # [LangChain's `index`](https://reference.langchain.com/python/langchain-core/indexing) does the same job. By default, its key is a hash of
 # the text *and its metadata*:
 #
-# - Loaders put the path into the metadata. Splitters can add the position. We try it with the line, and without.
+# - Loaders put the path into the metadata. So do we.
 # - Each *namespace* has its own keys. We choose one for each tenant and model.
 #
 # > **Predict.** In which of the seven nights does it encode too much, and in which too little?
@@ -419,32 +382,25 @@ assert max(timed["% of the first"].iloc[1:]) < 50, (
 # %%
 from course_lib.teaching.lab.chunk_records import encoded_by_langchain
 
-more = pd.DataFrame({"your key": done["encoded"]})
+encoded = costs[["needed"]].rename(columns={"needed": "your key"})
 try:
-    for column, with_line in (("LangChain", True), ("LangChain, no line", False)):
-        counts = [encoded_by_langchain(last, one, with_line=with_line) for one in nights.values()]
-        more[column] = counts
+    encoded["LangChain"] = [encoded_by_langchain(last, tonight) for tonight in nights.values()]
 except ImportError:
     print("not installed: pip install langchain-core, then run this cell again")
-lab.show.bars(more, "pieces encoded")
+lab.show.bars(encoded, "pieces encoded")
 
 # %% tags=["claim"]
-if "LangChain" in more:
-    needless = more.drop(columns="your key").sub(more["your key"], axis=0)
-    assert needless.min(axis=None) == 0, "LangChain encodes too little in no night"
-    wasted = needless[needless["LangChain"] > 0]
-    assert list(wasted.index) == ["an import is added", "the file is renamed"], (
-        "With the position, it encodes too much in two"
+if "LangChain" in encoded:
+    needless = encoded["LangChain"] - encoded["your key"]
+    assert needless.min() == 0, "LangChain encodes too little in no night"
+    assert needless[needless > 0].to_dict() == {"the file is renamed": len(pieces)}, (
+        "It encodes too much in one night: the file is renamed"
     )
-    assert list(more.loc[wasted.index, "LangChain"]) == [len(pieces)] * 2, "all pieces of a file"
-    assert list(wasted["LangChain, no line"]) == [0, 12], "Without it, only in one"
-    assert needless["LangChain, no line"].sum() == 12
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# LangChain encodes too little in no night. With the position, it encodes too much in two: all pieces of a file that is renamed, or in which
-# lines have moved. Without it, only in one. But then the search cannot show the line.
+# LangChain encodes too little in no night. It encodes too much in one night: the file is renamed, and all its pieces have new keys.
 #
 # The reason is that `index` has one key for two questions: what to encode, and what to write. LangChain's `CacheBackedEmbeddings` adds a
 # key for encoding alone. It may save as much as your key (not tried here).

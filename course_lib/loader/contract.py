@@ -129,8 +129,8 @@ class FileRejectedError(InputError):
 def receive(values: Mapping[str, Any], where: str, scope: Scope | None) -> Chunk | Rejection:
     """Return what is kept of one record from outside: a chunk, or why the record is refused.
 
-    1. Convert no types: ``"52"`` is not a line number. Accept only names as in JSON: ``tenantId``,
-       and not ``tenant_id``.
+    1. Convert no types: ``"52"`` is not a line number (pydantic's `strict=True`). Accept only names
+       as in JSON: ``tenantId``, and not ``tenant_id`` (`by_alias=True` and `by_name=False`).
     2. Raise no error, because other records follow. What pydantic finds wrong becomes a `Rejection`
        with the code `INVALID` and `problems_of(error)`.
     3. If there is a field `embedding`, whatever it holds, the code is `EMBEDDING_REJECTED`, and

@@ -43,10 +43,8 @@ FIELDS: dict[str, Key] = {
 
 LOOKS = {
     "needed": ("#0072b2", ""),
-    "encoded": ("#0072b2", ""),
     "wasted": ("#e69f00", "///"),
     "wrong": ("#d55e00", "xxx"),
-    "only written": ("#56b4e9", "..."),
     "skipped": ("#d9d9d9", ""),
 }
 """What happens to a piece → its colour and its hatch in the figures."""
@@ -241,15 +239,13 @@ def plot_pieces(table: pd.DataFrame) -> Figure:
     return picture(figure, f"{title}\n{table.to_string()}.")
 
 
-def encoded_by_langchain(last: State, tonight: State, *, with_line: bool) -> int:
+def encoded_by_langchain(last: State, tonight: State) -> int:
     """Return how many pieces LangChain's `index` encodes tonight, after last night.
 
     Parameters
     ----------
     last, tonight
         The pieces and the models.
-    with_line
-        Whether the metadata has the line, beside the path.
 
     Raises
     ------
@@ -262,8 +258,7 @@ def encoded_by_langchain(last: State, tonight: State, *, with_line: bool) -> int
     from langchain_core.vectorstores import InMemoryVectorStore
 
     def page_of(chunk: Chunk) -> Document:
-        line = {"line": chunk.line_start} if with_line else {}
-        return Document(chunk.embedded_text, metadata={"source": chunk.source_path} | line)
+        return Document(chunk.embedded_text, metadata={"source": chunk.source_path})
 
     stores: dict[str, tuple[InMemoryRecordManager, InMemoryVectorStore]] = {}
     added = 0
