@@ -94,20 +94,6 @@ def is_marked(record: Mapping[str, Any], encode: Encoder) -> bool:
     return len(find_unsupported(sentences, *parts_of(record), encode)) == len(sentences)
 
 
-def remembered(encode: Encoder) -> Encoder:
-    """Return a function that encodes each text once, and then knows its vector."""
-    import numpy as np
-
-    known: dict[str, Any] = {}
-
-    def remember(texts: list[str]) -> Any:
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(new, encode(new) if new else [], strict=True))
-        return np.array([known[text] for text in texts])
-
-    return remember
-
-
 def written_sentences(pages: Mapping[str, str]) -> pd.DataFrame:
     """Return the sentences of `data/questions/faithfulness.jsonl`, each with its section's lines.
 
@@ -217,13 +203,14 @@ def judged_sentences(records: Iterable[Mapping[str, Any]], check: CheckCitations
     pandas.DataFrame
         Columns ``id`` (of the question), ``about`` (documents or code), ``sentence`` (without
         citations), ``evidence`` (lines), and whether these support it for the first reader,
-        ``supported``, and for the ``second``.
+        ``supported``, and for the ``second``. ``note`` is what the first one says of the answer.
     """
     import pandas as pd
 
     rows = []
     for record in records:
         paths, lines = parts_of(record)
+        note = record["judgements"][0]["note"]
         both = [judgement["sentences"] for judgement in record["judgements"]]
         texts = [sentence["text"] for sentence in both[0]]
         asked = record["id"], "code" if record["set"] == "code" else "documents"
@@ -232,6 +219,6 @@ def judged_sentences(records: Iterable[Mapping[str, Any]], check: CheckCitations
             labels = first["supported"], second["supported"]
             if None not in labels:
                 evidence = [line for number in numbers for line in lines[number]]
-                rows.append((*asked, without_citations(text), evidence, *labels))
-    columns = ["id", "about", "sentence", "evidence", "supported", "second"]
+                rows.append((*asked, without_citations(text), evidence, *labels, note))
+    columns = ["id", "about", "sentence", "evidence", "supported", "second", "note"]
     return pd.DataFrame(rows, columns=columns)
