@@ -27,7 +27,7 @@ from course_lib.progress import progress_bar
 from course_lib.records import Chunk, Document, Mode, Query, SearchResult, Span
 from course_lib.retriever import search as search_passages
 from course_lib.settings import project_root
-from course_lib.store import write_chunks
+from course_lib.store import create_schema, write_chunks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,21 +114,6 @@ def rank_passages(results: Iterable[Any], question: Question) -> list[str]:
     ]
 
 
-def results_of(
-    conn: psycopg.Connection[Any],
-    embedder: EmbeddingClient,
-    questions: Sequence[Question],
-    repo: str,
-    mode: Mode,
-) -> list[list[SearchResult]]:
-    """Return ten results of a corpus for each question, best first."""
-    vectors = embedder.encode([one.question for one in questions])
-    queries = (
-        Query(one.question, top_k=10, threshold=-1, mode=mode, repo=repo) for one in questions
-    )
-    return [search_passages(conn, *pair) for pair in zip(vectors, queries, strict=True)]
-
-
 def measure(
     search: Callable[[str], Sequence[Any]], questions: Iterable[Question], k: int = 5
 ) -> Measurement:
@@ -190,19 +175,66 @@ def pieces_of(page: Document, texts: Iterable[str]) -> list[Chunk]:
     ]
 
 
-def index_pages(
-    conn: psycopg.Connection[Any],
-    embedder: EmbeddingClient,
-    pages: Iterable[Document],
-    repo: str,
-    split: Callable[[Document], Iterable[Chunk]],
-) -> None:
-    """Store the pieces that `split` makes of the pages, as a corpus with the name `repo`."""
-    pieces = [
-        piece.model_copy(update={"repo_slug": repo}) for page in pages for piece in split(page)
-    ]
-    texts = [piece.embedded_text for piece in pieces]
-    write_chunks(conn, pieces, embedder.encode(texts, progress=True))
+class Corpora:
+    """The same pages, cut in several ways: each way is a corpus with a name, in one database.
+
+    Parameters
+    ----------
+    conn
+        A connection to a lab's database.
+    embedder
+        The model.
+    pages
+        What is cut and stored.
+    questions
+        What is asked.
+
+    Examples
+    --------
+    >>> corpora = Corpora(conn, embedder, pages, questions)  # doctest: +SKIP
+    >>> corpora.index("sections", split_document)  # doctest: +SKIP
+    >>> corpora.ask("sections", "dense")  # doctest: +SKIP
+    [['1', 'answer', '3'], ['answer', '2', '3']]
+    """
+
+    def __init__(
+        self,
+        conn: psycopg.Connection[Any],
+        embedder: EmbeddingClient,
+        pages: Sequence[Document],
+        questions: Sequence[Question],
+    ) -> None:
+        self.conn, self.embedder, self.pages, self.questions = conn, embedder, pages, questions
+        create_schema(conn, embedder.dimension)
+
+    def index(self, repo: str, split: Callable[[Document], Iterable[Chunk]]) -> None:
+        """Store the pieces that `split` makes of the pages, as a corpus with the name `repo`."""
+        pieces = [
+            piece.model_copy(update={"repo_slug": repo})
+            for page in self.pages
+            for piece in split(page)
+        ]
+        texts = [piece.embedded_text for piece in pieces]
+        write_chunks(self.conn, pieces, self.embedder.encode(texts, progress=True))
+
+    def search(
+        self, repo: str, mode: Mode, questions: Sequence[Question] | None = None
+    ) -> list[list[SearchResult]]:
+        """Return ten results of a corpus for each question, best first."""
+        asked = self.questions if questions is None else questions
+        vectors = self.embedder.encode([one.question for one in asked])
+        queries = (
+            Query(one.question, top_k=10, threshold=-1, mode=mode, repo=repo) for one in asked
+        )
+        return [search_passages(self.conn, *pair) for pair in zip(vectors, queries, strict=True)]
+
+    def ask(
+        self, repo: str, mode: Mode, questions: Sequence[Question] | None = None
+    ) -> list[list[str]]:
+        """Return a name for each of the ten results; see `rank_passages`."""
+        asked = self.questions if questions is None else questions
+        found = zip(self.search(repo, mode, asked), asked, strict=True)
+        return [rank_passages(results, one) for results, one in found]
 
 
 class FilePiece(NamedTuple):
