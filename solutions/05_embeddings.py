@@ -161,6 +161,9 @@ assert [round(one, 2) for one in like[:2]] == [0.32, 0.68], "they have 0.32 and 
 # The second and the third pair have the same meaning, but share only *the*. Their bars are the shortest: they have 0.32 and 0.68. The
 # other pairs differ by a word, a number or an order, and have about 0.8 or more. So a high cosine does not mean that two texts say the same.
 #
+# A likely reason, not tested here: such a model is trained on pairs of texts that belong together
+# ([contrastive loss](../labs/GLOSSARY.md#contrastive-loss)). Two texts of one subject are then near.
+#
 # </details>
 #
 # ## How a text becomes a vector

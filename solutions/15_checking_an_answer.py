@@ -77,7 +77,9 @@ assert not told & in_passage and ours_too - in_passage == {"cannot"}, (
     "of our words, only *cannot* is not in the passage"
 )
 assert find_unsupported([ours], paths, lines, lab.encode) == [], "passes ours. Both are wrong"
-assert stems("pickled") == {"pickl"} != stems("pickle") and "pickl" not in in_passage, "*pickle* has another stem"
+assert stems("pickled") == {"pickl"} != stems("pickle") and "pickl" not in in_passage, (
+    "*pickle* has another stem"
+)
 
 # %% [markdown]
 # The check names the model's sentence, and passes ours. Both are wrong. But of our words, only *cannot* is not in the passage.
@@ -112,7 +114,7 @@ lab.hint("15.1")  # run again for the next hint
 # sentence. In the second, no passage can support it.
 
 # %% [markdown]
-# Half of the questions are *held out*: their answers had no part in the choice of a prompt or a threshold. Some were also asked with an
+# Half of the questions are *held out*: their answers had no part in the choice of a prompt or a threshold. They were also asked with an
 # older prompt. It wanted numbers with paths, with this example: `[1: a.py] [4: b/c.yaml]`.
 #
 # > **Predict.** Which kind of wrong citation can only the older prompt get?
@@ -123,9 +125,7 @@ from collections import Counter
 # your function if its check passed, otherwise the course's
 check_citations = lab.use("check_citations")
 older, answers = recorded("before"), recorded("numbered 3")
-asked_twice = {one["id"] for one in older}
-newer = [one for one in answers if one["id"] in asked_twice]
-for prompt, some in {"older": older, "newer": newer}.items():
+for prompt, some in {"older": older, "newer": answers}.items():
     flagged = [check_citations([one["answer"]], parts_of(one)[0])[1] for one in some]
     print(f"{prompt} prompt: wrong citations in {sum(map(bool, flagged))} of {len(some)} answers")
     print(Counter(wrong for each in flagged for wrong in dict.fromkeys(each)).most_common(3))
@@ -134,16 +134,17 @@ for prompt, some in {"older": older, "newer": newer}.items():
 from course_lib.answers.citations import read_citations
 
 cited = [
-    [one.path for each in some for one in read_citations(each["answer"])] for some in (older, newer)
+    [one.path for each in some for one in read_citations(each["answer"])]
+    for some in (older, answers)
 ]
 assert any(cited[0]) and not any(cited[1]), "A number alone makes wrong paths impossible"
 wrong_examples = sum("[4: b/c.yaml]" in one["answer"] for one in older)
-assert wrong_examples == 10, "in ten answers, the model copied the example"
+assert wrong_examples == 14, "in 14 answers, the model copied the example"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Only the older prompt gets wrong paths: in ten answers, the model copied the example. A number alone makes wrong paths impossible.
+# Only the older prompt gets wrong paths: in 14 answers, the model copied the example. A number alone makes wrong paths impossible.
 #
 # </details>
 #
@@ -221,6 +222,7 @@ tune["support"] = scored(support, tune)
 # %% [markdown]
 # > **Predict.** Is there a threshold that makes no mistake on *tune*? Then move the threshold.
 
+
 # %%
 def judge(least=0.5):
     columns = tune.pivot(columns="supported", values="support")
@@ -281,7 +283,9 @@ assert low < 0.5 < high, "the interval contains 0.50, so this may be chance"
 assert (
     told("documents", "15.1 alone")[1] == "0 of 38" and told("code", "15.1 alone")[1] == "0 of 19"
 ), "15.1 alone rejects only one sentence"
-assert told("code", "15.1 alone")[0] == "21 of 22", "15.1 alone rejects only one sentence, and this one is supported"
+assert told("code", "15.1 alone")[0] == "21 of 22", (
+    "15.1 alone rejects only one sentence, and this one is supported"
+)
 wordy = test[test.supported & (test.evidence.map(len) == 0)].sentence
 assert len(wordy) == 1 and wordy.str.startswith("Passage 3:").all(), "and this one is supported"
 assert float(told("documents")[2][:4]) > 0.85 > 0.6 > float(told("code")[2][:4]), (
@@ -326,6 +330,32 @@ assert accepted.support.max() > 0.9 and round(accepted.support.iloc[-1], 2) == 0
 
 # %% [markdown]
 # The note is the first reader's, on the whole answer. Even a reversed sentence (c40) has a support of 0.91.
+#
+# > **Predict.** We pair each supported sentence of the author with every *other* section of its page. How many of the 834 pairs are
+# > accepted?
+
+# %%
+from course_lib.loader.markdown import find_sections
+from course_lib.teaching.lab.recorded import lines_of
+
+others = []
+for one in tune[tune.supported].itertuples():
+    page = lab.document(one.path)
+    for section in find_sections(page):
+        if one.heading not in section.headings:
+            lines = lines_of(page[section.start : section.end])
+            others.append(support(one.sentence, lines, lab.encode) >= least)
+print(sum(others), "of", len(others), "are accepted")
+
+# %% tags=["claim"]
+assert [sum(others), len(others)] == [1, 834], "One pair of the 834 is accepted"
+
+# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# One pair of the 834 is accepted. So the check notices nearly all such wrong citations. But these sentences also chose the threshold.
+#
+# </details>
 #
 # ## A formula of your own
 #
@@ -497,7 +527,8 @@ print(fence("[1]", evil, boundary([evil])))
 # %% [markdown]
 # ## Recap
 #
-# - A program finds citations that do not exist.
+# - A program finds citations that do not exist. In the author's sentences, which chose the
+#   threshold, it noticed nearly all citations of another section.
 # - Measure a threshold on other answers than those that chose it: it may hold for prose and not for code.
 # - Count how many right answers a check marks, and how many wrong ones.
 # - An answer is only text. Give it no rights.

@@ -259,6 +259,7 @@ lab.hint("16.3")  # run again for the next hint
 #
 # > **Predict.** Will the six intervals show which system is best?
 
+
 # %%
 def fixed(page, size=512):
     starts = range(0, len(page.content), size)
@@ -268,7 +269,9 @@ def fixed(page, size=512):
 corpora.index("fixed-512", fixed)
 corpora.index("sections-1024", lambda page: split_document(page, chunk_size=1024))
 repos = ("fixed-512", "sections-512", "sections-1024")
-found = {f"{repo}, {mode}": corpora.ask(repo, mode) for repo in repos for mode in ("dense", "hybrid")}
+found = {
+    f"{repo}, {mode}": corpora.ask(repo, mode) for repo in repos for mode in ("dense", "hybrid")
+}
 ranks = {name: ranks_of(lists) for name, lists in found.items()}
 bootstrap_interval = lab.use("bootstrap_interval")
 measured = {name: bootstrap_interval(values) for name, values in ranks.items()}
@@ -375,7 +378,7 @@ assert all(separate.low.iloc[row] <= 0 < separate.high.iloc[row] for row in rang
 #
 # But the larger pieces had the best of six means, and the best of several is often lucky.
 #
-# > **Predict.** Do other metrics keep the larger pieces, too?
+# > **Predict.** Do other metrics keep the larger pieces, too? How many questions would you need for an interval of ±0.05?
 
 # %%
 from course_lib.evaluation.metrics import hit_at
@@ -383,18 +386,22 @@ from course_lib.evaluation.metrics import hit_at
 ndcg_at = lab.use("ndcg_at")
 both = found["sections-512, hybrid"], found["sections-1024, hybrid"]
 by_hit = [[hit_at(names, {"answer"}, 10) for names in lists] for lists in both]
-by_ndcg = [[ndcg_at(names, {"answer": 1}) for names in lists] for lists in both]
-print("hit@10: ", paired_interval(*by_hit))
-print("nDCG@10:", paired_interval(*by_ndcg))  # the gain of an answer is 1
+by_ndcg = [[ndcg_at(names, {"answer": 1}) for names in lists] for lists in both]  # gain 1
+for metric, lists in {"hit@10": by_hit, "nDCG@10": by_ndcg}.items():
+    gain = paired_interval(*lists)
+    needed = len(questions) * ((gain.high - gain.low) / 0.1) ** 2
+    print(f"{metric}: {gain}, ±0.05 with about {needed:.0f} questions")
 
 # %% tags=["claim"]
 hit, graded = paired_interval(*by_hit), paired_interval(*by_ndcg)
 assert graded.low > 0 and hit.low <= 0 <= hit.high, "By hit@10, the larger pieces are undecided"
+needs = [42 * ((gain.high - gain.low) / 0.1) ** 2 for gain in (hit, graded)]
+assert 42 < min(needs) and max(needs) < 168, "An interval of ±0.05 needs more than our 42 questions"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# By hit@10, the larger pieces are undecided. So fix the metric in advance.
+# By hit@10, the larger pieces are undecided. So fix the metric in advance. An interval of ±0.05 needs more than our 42 questions.
 #
 # </details>
 #
@@ -427,7 +434,12 @@ assert round(shares[1] - shares[0], 2) == 0.14, (
     "With three pieces of each, the larger ones find 0.14 more"
 )
 lengths = [
-    np.mean([sum(len(each.content) for each in some[:pieces]) for some in corpora.search(repo, "hybrid")])
+    np.mean(
+        [
+            sum(len(each.content) for each in some[:pieces])
+            for some in corpora.search(repo, "hybrid")
+        ]
+    )
     for repo, pieces in (("sections-1024", 3), ("sections-512", 3), ("sections-512", 6))
 ]
 assert 1.8 < lengths[0] / lengths[1] < 2, "show nearly twice as much text"
@@ -459,7 +471,9 @@ corpora.index("mine", my_split)
 print("to try on:", gain_on(questions, "fixed-512", "mine", "dense"))
 
 # %% tags=["claim"]
-assert gain_on(questions, "fixed-512", "mine", "dense").low > 0, "The rule would keep the course's change"
+assert gain_on(questions, "fixed-512", "mine", "dense").low > 0, (
+    "The rule would keep the course's change"
+)
 
 # %% [markdown]
 # The rule would keep the course's change. But larger pieces also show more text. And with intervals of 95 %, the rule keeps about one of
@@ -516,7 +530,9 @@ print("marked, of the right ones:", bootstrap_interval(right))
 print("the difference:", separate_interval(right, wrong))  # there are no pairs
 
 # %% tags=["claim"]
-assert [sum(said["first"] == said["second"]), len(said)] == [54, 57], "The readers agree on 95 % of the answers"
+assert [sum(said["first"] == said["second"]), len(said)] == [54, 57], (
+    "The readers agree on 95 % of the answers"
+)
 counts = [int(marked[said["first"] == v].sum()) for v in ("wrong", "right")]
 assert counts == [13, 10] and [*said["first"].value_counts()[["wrong", "right"]]] == [18, 18], (
     "The check marks 0.72 of the wrong answers, and 0.56 of the right ones"
