@@ -125,7 +125,7 @@ except psycopg.Error as error:
 #
 # </details>
 #
-# Two routes of an app do the same. `NAP` makes the database wait, and returns when it began and ended.
+# Two routes do the same. `NAP` makes the database wait, and returns when it began and ended.
 #
 # > **Predict.** Each of these routes is a line of the table. Which?
 
@@ -162,8 +162,6 @@ assert most["/def"] > 1, "FastAPI runs a plain def in a thread, so several wait 
 # <details><summary>The answer</summary>
 #
 # The routes `/async-def` and `/def` are lines 1 and 2 of the table. Each bar is a request that waits in the database.
-#
-# The real times are longer than those in the table.
 #
 # </details>
 #
@@ -208,6 +206,9 @@ lab.hint("9.1")  # run again for the next hint
 #
 # The mistake to remember: setting only a lowest value. Without `le=50`, a client may ask for the whole index. Without `max_length`, the
 # model may get megabytes.
+
+# %% [markdown]
+# Now the ten lines check with your model. A client sends a password in a wrong field.
 
 # %%
 SearchRequest = lab.use("request_model")()
@@ -272,7 +273,7 @@ async def lifespan(app):
 
 
 # %% [markdown]
-# `search` and the model have no `await`. Run each in a thread, and `await` the thread. Meanwhile, the loop can work.
+# `search` and the model have no `await`. Run each in a thread, and `await` the thread.
 #
 # One thread encodes all questions. Each search runs in another thread, with a connection of the pool.
 #
@@ -297,7 +298,7 @@ def search_in(pool, vector, query):
 
 
 # %% [markdown]
-# The endpoint checks with your model, encodes and searches.
+# The endpoint encodes and searches.
 
 # %%
 app = FastAPI(lifespan=lifespan)
@@ -331,7 +332,7 @@ def invalid(request, error):
 
 
 # %% [markdown]
-# The first request is right. Then come the four mistakes, and the password.
+# We send a right request, the four mistakes, and the password.
 
 # %% tags=["nbval-check-output"]
 validation_problem = lab.use("validation_problem")
@@ -426,6 +427,9 @@ async def ready():
 # The app gets a second PostgreSQL, with the same documents.
 
 # %%
+from time import sleep
+
+from course_lib.teaching.lab.serving import Watch, until_ready
 from course_lib.teaching.lab.stoppable import StoppableDatabase
 
 database = StoppableDatabase()
@@ -439,10 +443,6 @@ app.state.database_url = database.url
 # > **Predict.** Which requests fail while the database is stopped: `/health`, `/ready` or `/search`? When do they succeed again?
 
 # %%
-from time import sleep
-
-from course_lib.teaching.lab.serving import Watch, until_ready
-
 question = {"query": "drift"}
 requests = ("GET /health", "GET /ready", "POST /search")
 with lab.serve(app) as other:
@@ -546,10 +546,10 @@ axes.plot(times[["p50", "p95"]], times.service, linestyle="", label=["p50", "p95
 axes.set(title="Sixteen clients, three rounds", xlabel="ms for an answer", xlim=(0, None))
 axes.invert_yaxis()
 axes.legend()
-middle = times.groupby("service", sort=False).median().round()
-lab.alt(figure, f"Marks for each round. The middle rounds, in ms: {middle.to_dict('index')}.")
+lab.alt(figure, f"Marks for each round, in ms: {times.round().to_dict('records')}.")
 
 # %% tags=["claim"]
+middle = times.groupby("service").median()
 assert middle.p50["yours"] < middle.p50["ten lines"], "Your service can answer faster"
 assert middle.p50["with def"] < middle.p50["ten lines"], "so can the ten lines with a plain def"
 
