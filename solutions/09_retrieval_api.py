@@ -561,6 +561,8 @@ assert middle.p50["with def"] < middle.p50["ten lines"], "so can the ten lines w
 #
 # Your service also has a pool, and one thread for the model. The picture does not separate these.
 #
+# Sixteen questions wait for one model. The library encodes all that wait in one call: this is *dynamic batching*. It is not measured here.
+#
 # </details>
 
 # %% [markdown]

@@ -278,7 +278,9 @@ found = list_tree(read, sample_repository().tree_of("main"))
 print(sum(one.path.endswith(".yaml") for one in found), "files;", len(large.seen), "requests")
 
 # %% tags=["claim"]
-assert sorted(one.path for one in found if one.path.endswith(".yaml")) == sorted(named), "Your function lists all 33 files"
+assert sorted(one.path for one in found if one.path.endswith(".yaml")) == sorted(named), (
+    "Your function lists all 33 files"
+)
 assert len(large.seen) == 12, "It needs 12 requests, because it lists one folder after the other"
 
 # %% [markdown]
@@ -353,66 +355,111 @@ lab.hint("10.2")  # run again for the next hint
 # The mistake to remember: waiting after every 403. After *You have no access*, the answer will be the same in an hour.
 
 # %% [markdown]
-# A client without your function tries again after 1, 2 and 4 s: this is *back-off*. `ask` waits as your function says.
+# `ask` waits as your function says, then tries again. It also does so if the server fails (5xx) or the connection breaks. Each wait is up
+# to a tenth longer than needed (*jitter*), so clients do not all come back at the same moment.
 
 # %%
-def back_off(github, path):
-    for seconds in (1, 2, 4):
-        answer = github.get(path)
-        if answer.status_code == 200:
-            return answer
-        time.sleep(seconds)
+import random
+from contextlib import suppress
 
 
 def ask(github, path):
     for attempt in range(5):
-        answer = github.get(path)
-        seconds = wait_time(answer.status_code, dict(answer.headers), answer.text, attempt)
-        if seconds is None:
-            return answer
-        time.sleep(seconds)
+        seconds = 2.0**attempt  # if the server fails, or the connection breaks
+        with suppress(httpx.TransportError):
+            answer = github.get(path)
+            if answer.status_code < 500:
+                seconds = wait_time(answer.status_code, dict(answer.headers), answer.text, attempt)
+            if seconds is None:
+                return answer
+        time.sleep(seconds * random.uniform(1, 1.1))
+    raise TimeoutError(path)
+
+
+# %% [markdown]
+# Simple clients read no headers. One waits 0.1 s each time. The other waits 1, 2 and 4 s: this is *back-off*.
+
+
+# %%
+def trying(waits):
+    def get(github, path):
+        for seconds in waits:
+            answer = github.get(path)
+            if answer.status_code == 200:
+                return answer
+            time.sleep(seconds)
+
+    return get
 
 
 # %% [markdown]
 # Each client wants 25 answers. Its server gives 15 answers every two seconds. Then it asks for a repository that it may not read.
 #
-# > **Predict.** How often is each client refused, in both cases?
+# > **Predict.** How often is each client refused, in both cases? Which has its 25 answers first?
 
 # %%
 wait_time = lab.use("wait_time")
+clients = {"fixed wait": trying([0.1] * 40), "back-off": trying([1, 2, 4]), "yours": ask}
 asked = {}
-for name, get in {"back-off": back_off, "yours": ask}.items():
+for name, get in clients.items():
     with local_github() as limited, client_of(limited) as github:
         limited.add(Repository("heron/secret", denied=True))
         limited.set_limit(15, window=2)
         for repo in ["platform"] * 25 + ["secret"]:
             get(github, f"/repos/heron/{repo}")
-        answered = [one.status for one in limited.seen].count(200)
-        refused = limited.count("platform") - answered
-        asked[name] = answered, refused, limited.count("secret")
-table = pd.DataFrame(asked, index=["answered", "refused: limit", "refused: no access"]).T
-table
+        times = [one.at - limited.seen[0].at for one in limited.seen if one.status == 200]
+        refused = limited.count("platform") - len(times)
+        asked[name] = len(times), max(times), refused, limited.count("secret")
+columns = ["answers", "seconds until the last", "refused: limit", "refused: no access"]
+table = pd.DataFrame(asked, index=columns).T
+table.round(1)
 
 # %% tags=["claim"]
-assert (table["answered"] == 25).all(), "Each client wants 25 answers"
-assert table.loc["yours", "refused: limit"] == 1, "Your client was refused once"
-assert 1 <= table.loc["back-off", "refused: limit"] <= 2, "The back-off was refused once or twice"
-assert [*table["refused: no access"]] == [3, 1], "yours asks once. The back-off asks three times"
-assert sum(2**n for n in range(12)) == 4095 > 3600 > sum(2**n for n in range(11)), "it would wait 1 + 2 + 4 + … = 4,095 s, and be refused twelve times"
+assert (table["answers"] == 25).all(), "Each client wants 25 answers"
+limits, seconds = table["refused: limit"], table["seconds until the last"]
+assert limits["yours"] == 1 and limits["fixed wait"] > 5, (
+    "Your client was refused once, the one with the fixed wait many times"
+)
+assert 1 <= limits["back-off"] <= 2, "The back-off was refused once or twice"
+assert [*table["refused: no access"]] == [40, 3, 1], (
+    "Without access, yours asks once. The others ask until they give up"
+)
+assert seconds.idxmin() == "fixed wait" and 0.7 < seconds["yours"] - seconds["fixed wait"] < 4, (
+    "Yours ends one to four seconds later"
+)
+assert sum(2**n for n in range(12)) == 4095 > 3600 > sum(2**n for n in range(11)), (
+    "it would wait 1 + 2 + 4 + … = 4,095 s, and be refused twelve times"
+)
+broken = [httpx.ConnectError("broken"), httpx.Response(503), httpx.Response(200, text="there")]
+
+
+def failing(request):
+    if isinstance(answer := broken.pop(0), Exception):
+        raise answer
+    return answer
+
+
+with httpx.Client(transport=httpx.MockTransport(failing), base_url="http://fails.example") as fails:
+    assert ask(fails, "/").text == "there", (
+        "It also does so if the server fails (5xx) or the connection breaks"
+    )
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Your client was refused once: it waits until the limit ends. The back-off was refused once or twice.
+# Your client was refused once, the one with the fixed wait many times. The back-off was refused once or twice.
 #
-# Without access, yours asks once. The back-off asks three times, and waits for nothing.
+# The fixed wait is first, because it asks ten times a second. Yours ends one to four seconds later: the times in the headers are whole
+# seconds, your function adds one, and `ask` adds the jitter.
+#
+# Without access, yours asks once. The others ask until they give up.
 #
 # </details>
 #
 # So for a limit of two seconds, back-off is enough, and it needs no header. For an hour, it would wait 1 + 2 + 4 + … = 4,095 s, and
 # be refused twelve times. Yours knows the time after one refusal.
 #
-# The library's client also tries again if the server fails (5xx) or the connection breaks (`course_lib/loader/github/client.py`).
+# The fixed wait is a risk: GitHub [may ban](https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api) such a client.
 
 # %% [markdown]
 # ## Fresh: only what has changed
@@ -471,6 +518,7 @@ assert gone == {"code/scripts/keys.sh"} and missing.get(
 # </details>
 #
 # > **Predict.** We bring the old version again, then the new one. How many files does each run download?
+
 
 # %%
 def in_index():
@@ -548,12 +596,16 @@ from course_lib.teaching.github_server.clones import run_git
 
 bare = sample_repository().write_bare(Path(folder.name, "bare.git"))
 clone = f"clone --depth=1 --filter=blob:none --no-checkout {bare.as_uri()} ."
-counted = run_git(Path(folder.name, "sparse"), clone, "sparse-checkout set code/scripts", "checkout")
+counted = run_git(
+    Path(folder.name, "sparse"), clone, "sparse-checkout set code/scripts", "checkout"
+)
 print(counted)
 
 # %% tags=["claim"]
 asked_git = [line.rpartition(" requests")[0][-1] for line in counted.splitlines()]
-assert asked_git in ([], ["2", "0", "1"]), "Git needs two requests for the clone, and one for all files"
+assert asked_git in ([], ["2", "0", "1"]), (
+    "Git needs two requests for the clone, and one for all files"
+)
 
 # %% [markdown]
 # <details><summary>The answer</summary>

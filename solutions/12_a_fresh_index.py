@@ -34,7 +34,9 @@ from tempfile import TemporaryDirectory
 
 from course_lib.indexing import ingest
 from course_lib.records import Scope
+from course_lib.store import drop_schema
 
+drop_schema(conn)  # so that you can run the cell again
 folder = TemporaryDirectory()
 pages = Path(copytree(lab.data_dir, Path(folder.name, "pages")))
 
