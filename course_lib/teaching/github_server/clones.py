@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 
 def run_git(clone: Path, *commands: str) -> str:
     """Run git commands in a folder; return a line for each, with its requests, files and bytes.
+
+    Without git, it returns where to get it.
 
     Parameters
     ----------
@@ -22,6 +25,8 @@ def run_git(clone: Path, *commands: str) -> str:
     >>> run_git(folder, "checkout HEAD -- code/scripts")  # doctest: +SKIP
     'checkout HEAD -- code/scripts: 5 requests; now 5 files, and .git has 13,873 bytes of objects'
     """
+    if not shutil.which("git"):
+        return "not installed: get git from https://git-scm.com, then run this cell again"
     clone.mkdir(parents=True, exist_ok=True)
     return "\n".join(_run(clone, command.split()) for command in commands)
 

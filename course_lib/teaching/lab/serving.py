@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from types import TracebackType
+from types import FunctionType, MethodType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import httpx
@@ -114,14 +114,10 @@ class Watch:
         for thread in self._threads:
             thread.join()
 
-    def mark(self, what: str) -> None:
-        """Remember when something happened."""
-        self.marks.append((time.perf_counter() - self._begin, what))
-
-    def count(self, request: str) -> dict[int, int]:
-        """Return how often each status came."""
-        statuses = [one.status for one in self.seen if one.request == request]
-        return {status: statuses.count(status) for status in dict.fromkeys(statuses)}
+    def do(self, action: FunctionType | MethodType) -> None:
+        """Call a function, and remember its name and when that was."""
+        self.marks.append((time.perf_counter() - self._begin, action.__name__))
+        action()
 
     def _ask(self, request: str) -> None:
         method, path = request.split()
@@ -249,10 +245,3 @@ def crowd(api: Api, bodies: Sequence[dict[str, Any]], *, clients: int = 16) -> l
     finally:
         for client in made:
             client.close()
-
-
-def batch_at_most(count: int) -> None:
-    """Let the service encode so many waiting questions in one call; 0 is one by one."""
-    from course_lib.service import encoding
-
-    encoding.LARGEST_BATCH = count

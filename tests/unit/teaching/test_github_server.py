@@ -19,6 +19,7 @@ from course_lib.teaching.github_server import (
     submodule,
 )
 from course_lib.teaching.github_server.archives import archive_of
+from course_lib.teaching.github_server.clones import run_git
 from tests.needs import needs
 from tests.repositories import git
 
@@ -55,6 +56,13 @@ def test_a_bare_repository_is_one_that_git_takes_with_every_hash_in_it(
     git(bare, "fsck", "--strict")
     git(tmp_path, "clone", "--quiet", "--depth=1", "--filter=blob:none", bare.as_uri(), "clone")
     assert git(tmp_path / "clone", "rev-parse", "HEAD") == repository.resolve("main")
+
+
+def test_without_git_a_clone_says_where_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "https://git-scm.com" in run_git(tmp_path / "clone", "checkout")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs modes and links")

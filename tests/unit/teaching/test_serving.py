@@ -13,7 +13,7 @@ from course_lib.errors import CourseError
 from course_lib.teaching.checks.awaiting import run_awaitable
 from course_lib.teaching.lab import serving, stoppable
 from course_lib.teaching.lab.figures import timeline
-from course_lib.teaching.lab.serving import Seen, crowd, four_at_once, serve, until_ready
+from course_lib.teaching.lab.serving import Seen, Watch, crowd, four_at_once, serve, until_ready
 from tests.waiting import until
 
 
@@ -67,6 +67,16 @@ def test_four_requests_at_once_say_when_each_began_and_ended_the_first_first():
     with serve(app) as api:
         seen = four_at_once(api, "/nap")
     assert seen.to_dict("list") == {"begin": [0, 1, 2, 3], "end": [4, 4, 4, 4]}
+
+
+def test_a_watch_asks_while_a_function_runs_and_remembers_its_name():
+    def stop() -> None:
+        until(lambda: watch.seen)
+
+    with serve(small_app()) as api, Watch(api, "GET /ready", every=0.01) as watch:
+        watch.do(stop)
+    assert [what for _, what in watch.marks] == ["stop"]
+    assert {one.status for one in watch.seen} == {200}
 
 
 def test_every_request_of_a_crowd_is_sent_once_and_again_where_the_service_is_busy():
