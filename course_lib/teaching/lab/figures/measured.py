@@ -24,7 +24,6 @@ def bars(
     *,
     title: str = "",
     labels: Sequence[str] = (),
-    stacked: bool = False,
     digits: int = 0,
 ) -> Figure:
     """Draw numbers as horizontal bars, the first row at the top; each series has its own hatch.
@@ -39,30 +38,24 @@ def bars(
         Above the chart.
     labels
         What is written beside the bars of a single series; by default its numbers.
-    stacked
-        Whether the bars of a row are one after the other.
     digits
         Of the numbers beside the bars, after the point.
     """
     rows, series = len(measured), len(measured.columns)
-    figure, axes = chart(
-        title, across, up, height=1.2 + 0.3 * rows * (1 if stacked else 0.4 + 0.4 * series)
-    )
-    at = range(series) if stacked else range(series)[::-1]  # pandas draws the lowest bar first
+    figure, axes = chart(title, across, up, height=1.2 + 0.3 * rows * (0.4 + 0.4 * series))
+    at = range(series)[::-1]  # pandas draws the lowest bar first
     colours, hatches = [colour(one) for one in at], [HATCHES[one % len(HATCHES)] for one in at]
     measured.iloc[::-1, at].plot.barh(
-        ax=axes, stacked=stacked, width=0.75, legend=False, color=colours, xlabel=across, ylabel=up
+        ax=axes, width=0.75, legend=False, color=colours, xlabel=across, ylabel=up
     )
     containers: list[Any] = axes.containers  # all of them are bars
     for drawn, hatch in zip(containers, hatches, strict=True):
         for patch in drawn:
             patch.set_hatch(hatch)
         texts = [f"{one:.{digits}f}" for one in drawn.datavalues]
-        if stacked:
-            texts = [text if one else "" for text, one in zip(texts, drawn.datavalues, strict=True)]
         axes.bar_label(drawn, [*labels][::-1] or texts, padding=3)
     if series > 1:
-        place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "reverse": not stacked}
+        place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "reverse": True}
         axes.legend(**place, frameon=False)
     axes.margins(x=0.12)
     return picture(figure, f"{title or across}, as bars.\n{measured.round(digits).to_string()}.")
