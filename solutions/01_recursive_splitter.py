@@ -390,7 +390,7 @@ if "RecursiveCharacterTextSplitter" in globals():
 #
 # </details>
 #
-# Its separators are LangChain's defaults, without `". "`. Take this splitter if you need no exact overlap.
+# Take this splitter if you need no exact overlap.
 
 # %% [markdown]
 # ## Measure: cuts, overlap, and size
@@ -483,8 +483,8 @@ assert as_much.low < 0 < as_much.high, "These questions do not decide which of t
 #
 # </details>
 #
-# With five chunks each, chunks of 900 characters find more than chunks of 300 (mean of the four ways). But five of 900 have room for as
-# much text as fifteen of 300. These questions do not decide which of the two finds more.
+# With five chunks each, chunks of 900 characters find more than chunks of 300. But five of 900 have room for as much text as fifteen of
+# 300. These questions do not decide which of the two finds more.
 #
 # If a phrase must stay whole, make the overlap as long as it is (question 1).
 
