@@ -109,6 +109,8 @@ assert "of 6 that fit, every 512 tears 4, recursive tears 1." in title, (
 # %% tags=["nbval-check-output"]
 import re
 
+from course_lib.loader.languages import LANGUAGES
+
 tiny = (
     'import os\n\nPAGE = """\ndef no():\n    pass\n"""\n\n'
     "# Says yes.\n@cached\ndef yes():\n    return PAGE\n"
@@ -150,8 +152,6 @@ lab.hint("3.1")  # run again for the next hint
 # Your function cuts the small file:
 
 # %%
-from course_lib.loader.languages import LANGUAGES
-
 split_definitions = lab.use("split_definitions")
 found = split_definitions(tiny, LANGUAGES["python"].starts)
 print("-------- cut\n".join(piece.text for _, piece in found))
