@@ -96,7 +96,6 @@ if not my_folder:
 # idea is to search the pages for these words.
 
 # %% tags=["nbval-check-output"]
-import numpy as np
 import pandas as pd
 
 question = "Which warnings deserve waking someone up?"
@@ -164,10 +163,9 @@ print(vector.shape, vector[:5].round(2))
 # of its text, and how many numbers its vector has.
 
 # %% tags=["nbval-check-output"]
-from course_lib.indexing import IngestOptions, ingest
+from course_lib.indexing import ingest
 
-options = IngestOptions(progress=True)
-report = ingest(lab.data_dir, options=options, conn=conn, embedder=lab.embedder)
+report = ingest(lab.data_dir, conn=conn, embedder=lab.embedder)
 print(report.documents, "documents became", report.chunks, "chunks")
 
 statement = (
@@ -237,6 +235,8 @@ assert len(off_topic) == 3 and off_topic[0].similarity_score < similarities[-1],
 # > **Predict.** Is there a threshold that refuses all near questions, but nearly none of the answered ones?
 
 # %%
+import numpy as np
+
 from course_lib.teaching.lab.retrieval import without_answer
 
 kinds = {"answered": [one.question for one in lab.questions()]} | without_answer()

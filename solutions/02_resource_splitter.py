@@ -27,16 +27,11 @@ lab.show.pipeline("chunks")
 # > **Predict.** A [container](../labs/GLOSSARY.md#container) is an item of a list, and has a `name`. Read only the open piece. Which
 # > container has the 3Gi?
 
-
 # %%
-def every(text, size):
-    return [text[at : at + size] for at in range(0, len(text), size)]
-
-
 documents = lab.documents()
 file = "platform/base/forecast-api.yaml"
 text = documents[file]
-naive = every(text, 1_000)
+naive = [text[at : at + 1_000] for at in range(0, len(text), 1_000)]
 lab.show.pieces([(f"piece {n}", piece) for n, piece in enumerate(naive, 1)], mark="memory: 3Gi")
 
 # %% tags=["claim"]
@@ -195,12 +190,12 @@ for span in split_stream(documents["odd/broken.yaml"]):
 # %% tags=["nbval-check-output"]
 from course_lib.teaching.lab.manifests import parsed_identity
 
-found = [(name, span.text) for name in documents for span in split_stream(documents[name])]
-known = [(name, read_identity(one), who) for name, one in found if (who := parsed_identity(one))]
-differ = [(name, own, who) for name, own, who in known if own != who]
-print(f"{len(known) - len(differ)} of {len(known)} are equal; these are different:")
-for name, own, who in differ:
-    print(f"  {name}: {own[:2]}, but the parser says {who[:2]}")
+found = [span.text for content in documents.values() for span in split_stream(content)]
+valid = [one for one in found if parsed_identity(one)]
+differ = [one for one in valid if read_identity(one) != parsed_identity(one)]
+print(f"{len(differ)} of {len(valid)} differ. They begin like this:")
+for one in differ:
+    print("-----", read_identity(one)[:2], one.strip()[:150], sep="\n")
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -227,6 +222,8 @@ for name, own, who in differ:
 # The end of the text has depth −1, so it is the strongest boundary.
 
 # %%
+import pandas as pd
+
 from course_lib.loader.yaml_lines import lines_of
 
 small = """\
@@ -240,39 +237,21 @@ spec:
     - name: log
       image: log:2
 """
-
-# %% [markdown]
-# > **Predict.** A piece begins with `limits:` and has room for all lines after it. Before which line should it end?
-
-# %%
-from itertools import pairwise
-
 lines = lines_of(small, 0, len(small))
-print(lines[3])
-
-
-def outline(cuts=()):
-    print("  no start depth")
-    for number, (line, after) in enumerate(pairwise(lines)):
-        if line.start in cuts:
-            print(f"{'✂':>16} {'─' * 40}")
-        sign, words = "↳" if line.first else " ", small[line.start : after.start]
-        print(f"{number:4} {line.start:5} {line.depth:5} {sign} {words}", end="")
-    print(f"{len(lines) - 1:4} {lines[-1].start:5} {lines[-1].depth:5}   the end")
-
-
-outline()
+pd.DataFrame(lines)
 
 # %% [markdown]
+# The last row is the end of the text. `start` is the offset where a line begins. `first` is true for the first line inside a block. No
+# piece should begin there, because the block would lose its key.
+#
+# > **Predict.** A piece begins with line 5, `limits:`, and has room for all lines after it. Before which line should it end?
+#
 # <details><summary>The answer</summary>
 #
 # It should end before line 7. Otherwise it has the limit of one container and the name of the next.
 #
 # </details>
 #
-# The arrow ↳ marks the first line inside a block (`first` in the code). No piece should begin there, because the block would lose its key.
-
-# %% [markdown]
 # ## Exercise 2.3: the next cut
 #
 # Write `next_cut`. Here is an example of each rule in its docstring:
@@ -305,14 +284,15 @@ lab.hint("2.3")
 
 # %%
 next_cut = lab.use("next_cut")
-at, cuts = 0, []
+at, chunks = 0, []
 while at < len(lines) - 1:
-    at = next_cut(lines, at, lines[at].start + 70)
-    cuts.append(lines[at].start)
-outline(cuts)
+    after = next_cut(lines, at, lines[at].start + 70)
+    chunks.append(small[lines[at].start : lines[after].start])
+    at = after
+print("-------- cut\n".join(chunks))
 
 # %% tags=["claim"]
-assert lines[5].start in cuts and lines[7].start in cuts, "The piece that begins with `limits:`"
+assert chunks[2] == "      limits:\n        memory: 1Gi\n", "The piece that begins with `limits:`"
 assert "Pod" not in small, "no piece says what kind of resource it belongs to"
 
 # %% [markdown]
@@ -336,19 +316,13 @@ assert "Pod" not in small, "no piece says what kind of resource it belongs to"
 # The header counts towards the limit, but its length depends on where the piece ends. So measure, and try again.
 #
 # For example, a piece begins with line 2. If it is too long when it ends before line 9, the next try ends before line 7.
-
-# %%
-from course_lib.loader.kubernetes import ResourceSpan
-from course_lib.loader.resource_identity import Identity
-
-web = ResourceSpan(Identity("Pod", "web", None, "v1"), 0, len(small), 0)
-
-# %% [markdown]
+#
 # ## Exercise 2.4: a document in pieces
 #
 # Complete `cut_document`: decide whether the piece of this try fits, and say where to go on.
 #
 # ```
+# web = ResourceSpan(Identity("Pod", "web", None, "v1"), 0, len(small), 0)
 # cut_document(small, web, lines, "w.yaml", 160)  →  three: lines 0 to 1, 2 to 6, 7 to 8
 # ```
 
@@ -366,8 +340,14 @@ lab.hint("2.4")
 # The mistake to remember: to measure a piece without its header. It can be too long for the model, and nothing tells you. If a try does not
 # fit, `limit = end - 1` makes the next one *shorter*.
 
+# %% [markdown]
+# Now cut all files, with your four functions.
+
 
 # %%
+from course_lib.loader.kubernetes import ResourceSpan
+
+
 def pieces_of(name, text):
     for span in split_stream(text):
         resource = ResourceSpan(read_identity(span.text), span.start, span.end, span.start)
@@ -376,48 +356,50 @@ def pieces_of(name, text):
 
 cut_document = lab.use("cut_document")
 cut = {name: list(pieces_of(name, content)) for name, content in documents.items()}
-[answer] = [piece for piece in cut[file] if "memory: 3Gi" in piece.text]
-owner = next(line for line in lines_of(text, 0, len(text)) if line.path.startswith(answer.path))
-print(answer.header + text[owner.start : text.index("\n", owner.start)])
 lab.show.pieces([(p.path or "top level", p.text) for p in cut[file]], mark="memory: 3Gi")
 
 # %% [markdown]
-# The printed header says where the limit is: in the first of the containers. The last line printed begins this container, so it is
-# `predictor`. The piece alone does not say this name.
+# The header of the open piece says where the limit is: in the first of the containers. Click `spec.template.spec.containers`: this
+# container is `predictor`. The open piece alone does not say this name.
 #
-# Naive pieces can have a *short header*, too: the kind, the name and the file of the resource in which they begin.
+# A cheap *rival* are naive pieces with a *short header*: the kind, the name and the file of the resource in which they begin.
 #
-# > **Predict.** How many pieces are too long for the model: of those with 1,000 characters, and of yours?
+# > **Predict.** How many pieces are too long for the model: of the rival's with 1,000 characters, and of yours?
 
 # %% tags=["nbval-check-output"]
-from course_lib.teaching.lab.manifests import headers_above
+from course_lib.teaching.lab.manifests import with_headers
+from course_lib.teaching.lab.retrieval import cut_fixed
 
-large = [one for name in documents for one in headers_above(every(documents[name], 1_000), name)]
-pieces = {"every 1,000": [one for one, _ in large], "+ short header": [one for _, one in large]}
-pieces["yours"] = [one.text for own in cut.values() for one in own]
-for way, texts in pieces.items():
-    count = [lab.embedder.count_tokens(one) for one in texts]
+
+def every(size):
+    return {name: cut_fixed(content, size, 0) for name, content in documents.items()}
+
+
+rival, yours = with_headers(documents, every(1_000)), with_headers(documents, cut)
+for way, pieces in {"rival": rival["short"], "yours": yours["full"]}.items():
+    count = [lab.embedder.count_tokens(one.text) for one in pieces]
     print(f"{way}: {sum(n > 256 for n in count)} of {len(count)} too long, at most {max(count)}")
 
 # %% tags=["claim"]
 [piece] = [piece for piece in cut[file] if "memory: 3Gi" in piece.text]
 assert piece.path.startswith("spec.template.spec.containers[0]"), "in the first of the containers"
-assert text[owner.start :].startswith("        - name: predictor\n"), (
-    "The last line printed begins this container"
+assert "predictor" not in piece.text, "The open piece alone does not say this name"
+[begins] = [p.text for p in cut[file] if p.path == "spec.template.spec.containers"]
+assert "        - name: predictor\n" in begins and containers[0]["name"] == "predictor", (
+    "this container is `predictor`"
 )
-assert (
-    containers[0]["name"] == "predictor" and containers[0]["resources"]["limits"]["memory"] == "3Gi"
-), "so it is `predictor`"
 for name, content in documents.items():
     assert "".join(content[p.start : p.end] for p in cut[name]) == "".join(
         span.text for span in split_stream(content)
     )
-long = {
-    way: sum(lab.embedder.count_tokens(one) > 256 for one in own) for way, own in pieces.items()
-}
-assert list(long.values()) == [11, 15, 0] and len(large) == 91, (
-    "Of the large pieces, 11 of 91 are too long, and with a short header 15. None of yours is"
+long = [
+    sum(lab.embedder.count_tokens(one.text) > 256 for one in pieces)
+    for pieces in (rival["short"], yours["full"])
+]
+assert long == [15, 0] and len(rival["short"]) == 91, (
+    "Of the rival's pieces, 15 of 91 are too long. None of yours is"
 )
+from course_lib.loader.resource_identity import Identity
 from course_lib.loader.resource_chunks import make_header
 from course_lib.loader.yaml_lines import next_cut as known_cut
 
@@ -425,7 +407,7 @@ tried = [
     (known_cut(lines, 2, limit), lines[known_cut(lines, 2, limit)].start) for limit in (180, 137)
 ]
 assert tried == [(9, 138), (7, 103)], "the next try ends before line 7"
-header = make_header(web.identity, "w.yaml", "spec.containers", 80)
+header = make_header(Identity("Pod", "web", None, "v1"), "w.yaml", "spec.containers", 80)
 assert [len(header) + end - 20 > 160 for _, end in tried] == [True, False], (
     "it is too long when it ends before line 9"
 )
@@ -433,7 +415,7 @@ assert [len(header) + end - 20 > 160 for _, end in tried] == [True, False], (
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Of the large pieces, 11 of 91 are too long, and with a short header 15. None of yours is.
+# Of the rival's pieces, 15 of 91 are too long. None of yours is.
 #
 # </details>
 
@@ -444,7 +426,6 @@ assert [len(header) + end - 20 > 160 for _, end in tried] == [True, False], (
 #
 # - *every 300* are naive pieces, a little longer than yours.
 # - *short* is the short header. *full* is yours: it also has the path, and words for the kind.
-# - *every 1,000, short* is a cheap rival.
 #
 # The columns:
 #
@@ -452,77 +433,69 @@ assert [len(header) + end - 20 > 160 for _, end in tried] == [True, False], (
 # - *owned*: for how many of them a piece has the answer, and the kind and name of its resource.
 # - *length*: the mean number of characters that a reader gets.
 #
-# The picture shows gains in recall@5, with their [intervals](../labs/GLOSSARY.md#confidence-interval).
-#
-# > **Predict.** What helps the search: your cuts, the header, or only both together?
+# > **Predict.** Without a header, how many of the 58 answers are *owned*? And with one?
 
 # %%
 import numpy as np
-import pandas as pd
-from IPython.display import display
 
-from course_lib.evaluation.statistics import bootstrap_interval
-from course_lib.teaching.lab.manifests import short_header
-from course_lib.teaching.lab.retrieval import answered, count_owned, passages_of
+from course_lib.teaching.lab.retrieval import answered, count_owned
 
-
-def yours(header):
-    return lambda name, text: [
-        (text[p.start : p.end], header(p, name) + text[p.start : p.end]) for p in cut[name]
-    ]
-
-
-# Each split gives pairs: what a reader gets, and what is embedded.
-splits = {
-    "every 300": lambda name, text: [(one, one) for one in every(text, 300)],
-    "every 300, short": lambda name, text: headers_above(every(text, 300), name),
-    "yours": yours(lambda piece, name: ""),
-    "yours, short": yours(lambda piece, name: short_header(piece.resource.identity, name)),
-    "yours, full": yours(lambda piece, name: piece.header),
-    "every 1,000, short": lambda name, text: headers_above(every(text, 1_000), name),
+naive = with_headers(documents, every(300))
+ways = {
+    "every 300": naive["none"],
+    "every 300, short": naive["short"],
+    "yours": yours["none"],
+    "yours, short": yours["short"],
+    "yours, full": yours["full"],
+    "every 1,000, short": rival["short"],
 }
-table, hits = pd.DataFrame(), {}
-for name, split in splits.items():
-    passages = passages_of(split, documents)
-    hits[name] = np.array(answered(lab.questions(), passages, lab.encode))
-    told = count_owned(passages, lab.questions()), np.mean([len(one.content) for one in passages])
-    table.loc[name, ["recall@5", "owned", "length"]] = hits[name].mean(), *told
-display(table.astype({"owned": int, "length": int}).round(2))
+asked = lab.questions()
+hits = pd.DataFrame({way: answered(asked, pieces, lab.encode) for way, pieces in ways.items()})
+table = pd.DataFrame({"recall@5": hits.mean().round(2)})
+table["owned"] = [count_owned(pieces, asked) for pieces in ways.values()]
+table["length"] = [round(np.mean([len(one.content) for one in each])) for each in ways.values()]
+table
 
-naive, naive_short, own, own_short, own_full, rival = hits.values()
-gained = {
-    "yours, full, over the rival": own_full - rival,
-    "yours: full header over short": own_full - own_short,
-    "short header: on yours minus on every 300": (own_short - own) - (naive_short - naive),
-    "short header, on yours": own_short - own,
-    "short header, on every 300": naive_short - naive,
-    "your cuts, both with the short header": own_short - naive_short,
-    "your cuts, both without a header": own - naive,
+# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# Without a header, about six of ten answers are owned. With one, more than nine of ten are, and all 58 of the rival's. But a reader gets
+# about three times as much text from the rival (*length*).
+#
+# </details>
+#
+# The picture shows gains in recall@5, with their [intervals](../labs/GLOSSARY.md#confidence-interval).
+#
+# > **Predict.** What helps the search: your cuts, or a header?
+
+# %%
+compared = {
+    "your cuts, both without a header": (hits["every 300"], hits["yours"]),
+    "your cuts, both with the short header": (hits["every 300, short"], hits["yours, short"]),
+    "short header, on every 300": (hits["every 300"], hits["every 300, short"]),
+    "short header, on yours": (hits["yours"], hits["yours, short"]),
+    "full header instead of short, on yours": (hits["yours, short"], hits["yours, full"]),
+    "yours, full, instead of the rival": (hits["every 1,000, short"], hits["yours, full"]),
 }
-intervals = {name: bootstrap_interval(each)._asdict() for name, each in gained.items()}
-lab.show.intervals(pd.DataFrame(intervals).T, "gain in recall@5")
+lab.show.changes(compared, "gain in recall@5")
 
 # %% tags=["claim"]
-gains = {name: bootstrap_interval(each) for name, each in gained.items()}
+from course_lib.evaluation.statistics import paired_interval
+
+gains = {name: paired_interval(*both) for name, both in compared.items()}
+assert len(gains) == 6, "of six intervals"
 helps = gains.pop("short header, on yours")
 assert round(helps.mean, 2) == 0.1 and helps.low > 0, (
     "The short header helps your cuts: it gains 0.10, and the whole interval is above 0"
 )
 assert all(one.low <= 0 < one.high for one in gains.values()), "All other intervals reach 0"
-assert round(gains["your cuts, both with the short header"].mean, 2) == 0.12, "your cuts gain 0.12"
-assert round(gains["short header: on yours minus on every 300"].mean, 2) == 0.09, (
-    "The short header gains 0.09 more on your cuts"
+told = [round(one.mean, 2) for one in gains.values()]
+assert told == [0.03, 0.12, 0.02, 0.03, 0.02], (
+    "The full header gains 0.03 over the short one, and yours gain 0.02 over the rival"
 )
-assert round(gains["yours: full header over short"].mean, 2) == 0.03, "The full header gains 0.03"
-assert round(gains["yours, full, over the rival"].mean, 2) == 0.02, "yours gain 0.02"
-assert len(gained) == 7, "of seven intervals"
-length = {
-    size: np.mean([len(one) for text in documents.values() for one in every(text, size)])
-    for size in (300, 1_000)
-}
-own_length = np.mean([p.end - p.start for each in cut.values() for p in each])
-assert 1 < length[300] / own_length < 1.2, "a little longer than yours"
-assert 3 < length[1_000] / own_length < 3.5, "about three times as much"
+length = table["length"]
+assert 1 < length["every 300"] / length["yours"] < 1.2, "a little longer than yours"
+assert 3 < length["every 1,000, short"] / length["yours"] < 3.5, "about three times as much"
 bare = table.owned[["every 300", "yours"]]
 assert all(0.55 < one / 58 < 0.65 for one in bare), (
     "Without a header, about six of ten answers are owned"
@@ -531,74 +504,21 @@ assert (table.owned.drop(bare.index) / 58 > 0.9).all(), "With one, more than nin
 assert table.owned.idxmax() == "every 1,000, short" and table.owned.max() == 58, (
     "all 58 of the rival's"
 )
-above = [
-    headed
-    for _, headed in headers_above(every(text, 1_000), file)
-    if "memory: 3Gi" in headed.split("\n", 2)[2]
-]
-assert len(above) == 1 and "predictor" not in above[0] and "log-shipper" in above[0], (
-    "The large naive piece with the limit still names only log-shipper"
-)
-from course_lib.loader.yaml_lines import shared_path
-
-begin = text.index(misleading)
-inside = [one for one in lines_of(text, 0, len(text)) if begin <= one.start < begin + 1_000]
-assert shared_path(inside) == "spec.template.spec.containers", (
-    "Its lines share only the path spec.template.spec.containers"
-)
+[above] = [p.text for p in rival["short"] if p.content == misleading]
+assert "predictor" not in above and "log-shipper" in above, "piece 5 of the first figure still names only `log-shipper`"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The short header helps your cuts: it gains 0.10, and the whole interval is above 0. But of seven intervals, one can be above 0 by luck.
-# All other intervals reach 0, so these 58 questions do not decide the rest:
+# The short header helps your cuts: it gains 0.10, and the whole interval is above 0. But of six intervals, one can be above 0 by luck. All
+# other intervals reach 0, so these 58 questions do not decide the rest:
 #
 # - If both have the short header, your cuts gain 0.12 over naive pieces of about the same length.
-# - The short header gains 0.09 more on your cuts than on naive ones.
-# - The full header gains 0.03 over the short one, and yours gain 0.02 over the cheap rival.
-#
-# But a reader gets about three times as much text from the rival (*length*).
-#
-# Without a header, about six of ten answers are owned. With one, more than nine of ten are, and all 58 of the rival's.
+# - The full header gains 0.03 over the short one, and yours gain 0.02 over the rival.
 #
 # </details>
 #
-# The large naive piece with the limit still names only `log-shipper`. Its lines share only the path `spec.template.spec.containers`, which
-# would not help.
-#
-# ## In the field
-#
-# [kustomize](https://kubectl.docs.kubernetes.io/references/kustomize/) merges manifests into what the cluster gets.
-#
-# > **Predict.** A comment says why production still has version 4.1.3. Is this comment in kustomize's output?
-
-# %%
-import re
-from shutil import which
-from subprocess import run
-
-if which("kubectl"):
-    overlay = lab.data_dir / "platform/overlays/prod"
-    built = run(["kubectl", "kustomize", overlay], capture_output=True, encoding="utf-8").stdout
-    print("4.1.3:", "4.1.3" in built, " the reason:", "its week in staging" in built)
-    print("comments:", len(re.findall("^ *#", built, re.M)))
-else:
-    print("not installed: see https://kubernetes.io/docs/tasks/tools, then run this cell again")
-
-# %% tags=["claim"]
-if which("kubectl"):
-    assert "4.1.3" in built and "its week in staging" not in built, (
-        "The version is in the output, but the reason is not"
-    )
-
-# %% [markdown]
-# <details><summary>The answer</summary>
-#
-# The version is in the output, but the reason is not.
-#
-# </details>
-#
-# Index kustomize's output if people ask what runs, and your files if they ask *why*.
+# The short header of the rival names no container. So piece 5 of the first figure still names only `log-shipper`.
 
 # %% [markdown]
 # ## Recap

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from course_lib.loader.kubernetes import split_stream
 from course_lib.loader.resource_identity import Identity, read_identity
+from course_lib.teaching.lab.retrieval import FilePiece
 
 
 def parsed_identity(document: str) -> Identity | None:
@@ -50,29 +52,36 @@ def short_header(identity: Identity, name: str) -> str:
     return f"# {' '.join(filter(None, (identity.kind, identity.name)))}\n# {name}\n"
 
 
-def headers_above(pieces: Iterable[str], name: str) -> list[tuple[str, str]]:
-    r"""Return each piece of a file, and the piece below the `short_header` of its resource.
+def with_headers(
+    files: Mapping[str, str], cut: Mapping[str, Iterable[Any]]
+) -> dict[str, list[FilePiece]]:
+    r"""Return the pieces of all files three times: without a header, with a short and a full one.
 
-    It is the resource in which the piece begins.
+    The short one is the `short_header` of the resource in which a piece begins.
 
     Parameters
     ----------
-    pieces
-        All pieces of the file, in order.
-    name
-        The file's name.
+    files
+        Name → text.
+    cut
+        Name → pieces with `start` and `end`. The full header is a piece's own `header`, if any.
 
     Examples
     --------
-    >>> headers_above(["kind: Pod\nmetadata:\n  name: web\n", "spec: {}\n"], "w.yaml")[1]
-    ('spec: {}\n', '# Pod web\n# w.yaml\nspec: {}\n')
+    >>> from types import SimpleNamespace as Piece
+    >>> text = "kind: Pod\nmetadata:\n  name: web\n"
+    >>> pieces = with_headers({"w.yaml": text}, {"w.yaml": [Piece(start=10, end=19)]})
+    >>> [pieces[header][0].text for header in ("none", "short", "full")]
+    ['metadata:', '# Pod web\n# w.yaml\nmetadata:', 'metadata:']
     """
-    parts = list(pieces)
-    spans = list(split_stream("".join(parts)))
-    pairs, start = [], 0
-    for piece in parts:
-        begun = [span for span in spans if span.start <= start] or spans[:1]
-        found = read_identity(begun[-1].text) if begun else Identity(None, None, None, None)
-        pairs.append((piece, short_header(found, name) + piece))
-        start += len(piece)
-    return pairs
+    found: dict[str, list[FilePiece]] = {"none": [], "short": [], "full": []}
+    for name, pieces in cut.items():
+        spans = split_stream(files[name])
+        for piece in pieces:
+            content = files[name][piece.start : piece.end]
+            begun = [span for span in spans if span.start <= piece.start] or spans[:1]
+            identity = read_identity(begun[-1].text) if begun else Identity()
+            headers = "", short_header(identity, name), getattr(piece, "header", "")
+            for each, header in zip(found.values(), headers, strict=True):
+                each.append(FilePiece(name, content, header + content))
+    return found

@@ -245,21 +245,6 @@ class FilePiece(NamedTuple):
     text: str
 
 
-Split = Callable[[str, str], Iterable[tuple[str, str]]]
-"""Takes a file's name and text; returns what a reader gets and what is embedded, in pairs."""
-
-
-def passages_of(split: Split, files: Mapping[str, str]) -> list[FilePiece]:
-    """Return the pieces of all files.
-
-    Examples
-    --------
-    >>> passages_of(lambda name, text: [(text, f"# {name}: {text}")], {"a.yaml": "a: 1"})
-    [FilePiece(document_name='a.yaml', content='a: 1', text='# a.yaml: a: 1')]
-    """
-    return [FilePiece(name, *pair) for name, text in files.items() for pair in split(name, text)]
-
-
 def search_in(
     passages: Sequence[FilePiece], encode: Callable[[Sequence[str]], npt.NDArray[np.float32]]
 ) -> Callable[[str], list[FilePiece]]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 _ABSOLUTE = re.compile(r"(?<![\w./~:-])(/(?:home|root|Users|tmp|private)/\w|[A-Z]:\\\\?\w)")
-_TIMING = re.compile(r"\d(?:\.\d+)?\s?(?:ms|µs|us|s|sec|seconds?|minutes?)\b")
+_TIMING = re.compile(r"(?<!\bk)\d(?:\.\d+)?\s?(?:ms|µs|us|s|sec|seconds?|minutes?)\b")
 _CLOCK = re.compile(r"\b(perf_counter|monotonic|time\.time|timeit|process_time)\b|^\s*%", re.M)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _LABEL = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
