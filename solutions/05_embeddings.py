@@ -200,7 +200,7 @@ batch = ["They page the engineer.", "We page somebody at night."]
 batch += ["The page has a table of idempotent upserts, most of them old."]
 print(model.tokenizer.tokenize(batch[2]))
 vectors, mask = piece_vectors(batch)
-thirds = vectors[:, 2]  # page is the third piece of each sentence
+thirds = vectors[:, 2]  # page is the third piece of each sentence: the first is the special [CLS]
 print("page, the first compared with all three:", cosine_similarity(thirds[0], thirds).round(2))
 
 # %% tags=["claim"]

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 10 · Code from GitHub
 #
-# You will bring a repository into the index: exactly one version, with no file missing. Your update will wait when the server asks, and
-# download only what is new.
+# Pods are killed at night, and the index does not know why: the page with the reason is in a newer version. And a download that looks
+# complete can have empty files. You will bring exactly one version into the index, with no file missing, and then download only what is new.
 #
 # **Elective.** It adds a download that loses nothing and respects limits. For you if your texts come from GitHub, or from any API with
 # pages and limits.
@@ -411,7 +411,7 @@ for name, get in clients.items():
         refused = limited.count("platform") - len(times)
         asked[name] = len(times), max(times), refused, limited.count("secret")
 columns = ["answers", "seconds until the last", "refused: limit", "refused: no access"]
-table = pd.DataFrame(asked, index=columns).T
+table = pd.DataFrame.from_dict(asked, orient="index", columns=columns)
 table.round(1)
 
 # %% tags=["claim"]

@@ -456,7 +456,9 @@ assert all(title.endswith("all is well") for title in runs), "Nothing is lost, a
 #
 # ## In the field
 #
-# The same mistakes can happen wherever a program checks whether a thing is still used, and then deletes it.
+# The same mistakes can happen wherever a program checks whether a thing is still used, and then deletes it: images of a registry, files of
+# a bucket, rows of a catalogue. There are simpler ways than a lock, if old rows may stay for a while: mark a row as unused (*soft delete*),
+# and let a job delete at night what nobody has used for a week.
 #
 # **On Monday**, look for one such place in your code. On a test system, stop the program in a debugger between the two steps. From another
 # session, begin to use what the program will delete. Then let it continue.
