@@ -56,7 +56,7 @@ for name, content in documents.items():
     except yaml.YAMLError:
         refused.append(name)
 assert sum("chart/templates" in name for name in refused) == len(refused) - 1 == 3, (
-    "It refuses Helm templates, and a whole file for a single bad document"
+    "It refuses Helm templates. With `list`, a single bad document costs the whole file"
 )
 comments = [c for content in documents.values() for c in re.findall(r"^ *#.*", content, re.M)]
 told = [q for q in lab.questions() if any(p in c for p in q.answer_contains for c in comments)]
@@ -73,8 +73,8 @@ assert len(lab.questions()) == 58 and len(told) > 2, "some answers are in commen
 #
 # ![Six lines of YAML and the tree that their indentation makes.](../labs/figures/indentation_tree.svg)
 #
-# Why not ask a parser? It needs valid files. It refuses [Helm templates](../labs/GLOSSARY.md#helm-template), and a whole file for a single
-# bad document.
+# Why not ask a parser? It needs valid files. It refuses [Helm templates](../labs/GLOSSARY.md#helm-template). With `list`, a single
+# bad document costs the whole file.
 #
 # For a valid file, `yaml.compose` says where each value ends. But do not cut the parsed data: they have no comments, and some answers are
 # in comments.

@@ -278,6 +278,7 @@ async def lifespan(app):
 # One thread encodes all questions. Each search runs in another thread, with a connection of the pool.
 #
 # In the usual Python, only the thread that holds the *GIL*, a lock, runs Python code. So Python code in a thread would slow the loop.
+# But while `search` waits for the database, its thread does not hold the lock.
 
 # %%
 import asyncio

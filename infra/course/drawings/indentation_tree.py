@@ -34,6 +34,6 @@ def draw() -> Figure:
     label(axes, 3.9, y(-1), "document", bbox=box)
     label(axes, 0.45, y(-1), "lines of the file", weight="bold")
     arrow(axes, (2.85, 1.4), (3.6, 1.4), lw=2)
-    told = "A line belongs to the nearest line above that is indented less."
+    told = "A line belongs to the nearest one above that is indented less (but for items of lists)."
     axes.text(3.7, 0.02, told, ha="center", va="bottom")
     return figure
