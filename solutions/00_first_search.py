@@ -213,6 +213,7 @@ off_topic = search(conn, lab.encode(nonsense), Query(top_k=3))
 lab.show.ranking(off_topic, nonsense)
 
 # %% tags=["claim"]
+assert not any("egg" in one.lower() for one in lab.documents().values()), "no chunk is about eggs"
 assert len(off_topic) == 3 and off_topic[0].similarity_score < similarities[-1], (
     "The search returns three chunks again, with lower similarities, although no chunk is about eggs"
 )
@@ -248,6 +249,8 @@ axes = refused.plot.line(xlabel="threshold", ylabel="share refused", grid=True)
 lab.alt(axes, f"Share of questions refused, by threshold: {refused.round(2).to_dict()}.")
 
 # %% tags=["claim"]
+assert [len(each) for each in kinds.values()] == [63, 28, 16], "63 *answered* ones"
+assert refused.answered[refused.near == 1].min() > 0.1, "No, not with this model and these questions"
 assert refused.loc[0.25, "far"] == 1 and 0.28 < refused.loc[0.25, "near"] < 0.38, (
     "0.25 refuses all far questions, but only a third of the near ones"
 )
@@ -282,6 +285,7 @@ for question in [*mine, *missing]:
 # %% tags=["claim"]
 if not my_folder:
     assert ask(missing[0]).similarity.max() > threshold, "0.25 keeps the last question"
+    assert not any("slack" in one.lower() for one in lab.documents().values()), "no text of the course names such a channel"
 
 # %% [markdown]
 # 0.25 keeps the last question, although no text of the course names such a channel.

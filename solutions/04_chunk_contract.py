@@ -64,6 +64,12 @@ shown, real = ask(index, question, tonight, lab.encode).itertuples(index=False)
 assert (shown.name, shown.header) == ("inspect", "def inspect("), "The name is inspect"
 assert (real.name, real.header) == ("compare", "def compare("), "but this function is gone"
 assert not any("inspect" in one.embedded_text for one in tonight), "but this function is gone"
+[new] = [index[one][0] for one in index.keys() - last_night.keys()]
+assert new.content.startswith("def compare("), "Only one piece was new: the first part of the function"
+parts = [one for one in tonight if one.name == "compare"][1:]
+assert all("compare" not in one.content and "compare" in one.embedded_text for one in parts), (
+    "The other parts have the name only in their header"
+)
 
 # %% [markdown]
 # <details><summary>The answer</summary>

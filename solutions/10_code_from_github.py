@@ -196,7 +196,10 @@ table = pd.DataFrame(checked, index=["listed hash", "other hash", "missing"]).T
 lab.show.stacked({"What the simple download brings": table}, "files that are wanted")
 
 # %% tags=["claim"]
-assert table.loc["few requests left", "other hash"] > 10, "The hashes show the empty files"
+assert table.loc["few requests left", "other hash"] == counts["few requests left"][1] + 1, "The hashes show the empty files"
+codes = [client_of(where).get(f"{trees}/{ref}?recursive=1").status_code for where, ref in days.values()]
+assert codes[1] == 404 and codes[2] in (403, 429) and codes[3] == 200, "the third has the status 200"
+assert [one["mode"] for one in entries if one["path"] == "docs/deployment.yaml"] == ["120000"], "is a *link*"
 normal = [path for path, found in downloads["normal"].items() if blob_sha(found) != named[path]]
 assert normal == ["docs/deployment.yaml"], "one wrong file on the normal day"
 assert table.loc["large", "missing"] > 20, "on the large day, files were never listed"

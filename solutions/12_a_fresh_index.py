@@ -281,6 +281,10 @@ try:
 except psycopg.errors.ForeignKeyViolation as error:
     print(error.diag.message_detail)
 
+# %% tags=["claim"]
+bleach = conn.execute("SELECT name FROM xray_packages WHERE name = 'bleach'").fetchall()
+assert bleach == [("bleach",)], "So bleach stays in the catalogue, too"
+
 # %% [markdown]
 # <details><summary>The answer</summary>
 #

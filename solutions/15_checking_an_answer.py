@@ -164,7 +164,10 @@ forty, four_hundred = lab.encode(["It has 40 rows.", "It has 400 rows."])
 print(f"similarity: {forty @ four_hundred:.2f}")
 
 # %% tags=["claim"]
+from course_lib.answers.words import stems
+
 assert forty @ four_hundred > 0.85, "The similarity stays high"
+assert stems("It has 400 rows.") - stems("It has 40 rows.") == {"400"}, "only one word is missing"
 
 # %% [markdown]
 # The similarity stays high. For *words*, only one word is missing. So there is one more rule: if a number of the sentence is in no line,

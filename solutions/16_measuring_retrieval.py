@@ -124,7 +124,11 @@ failed = {one.question: one.answer_contains[0] for one, names in ranked if "answ
 pd.DataFrame(failed.items(), columns=["failed question", "wanted"])
 
 # %% tags=["claim"]
-assert 0 < len(failed) < 8, "So always read what failed"
+from course_lib.answers.words import stems
+
+assert failed and all(stems(one) & stems(wanted) <= {"them"} for one, wanted in failed.items()), (
+    "A wanted phrase and its question share only words such as *it* and *the*"
+)
 
 # %% [markdown]
 # A wanted phrase and its question share only words such as *it* and *the*.
@@ -221,7 +225,7 @@ assert np.round(shown, 2).tolist() == [[1, 0.5, 0.71], [0.5, 1, 0.67], [1, 0.5, 
 assert np.allclose(means["42 questions"].quantile([0.025, 0.975]), [0.51, 0.75], atol=0.01), (
     "The MRR of 95 % of the sets is between 0.51 and 0.75, so not even the first decimal is certain"
 )
-assert 1.6 < wider.iloc[0] / wider.iloc[1] < 2.4, (
+assert 1.8 < wider.iloc[0] / wider.iloc[1] < 2.2, (
     "With four times as many questions, the histogram is half as wide"
 )
 
@@ -285,7 +289,7 @@ overlaps = [
     one.low < other.high and other.low < one.high
     for one, other in combinations(intervals.itertuples(), 2)
 ]
-assert np.mean(overlaps) > 0.85, "nearly every interval overlaps with every other"
+assert np.mean(overlaps) > 0.9, "nearly every interval overlaps with every other"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
@@ -491,6 +495,9 @@ assert confirmed.low < 0 < confirmed.high and looked_back.low < 0 < looked_back.
     "You keep neither change: both intervals contain 0"
 )
 assert looked_back.mean < 0.02, "The gain of the larger pieces is not confirmed"
+assert round(gains["mean"].iloc[4], 2) == 0.12 and looked_back.low < 0.12 < looked_back.high, (
+    "its interval also contains 0.12"
+)
 assert len(held_out) == 21, "With 21 questions, we could not show a gain"
 
 # %% [markdown]
