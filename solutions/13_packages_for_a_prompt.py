@@ -28,46 +28,51 @@ lab.show.pipeline("search")
 # You write a comment, an *instruction*, in a Python file of the example project *rider-app*. A language model has to write the code below
 # it. The model knows the project only from its [prompt](../labs/GLOSSARY.md#prompt).
 #
-# We asked a small model (Qwen2.5-Coder, 1.5 billion parameters), and kept its answers. The first instruction:
+# We asked a small model (Qwen2.5-Coder, 1.5 billion parameters), and kept its answers. This prompt names five packages of the project:
 
 # %% tags=["nbval-check-output"]
-from course_lib.teaching.lab.package_lists import judged_records, plot_imports, recorded
+from course_lib.teaching.lab.package_lists import recorded
 
-records = recorded()
-first = {one["condition"]: one for one in records if one["id"] == records[0]["id"]}
-print(first["nearest five"]["prompt"]["user"])
-for condition, one in first.items():
-    print(f"— {condition} —", *one["answer"].splitlines()[:7], sep="\n")
+no_list, all_names, nearest_five = recorded()[:3]
+print(nearest_five["prompt"]["user"])
+
+# %% [markdown]
+# We also asked without a list, and with the names of all packages. The answers begin so:
+
+# %% tags=["nbval-check-output"]
+for one in (no_list, all_names, nearest_five):
+    print(f"— {one['condition']} —", *one["answer"].splitlines()[:7], sep="\n")
 
 # %% [markdown]
 # Without a list, the model imports *pandas*, which the project does not have. With each list, it imports *openpyxl*, which the project
-# has. With the five, it imports all five.
+# has, and with the five, all of them.
 #
 # The course has answers to 22 instructions, chosen by a rule before the model was asked:
 #
 # - 12 need a package that the project has, the [gold](../labs/GLOSSARY.md#gold).
 # - 10 need only Python's standard library.
 #
-# Each instruction was asked without a list, with the names of all packages, and with the five nearest in meaning and their descriptions.
+# Each was asked in the same three ways. The five are those nearest in meaning.
 #
 # > **Predict.** For how many of the ten does the model import a package, without a list, and with the five?
 
-# %%
-from course_lib.settings import project_root
-from course_lib.xray import find_lock_files
+# %% tags=["nbval-check-output"]
+from course_lib.teaching.lab.package_lists import judged_records
 
-folder = project_root() / "data" / "lockfiles"
-lock_files = {name: find_lock_files(folder / name) for name in ("rider-app", "forecasting")}
-locked = {name: files.packages("python") for name, files in lock_files.items()}
-harm = judged_records(locked)
-display(plot_imports(harm))
-harm[["an import fails", "only imports"]]
+judged_records()
 
 # %% tags=["claim"]
 from packaging.utils import canonicalize_name
 
+from course_lib.settings import project_root
 from course_lib.teaching.lab.package_lists import failing
+from course_lib.xray import find_lock_files
 
+harm, records = judged_records(), recorded()
+has = {
+    name: find_lock_files(project_root() / "data/lockfiles" / name).packages("python")
+    for name in ("rider-app", "forecasting")
+}
 needs, none = harm.loc["needs a package"], harm.loc["needs none"]
 assert list(none["imports a package"]) == [0, 4, 9] and set(none["answers"]) == {10}, (
     "for none of them. With all names, it does so for four, and with the five, for nine"
@@ -77,24 +82,28 @@ assert list(needs["a needed one"]) == [0, 5, 9] and set(needs["answers"]) == {12
     "The model imports it in no answer without a list, in 5 with all names, and in 9 with the five"
 )
 assert needs.loc["nearest five", "only imports"] == 11, "11 are only a list of imports"
-assert needs.loc["no list", "an import fails"] == 3, "an import fails in three of 12"
+named = set()
 for one in records:
-    failed = failing(one, locked[one["project"]])
-    own = [canonicalize_name(name) in locked[one["project"]] for name in failed]
-    assert one["condition"] == "no list" or all(own), "With a list, other imports fail"
-assert "pandas" in failing(records[0], locked["rider-app"]) and "python_dateutil" in {name for one in records for name in failing(one, locked[one["project"]])}, "The first output has an example of each"
+    failed = failing(one, has[one["project"]])
+    own = [canonicalize_name(name) in has[one["project"]] for name in failed]
+    assert one["condition"] == "no list" or all(own), "Imports fail in two ways"
+    named |= failed
+assert "pandas" in failing(no_list, has["rider-app"]) and "python_dateutil" in named, (
+    "and the answers above show both"
+)
+assert [one["id"] for one in records[:3]] == [records[0]["id"]] * 3
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Ten instructions need no package. Without a list, the model imports a package for none of them. With all names, it does so for four, and
+# Ten need no package. Without a list, the model imports a package for none of them. With all names, it does so for four, and
 # with the five, for nine. In four of the nine, an import fails.
 #
 # Twelve need a package. The model imports it in no answer without a list, in 5 with all names, and in 9 with the five. But with the
 # five, 11 are only a list of imports, without code.
 #
-# Without a list, an import fails in three of 12. With a list, other imports fail. The first output has an example of each: the project
-# does not have *pandas*, and the module of `python_dateutil` is `dateutil`.
+# Imports fail in two ways, and the answers above show both: the project does not have *pandas*, and the module of `python_dateutil` is
+# `dateutil`.
 #
 # </details>
 #
@@ -102,163 +111,49 @@ assert "pandas" in failing(records[0], locked["rider-app"]) and "python_dateutil
 # model may give other results.
 
 # %% [markdown]
-# ## What a list costs, and what it contains
-#
-# We compare lists, for the course's 39 Python instructions that need a package:
-#
-# - the names of all packages
-# - the first fifty packages by the alphabet
-# - the best packages *by words* (BM25, lab 05): each shares a word with the instruction
-# - the packages whose vectors are *nearest* to the instruction's
-#
-# Some lists also have descriptions. Both searches read names and descriptions. Tokens are estimated: 3 bytes each.
-#
-# > **Predict.** The two projects, *rider-app* and *forecasting*, have 111 and 152 packages. Which lists contain every needed package, and
-# > are shorter than the first fifty with descriptions?
-
-# %% tags=["nbval-check-output"]
-import pandas as pd
-
-from course_lib.teaching.lab.package_lists import descriptions, ladder, shelf_of
-from course_lib.xray.measure import read_instructions
-
-about = descriptions("python")
-instructions = [one for one in read_instructions() if one.language == "python"]
-shelves = {name: shelf_of(packages, about, lab.encode) for name, packages in locked.items()}
-small = ladder(shelves, instructions, lab.encode)
-small.round(2)
-
-# %% tags=["claim"]
-best, names, first_fifty, five = (
-    small.loc[name]
-    for name in (
-        "nearest fifty names",
-        "all names",
-        "first fifty, described",
-        "nearest five, described",
-    )
-)
-assert best["contains"] == names["contains"] == 1, "Two lists: the nearest fifty names"
-assert (best["tokens"], names["tokens"]) == (165, 438), "for 165 tokens on average, and all names, for 438"
-assert round(first_fifty["tokens"], -2) == 1100 and first_fifty["contains"] < 0.5, (
-    "The first fifty with descriptions take about 1,100, and miss more than half"
-)
-assert five["tokens"] == 109 and round(1 / (1 - five["contains"])) == 8, "one in eight is missing"
-words = small.loc["five by words, described"]
-assert (round(words["contains"], 2), round(five["contains"], 2)) == (0.63, 0.87), "0.63 of the needed packages, and the nearest five 0.87"
-assert round(small.loc["fifty names by words", "contains"], 1) == 0.7, "misses one in three"
-assert small.loc["fifty names by words", "tokens"] == 20, "has only 20 tokens"
-by_words = [(one, shelves[one.project], shelves[one.project].by_words([one.instruction])[0]) for one in instructions]
-assert max(len(places) for _, _, places in by_words) < 50, "Few packages share a word with an instruction"
-assert small["more than by words"].str.contains("-").sum() == 0, "whole interval is above 0"
-
-# %% [markdown]
-# <details><summary>The answer</summary>
-#
-# Two lists: the nearest fifty names, for 165 tokens on average, and all names, for 438. The first fifty with descriptions take about
-# 1,100, and miss more than half of the needed packages. So for these small projects, all names contain every needed package, without a
-# search.
-#
-# The nearest five with descriptions take 109 tokens, but of the needed packages, one in eight is missing. The course wrote both
-# instructions and descriptions. With yours, more may be missing.
-#
-# </details>
-#
-# A search by words finds less: its best five contain 0.63 of the needed packages, and the nearest five 0.87. The last column has this gain
-# with its [interval](../labs/GLOSSARY.md#confidence-interval). The whole interval is above 0. Few packages share a word with an
-# instruction, so even the longer list by words has only 20 tokens, and misses one in three.
-#
-# But in the records, the model imported the needed package 9 times of 12 with the five, and 5 times with all names. This does not show
-# why: twelve are few, and only the five have descriptions.
-#
-# Now each project may also use 12,000 packages of a large company. We make them up: each is a copy of a real package, with a
-# number in its name and a slightly changed vector. The results depend on how we made them.
-#
-# > **Predict.** Suppose that a prompt may have 32,768 tokens. Which lists fit?
-
-# %%
-from course_lib.teaching.lab.package_lists import plot_ladder, with_made_up
-
-every = locked["rider-app"] | locked["forecasting"]
-company = with_made_up(shelf_of(every, about, lab.encode), 12_000)
-large = ladder(dict.fromkeys(locked, company), instructions, lab.encode)
-plot_ladder({"the project's packages": small, "with the company's": large}, 32_768)
-
-# %% tags=["claim"]
-assert large.loc["all names", "tokens"] > 60_000, "all names take more than 60,000"
-assert large.loc["first fifty, described", "contains"] == 0, "no needed package"
-assert round(large.loc["nearest fifty names", "contains"], 1) == 0.7, "seven of ten"
-assert 0.5 < large.loc["nearest five, described", "contains"] < 0.6, "more than half"
-assert large["tokens"].le(32_768).sum() == 6, "Only the short lists fit"
-third = large.loc[["fifty names by words", "five by words, described"], "contains"]
-assert third.round(2).eq(0.33).all(), "Both lists by words contain one third"
-assert large["more than by words"].str.contains("-").sum() == 0, "it found more than a search by words"
-
-# %% [markdown]
-# <details><summary>The answer</summary>
-#
-# Only the short lists fit: all names take more than 60,000 tokens.
-#
-# - The first fifty contain no needed package.
-# - The nearest fifty names contain seven of ten.
-# - The nearest five with descriptions contain more than half, for about half the tokens.
-# - Both lists by words contain one third.
-#
-# So here, names need a search first.
-#
-# </details>
-
-# %% [markdown]
 # ## Exercise 13.1: the packages of a lock file
 #
 # A project's [lock file](../labs/GLOSSARY.md#lock-file) says which packages it has. A tool such as Poetry writes into it all packages
-# that it installs, with their versions. `poetry.lock` is [TOML](https://toml.io). The next cell reads a short one in the obvious way.
-#
-# > **Predict.** The file names three packages that other projects can install, too. How many packages does the obvious way find, and what
-# > is wrong?
+# that it installs, with their versions. `poetry.lock` is [TOML](https://toml.io). Here is a short one:
 
-# %% tags=["nbval-check-output"]
-from course_lib.files import read_toml
-
+# %%
 short = """
 [[package]]
 name = "Flask_Login"
-version = "0.6.3"
+version = "0.10.0"
 [[package]]
 name = "flask-login"
-version = "0.5.0"
-[[package]]
-name = "numpy"
-version = "2.10.0"
-[[package]]
-name = "numpy"
-version = "2.9.0"
+version = "0.9.0"
 [[package]]
 name = "heron-common"
 version = "0.3.0"
 [package.source]
 type = "directory"
-[[package]]
-name = "torch"
-version = "2.4.0+cpu"
 """
-obvious = {one["name"]: one["version"] for one in read_toml(short)["package"]}
-print(len(obvious), obvious)
+
+# %% [markdown]
+# > **Predict.** The file names one package that other projects can install, too. How many does the next cell find?
+
+# %% tags=["nbval-check-output"]
+from course_lib.files import read_toml
+
+{one["name"]: one["version"] for one in read_toml(short)["package"]}
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# The obvious way finds five packages. The first four of these traps are in the file:
+# The cell finds three packages. The first four of these traps are in the file:
 #
 # 1. `Flask_Login` and `flask-login` are one package for Python's tools.
-# 2. Of numpy, the older version came last and stayed.
+# 2. Of two versions, the newer one counts, here 0.10.0, and not the last one.
 # 3. heron-common is a folder of the project itself, which no other project can install.
 # 4. The end of the file is missing, without an error. A whole file ends with the table `[metadata]`.
 # 5. A later format may write packages in another way.
 #
 # </details>
 #
-# Write a function that avoids the five traps.
+# Write a function that avoids the five traps. Why refuse a file without its end? A sync (lab 12) removes the packages that a file does
+# not name any more: from half a file, it would remove the other half.
 
 # %% exercise="13.1"
 # Given up to: check_version(written.split(".")[0], "1", "2")
@@ -275,17 +170,134 @@ lab.hint("13.1")  # run again for the next hint
 # table.
 
 # %% [markdown]
-# Why refuse a file without its end? The next cell cuts a lock file of *forecasting* in half.
+# With its end, the short file has one package:
 
 # %% tags=["nbval-check-output"]
 parse_poetry_lock = lab.use("parse_poetry_lock")  # yours if its check passed, else the course's
-jobs = (folder / "forecasting/jobs/poetry.lock").read_text(encoding="utf-8")
-half = read_toml(jobs[: jobs.index("[[package]]", len(jobs) // 2)])["package"]
-print(len(parse_poetry_lock(jobs)), "packages, and in the half", len(half))
+parse_poetry_lock(short + "[metadata]")
 
 # %% [markdown]
-# One of the 19 is the project's own folder, so the half has 18 of the 36 packages. If this were the project's only Python lock file,
-# syncing the half (lab 12) would remove the other 18, without an error.
+# ## What a list costs, and what it contains
+#
+# `find_lock_files` reads all lock files in a folder. We count the Python packages of our two projects:
+
+# %% tags=["nbval-check-output"]
+from course_lib.settings import project_root
+from course_lib.xray import find_lock_files
+
+folder = project_root() / "data" / "lockfiles"
+lock_files = {name: find_lock_files(folder / name) for name in ("rider-app", "forecasting")}
+locked = {name: files.packages("python") for name, files in lock_files.items()}
+print({name: len(packages) for name, packages in locked.items()})
+
+# %% [markdown]
+# We compare lists, for the course's 39 Python instructions that need a package:
+#
+# - the names of all packages
+# - the first fifty packages by the alphabet
+# - the best packages *by words* (BM25, lab 05): each shares a word with the instruction
+# - the packages whose vectors are *nearest* to the instruction's
+#
+# Some lists also have descriptions, which both searches read. Tokens are estimated: 3 bytes each.
+#
+# > **Predict.** Which lists contain every needed package, and are shorter than the first fifty with descriptions?
+
+# %% tags=["nbval-check-output"]
+from course_lib.teaching.lab.package_lists import ladder, shelf_of
+from course_lib.xray.measure import read_instructions
+
+instructions = [one for one in read_instructions() if one.language == "python"]
+shelves = {name: shelf_of(packages, lab.encode) for name, packages in locked.items()}
+small = ladder(shelves, instructions, lab.encode)
+small.round(2)
+
+# %% tags=["claim"]
+best, names, first_fifty, five = (
+    small.loc[name]
+    for name in (
+        "nearest fifty names",
+        "all names",
+        "first fifty, described",
+        "nearest five, described",
+    )
+)
+assert best["contains"] == names["contains"] == 1, "Two lists: the nearest fifty names"
+assert (best["tokens"], names["tokens"]) == (165, 438), (
+    "for 165 tokens on average, and all names, for 438"
+)
+assert round(first_fifty["tokens"], -2) == 1100 and first_fifty["contains"] < 0.5, (
+    "The first fifty with descriptions take about 1,100, and miss more than half"
+)
+assert five["tokens"] == 109 and round(1 / (1 - five["contains"])) == 8, "one in eight is missing"
+words = small.loc["five by words, described"]
+assert (round(words["contains"], 2), round(five["contains"], 2)) == (0.63, 0.87), (
+    "0.63 of the needed packages, and the nearest five 0.87"
+)
+assert round(small.loc["fifty names by words", "contains"], 1) == 0.7, "misses one in three"
+assert small.loc["fifty names by words", "tokens"] == 20, "has only 20 tokens"
+by_words = [
+    (one, shelves[one.project], shelves[one.project].by_words([one.instruction])[0])
+    for one in instructions
+]
+assert max(len(places) for _, _, places in by_words) < 50, (
+    "Few packages share a word with an instruction"
+)
+assert small["more than by words"].str.contains("-").sum() == 0, "All of it is above 0"
+
+# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# Two lists: the nearest fifty names, for 165 tokens on average, and all names, for 438. The first fifty with descriptions take about
+# 1,100, and miss more than half of the needed packages.
+#
+# The nearest five with descriptions take 109 tokens, but of the needed packages, one in eight is missing. The course wrote both
+# instructions and descriptions. With yours, more may be missing.
+#
+# </details>
+#
+# A search by words finds less: its best five contain 0.63 of the needed packages, and the nearest five 0.87. The last column has this
+# gain with its [interval](../labs/GLOSSARY.md#confidence-interval). All of it is above 0. Few packages share a word with an instruction,
+# so even the longer list by words has only 20 tokens, and misses one in three.
+#
+# But in the records, the model imported the needed package 9 times of 12 with the five, and 5 times with all names. This does not show
+# why: only the five have descriptions, and twelve are few.
+#
+# Now each project may also use 12,000 packages of a large company. We make them up, and the results depend on how: each is a copy of a
+# real package, with a number in its name and a slightly changed vector.
+#
+# > **Predict.** Suppose that a prompt may have 32,768 tokens. Which lists fit?
+
+# %%
+from course_lib.teaching.lab.package_lists import plot_ladder, with_made_up
+
+every = locked["rider-app"] | locked["forecasting"]
+company = with_made_up(shelf_of(every, lab.encode), 12_000)
+large = ladder(dict.fromkeys(locked, company), instructions, lab.encode)
+plot_ladder({"the project's packages": small, "with the company's": large}, 32_768)
+
+# %% tags=["claim"]
+assert large.loc["all names", "tokens"] > 60_000, "all names take more than 60,000"
+assert large.loc["first fifty, described", "contains"] == 0, "no needed package"
+assert round(large.loc["nearest fifty names", "contains"], 1) == 0.7, "seven of ten"
+assert 0.5 < large.loc["nearest five, described", "contains"] < 0.6, "more than half"
+assert large["tokens"].le(32_768).sum() == 5, "Only the short lists fit"
+third = large.loc[["fifty names by words", "five by words, described"], "contains"]
+assert third.round(2).eq(0.33).all(), "Both lists by words contain one third"
+assert large["more than by words"].str.contains("-").sum() == 0, (
+    "it found more than a search by words"
+)
+
+# %% [markdown]
+# <details><summary>The answer</summary>
+#
+# Only the short lists fit: all names take more than 60,000 tokens. So here, names need a search first.
+#
+# - The first fifty contain no needed package.
+# - The nearest fifty names contain seven of ten.
+# - The nearest five with descriptions contain more than half, for about half the tokens.
+# - Both lists by words contain one third.
+#
+# </details>
 
 # %% [markdown]
 # ## Whose packages?
@@ -295,57 +307,47 @@ print(len(parse_poetry_lock(jobs)), "packages, and in the half", len(half))
 # - `xray_report_packages` says which project uses which package.
 # - `xray_packages`, the shared catalogue, has each package once, with its description and its vector.
 #
-# Two made-up projects, *fleet* and *rider-app-2*, use the company's 12,000 packages. *rider-app* does not.
-#
-# Two simple ways to search for *rider-app*:
-#
-# - *Over-fetch*: take more packages than you need, and keep the project's.
-# - Compare only the beginning of the project's name.
+# A made-up project, *fleet*, uses the company's 12,000 packages. *rider-app* does not.
 
 # %%
-from course_lib.teaching.lab.package_lists import compare_ways, plot_ways, store_made_up
-from course_lib.xray import TableDescriber, create_tables, drop_tables, sync_project
+from course_lib.teaching.lab.package_lists import compare_ways, store_catalogue
 
-drop_tables(conn)
-create_tables(conn)
-for project, files in lock_files.items():
-    sync_project(conn, project, files, embedder=lab.embedder, describer=TableDescriber())
-store_made_up(conn, company, lab.embedder.model_name, ["fleet", "rider-app-2"])
+store_catalogue(conn, lock_files, company, lab.embedder)
 
+# %% [markdown]
+# A simple way to search for *rider-app* is to *over-fetch*: take more packages than you need, and keep the project's.
 
 # %%
-def over_fetch(vector, count, project="rider-app"):
+from functools import partial
+
+
+def over_fetch(text, count):
     query = """
         SELECT name FROM (
             SELECT * FROM xray_packages WHERE language = 'python'
-            ORDER BY embedding <=> %s LIMIT %s
-        ) AS near JOIN xray_report_packages AS mine USING (language, name)
-        WHERE mine.project LIKE %s ORDER BY near.embedding <=> %s LIMIT 5"""
-    return conn.execute(query, [vector, count, project, vector]).fetchall()
+            ORDER BY embedding <=> %(vector)s LIMIT %(count)s
+        ) AS near JOIN xray_report_packages USING (language, name)
+        WHERE project = 'rider-app' ORDER BY embedding <=> %(vector)s LIMIT 5"""
+    return conn.execute(query, {"vector": lab.encode(text), "count": count}).fetchall()
 
 
-ways = {
-    "the 5 nearest, filtered": lambda vector: over_fetch(vector, 5),
-    "the 100 nearest, filtered": lambda vector: over_fetch(vector, 100),
-    "begins with rider-app": lambda vector: over_fetch(vector, 20_000, "rider-app%"),
-}
+ways = {f"the {count:,} nearest": partial(over_fetch, count=count) for count in (5, 100, 1_000)}
 
 # %% [markdown]
-# > **Predict.** What share of the packages that rider-app needs does each way suggest?
+# > **Predict.** A prompt has five places for packages. How many does each way fill, on average?
 
 # %%
 asked = [one for one in instructions if one.project == "rider-app"]
-plot_ways(compare_ways(ways, asked, locked["rider-app"], lab.encode))
+compare_ways(ways, asked).round(2)
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# Over-fetching 5 or 100 packages suggests too few. On average, of the five nearest, fewer than one is the project's, and of the 100
-# nearest, 2.3.
-#
-# With the beginning of the name, there are always five. But more than four of them are of *rider-app-2*, another project.
+# Over-fetching fills too few places from the 5 nearest (fewer than one) and from the 100 nearest (2.3). The 1,000 nearest fill all five.
 #
 # </details>
+#
+# But 1,000 is a guess. In a larger catalogue, or for a smaller project, it may be too few.
 #
 # ## Exercise 13.2: the nearest packages of a project
 #
@@ -366,26 +368,29 @@ lab.hint("13.2")  # run again for the next hint
 
 # %%
 nearest_packages_query = lab.use("nearest_packages_query")
-model = lab.embedder.model_name
 
 
-def query_for(vector, project="rider-app", k=5):
-    return nearest_packages_query(vector, project, "python", model, k)
+def nearest(text, project="rider-app"):
+    model = lab.embedder.model_name
+    query = nearest_packages_query(lab.encode(text), project, "python", model)
+    return conn.execute(*query).fetchall()
 
 
-ways["yours"] = lambda vector: conn.execute(*query_for(vector)).fetchall()
-compared = compare_ways(ways, asked, locked["rider-app"], lab.encode)
-plot_ways(compared)
+compare_ways({**ways, "yours": nearest}, asked).round(2)
 
 # %% tags=["claim"]
-five, hundred, prefix, yours = compared.itertuples(index=False)
-assert five[1] < 1, "of the five nearest, fewer than one is the project's"
-assert hundred[1] == 2.3, "of the 100 nearest, 2.3"
-assert prefix[3] == 0 and prefix[2] > 4, "more than four of them are of *rider-app-2*"
-assert tuple(yours) == (91, 5, 0, 0), "Yours finds 91 %"
+compared = compare_ways({**ways, "yours": nearest}, asked)
+five, hundred, thousand, yours = compared.itertuples(index=False)
+assert five[1] < 1, "from the 5 nearest (fewer than one)"
+assert round(hundred[1], 1) == 2.3, "and from the 100 nearest (2.3)"
+assert thousand[1] == 5, "The 1,000 nearest fill all five"
+assert tuple(yours) == tuple(thousand), "as much as the 1,000 nearest"
+assert round(yours[0], 2) == 0.91 and yours[1] == 5, "Yours fills all five places, and finds 0.91"
+assert sum(len(one.gold_packages) for one in asked) == 23, "0.91 of the 23 needed packages"
+assert all(row[0] in locked["rider-app"] for one in asked for row in nearest(one.instruction))
 
 # %% [markdown]
-# Yours finds 91 % of the 23 needed packages, and all five are the project's.
+# Yours fills all five places, and finds 0.91 of the 23 needed packages, as much as the 1,000 nearest. It needs no guess.
 #
 # ## Break it: an index for the catalogue
 #
@@ -395,22 +400,20 @@ assert tuple(yours) == (91, 5, 0, 0), "Yours finds 91 %"
 
 # %%
 vector = lab.encode("fetch top charts from Spotify")
-query, values = query_for(vector)
+query, values = nearest_packages_query(vector, "rider-app", "python", lab.embedder.model_name)
 with conn.transaction(force_rollback=True):
     conn.execute(f"ALTER TABLE xray_packages ALTER embedding TYPE vector({len(vector)})")
     conn.execute("CREATE INDEX ON xray_packages USING hnsw (embedding vector_cosine_ops)")
-    conn.execute("ANALYZE xray_packages")
     [[[explained]]] = conn.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}", values).fetchall()
-    walked = conn.execute(query, values).fetchall()
     conn.execute("SET LOCAL hnsw.iterative_scan = strict_order")
     continued = conn.execute(query, values).fetchall()
-print(f"{len(walked)} with the index, {len(continued)} if the walk continues")
+print(len(continued), "packages if the walk continues")
 lab.show.plan(explained["Plan"])
 
 # %% tags=["claim"]
 plan = str(explained["Plan"])
 assert "hnsw" in plan or "xray_packages_embedding_idx" in plan, "PostgreSQL uses the index"
-assert len(walked) < 5 == len(continued), "the project gets fewer than five"
+assert explained["Plan"]["Actual Rows"] < 5 == len(continued), "the project gets fewer than five"
 expected = explained["Plan"]["Plans"][0]["Plan Rows"]
 assert expected > 200, "PostgreSQL expected hundreds"
 
@@ -430,29 +433,24 @@ assert expected > 200, "PostgreSQL expected hundreds"
 #
 # Can the similarity tell when to name no package? We try a *least* similarity: if no package is at least this near, suggest nothing.
 #
-# The course has 30 instructions that need no package. They are not easy: for *parse a date such as 2026-03-01*, python-dateutil is near,
-# but not needed. We look at half of these 30, and at half of the 39.
+# The course has 30 instructions that need no package. For *parse a date such as 2026-03-01*, python-dateutil is near, but not needed. We
+# look at half of these 30, and at half of the 39.
 #
 # > **Predict.** Is there a least similarity that keeps nearly all needed packages, and suggests nothing where nothing is needed?
 
 # %%
 from course_lib.teaching.lab.package_lists import thresholds
 
-unneeded = read_instructions("no_package")
-near = {
-    one.id: conn.execute(*query_for(lab.encode(one.instruction), one.project)).fetchall()
-    for one in [*instructions, *unneeded]
-}
-
-tuning = thresholds(near, [*instructions, *unneeded], tuning=True)
+cases = [*instructions, *read_instructions("no_package")]
+near = {one.id: nearest(one.instruction, one.project) for one in cases}
+tuning = thresholds(near, cases, tuning=True)
 axes = tuning.plot(title="Wanted: the first curve at 1, the second at 0", marker="", ylabel="share")
-axes.axvline(0.3, color="gray", linestyle=":", marker="")
 lab.alt(axes, f"Both curves fall: {tuning[::10].round(2).to_dict()}")
 
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# No such similarity exists on this half. At 0.3 (the dotted line), one in four needed packages is missing (one in ten already at 0). But most instructions that need
+# No such similarity exists on this half. At 0.3, one in four needed packages is missing. But more than half of the instructions that need
 # nothing still get a suggestion.
 #
 # </details>
@@ -461,9 +459,11 @@ lab.alt(axes, f"Both curves fall: {tuning[::10].round(2).to_dict()}")
 # least similarity on this half, and look at the other half once.
 
 # %% tags=["nbval-check-output"]
+import pandas as pd
+
 gain = tuning["needed packages kept"] - tuning["suggests where nothing is needed"]
 least = gain.idxmax()
-held_out = thresholds(near, [*instructions, *unneeded], tuning=False)
+held_out = thresholds(near, cases, tuning=False)
 pd.DataFrame({"chosen on": tuning.loc[least], "the other half": held_out.loc[least]}).round(2)
 
 # %% tags=["claim"]
@@ -485,14 +485,14 @@ first, second = (random.binomial(n, s, 2000) / n for n, s in zip(counts, shares,
 assert np.quantile(first - second, 0.025) < 0, "so the difference may be luck"
 
 # %% [markdown]
-# On the half where we chose, half of the needed packages are left. On the other half, only a quarter are left. The halves have 21 and 23
+# On the half where we chose, half of the needed packages are left, and on the other half, only a quarter. The halves have 21 and 23
 # needed packages, so the difference may be luck.
 #
 # A similarity says what is *near*, and not what is *needed*. So compare the answer's imports with the lock file, too.
 #
 # ## Exercise 13.3: three kinds of nothing
 #
-# Your last function decides which packages a prompt names. There are three kinds of nothing:
+# Your last function decides which packages a prompt names. It meets three kinds of nothing:
 #
 # - Nothing was compared: there is no model, or all vectors are of an old model.
 # - Nothing is near enough.
@@ -505,7 +505,7 @@ assert np.quantile(first - second, 0.025) < 0, "so the difference may be luck"
 
 # %% tags=["nbval-check-output"]
 by_name = [(name, version, None) for name, version in sorted(locked["rider-app"].items())[:50]]
-rows = conn.execute(*query_for(lab.encode("shorten a comment to 80 characters"))).fetchall()
+rows = nearest("shorten a comment to 80 characters")
 print(len([row for row in rows if row[3] >= least] or by_name), "packages")
 
 # %% [markdown]
@@ -529,17 +529,15 @@ lab.hint("13.3")  # run again for the next hint
 # %% [markdown] tags=["solution"]
 # The mistake to remember: calling an empty list a fallback. A project without packages is not broken.
 
-# %%
+# %% [markdown]
+# Four cases: an instruction that needs a package, one that needs none, a new model, and a project without packages.
+
+# %% tags=["nbval-check-output"]
 choose = lab.use("choose")
-tried = {"a new model": ([], by_name), "no packages": ([], [])}
-for text in ("fetch top charts from Spotify", "shorten a comment to 80 characters"):
-    tried[text] = conn.execute(*query_for(lab.encode(text))).fetchall(), by_name
-shown = {}
-for case, (rows, first) in tried.items():
-    chosen = choose(rows, first, "no vectors of this model", least)
-    names = [one.name for one in chosen.packages]
-    shown[case] = len(names), ", ".join(names[:2]), chosen.fallback
-pd.DataFrame(shown, index=["suggested", "the first two", "a fallback, because"]).T
+for found in (nearest("fetch top charts from Spotify"), rows, []):
+    chosen = choose(found, by_name, "no vectors of this model", least)
+    print(len(chosen.packages), [one.name for one in chosen.packages[:2]], chosen.fallback)
+print(choose([], [], "no vectors of this model", least))
 
 # %% [markdown]
 # The two instructions get what is right: *spotipy*, and nothing. Only the new model gets a fallback. But on the other half above, the same

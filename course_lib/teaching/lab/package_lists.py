@@ -8,14 +8,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+from course_lib.embedder import EmbeddingClient
 from course_lib.evaluation.statistics import paired_interval
 from course_lib.settings import project_root
-from course_lib.teaching.lab.figures import stacked
 from course_lib.teaching.lab.figures.base import PAPER, Figure, picture
 from course_lib.teaching.lab.retrieval import score_words
+from course_lib.xray import LockFiles, TableDescriber, find_lock_files, sync_project
 from course_lib.xray.catalogue import embedded_text
 from course_lib.xray.descriptions import TABLE
 from course_lib.xray.measure import Instruction
@@ -108,35 +108,24 @@ def recorded() -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def judged_records(lists: Mapping[str, Iterable[str]]) -> pd.DataFrame:
-    """Return to how many recorded answers each thing happened, by need and list.
-
-    Parameters
-    ----------
-    lists
-        Project → its Python packages.
-    """
+def judged_records() -> pd.DataFrame:
+    """Return to how many recorded answers each thing happened, by need and list."""
     import pandas as pd
 
     records = recorded()
-    table = pd.DataFrame([judged(one, lists[one["project"]]) for one in records])
+    folder = project_root() / "data" / "lockfiles"
+    locked = {
+        project: find_lock_files(folder / project).packages("python")
+        for project in {one["project"] for one in records}
+    }
+    table = pd.DataFrame([judged(one, locked[one["project"]]) for one in records])
     table.insert(0, "list", [one["condition"] for one in records])
     table.insert(0, "the task", ["needs a package" if one["gold_packages"] else "needs none"
                                  for one in records])  # fmt: skip
-    order = ["no list", "all names", "nearest five"]
-    table["only others"] = table["imports a package"] & ~table["a needed one"]
-    table["no package"] = ~table["imports a package"]
     groups = table.groupby(["the task", "list"])
-    counts = groups.sum().reindex(order, level="list")
+    counts = groups.sum().reindex(["no list", "all names", "nearest five"], level="list")
     counts.insert(0, "answers", groups.size())
     return counts
-
-
-def plot_imports(counts: pd.DataFrame) -> Figure:
-    """Draw what the answers import, by what `judged_records` returned."""
-    imports = counts[["a needed one", "only others", "no package"]]
-    tasks = {task: imports.loc[task] for task in ("needs a package", "needs none")}
-    return stacked(tasks, "answers that import …")
 
 
 def is_tuning(question_id: str) -> bool:
@@ -187,19 +176,17 @@ class Shelf:
         ]
 
 
-def shelf_of(names: Iterable[str], about: Mapping[str, str], encode: Encode) -> Shelf:
-    """Return packages with their descriptions.
+def shelf_of(names: Iterable[str], encode: Encode) -> Shelf:
+    """Return Python packages with what the course's table says of them.
 
     Parameters
     ----------
     names
         Of the packages.
-    about
-        Name → description.
     encode
         Texts → unit vectors, such as ``lab.encode``.
     """
-    ordered = sorted(names)
+    ordered, about = sorted(names), descriptions("python")
     lines = [embedded_text(name, about.get(name)) for name in ordered]
     return Shelf(ordered, lines, encode(lines))
 
@@ -273,7 +260,6 @@ def ladder(
         return lambda shelf, _: list(range(len(shelf.names)))[:count]
 
     rungs = {
-        "nothing": (first(0), False),
         "first fifty, described": (first(50), True),
         "all names": (first(None), False),
         "all, described": (first(None), True),
@@ -328,14 +314,13 @@ def plot_ladder(ladders: Mapping[str, pd.DataFrame], window: int) -> Figure:
     contains, costs = figure.subplots(1, 2, sharey=True)
     told, lists = [], []
     for (whose, table), apart, marker in zip(ladders.items(), (-0.17, 0.17), "oD", strict=True):
-        drawn = table[table["tokens"] > 0]
-        lists = list(drawn.index)
-        places = [row + apart for row in range(len(drawn))]
+        lists = list(table.index)
+        places = [row + apart for row in range(len(table))]
         points = {"label": whose, "marker": marker, "s": 30}
-        contains.scatter(drawn["contains"], places, **points)
-        costs.scatter(drawn["tokens"], places, **points)
+        contains.scatter(table["contains"], places, **points)
+        costs.scatter(table["tokens"], places, **points)
         for place, (name, tokens, share) in zip(
-            places, drawn[["tokens", "contains"]].itertuples(), strict=True
+            places, table[["tokens", "contains"]].itertuples(), strict=True
         ):
             beside = {"xytext": (6, 0), "textcoords": "offset points", "va": "center", "size": 8}
             contains.annotate(f"{share:.2f}", (share, place), **beside)
@@ -363,60 +348,36 @@ def descriptions(language: str) -> dict[str, str]:
 
 
 def compare_ways(
-    ways: Mapping[str, Callable[[Any], Iterable[Sequence[Any]]]],
+    ways: Mapping[str, Callable[[str], Iterable[Sequence[Any]]]],
     instructions: Sequence[Instruction],
-    locked: Iterable[str],
-    encode: Encode,
 ) -> pd.DataFrame:
     """Return how well ways of searching suggest the packages of a project.
 
     Parameters
     ----------
     ways
-        Name → vector → rows, each of which begins with the name of a package.
+        Name → instruction → rows, each of which begins with the name of a package of the project.
     instructions
         Of the project.
-    locked
-        The project's packages.
-    encode
-        Texts → unit vectors.
 
     Returns
     -------
     pandas.DataFrame
-        For each way, how many per cent of the needed packages it found, and what an instruction's
-        five places have on average.
+        For each way, the share of the needed packages that it found, and how many packages it
+        found for an instruction, on average.
     """
     import pandas as pd
 
-    own, count = set(locked), len(instructions)
-    vectors = encode([one.instruction for one in instructions])
     rows = {}
     for way, find in ways.items():
-        found = [{name for name, *_ in find(vector)} for vector in vectors]
+        found = [{name for name, *_ in find(one.instruction)} for one in instructions]
         shares = [
             name in names
             for one, names in zip(instructions, found, strict=True)
             for name in one.gold_packages
         ]
-        suggested = sum(map(len, found)) / count
-        right = sum(len(one & own) for one in found) / count
-        needed = round(100 * sum(shares) / len(shares))
-        rows[way] = (needed, right, suggested - right, 5 - suggested)
-    return pd.DataFrame(rows, index=["needed found, %", *PLACES]).T.round(1)
-
-
-PLACES = ("the project's", "another project's", "left empty")
-
-
-def plot_ways(compared: pd.DataFrame) -> Figure:
-    """Draw what `compare_ways` returned."""
-    return stacked(
-        {
-            "needed packages found, %": compared[["needed found, %"]],
-            "five places, on average": compared[[*PLACES]],
-        }
-    )
+        rows[way] = sum(shares) / len(shares), sum(map(len, found)) / len(found)
+    return pd.DataFrame(rows, index=["needed found", "places filled"]).T
 
 
 def thresholds(
@@ -455,38 +416,46 @@ def thresholds(
     return pd.DataFrame(shares, index=pd.Index(steps, name="least similarity"))
 
 
-def store_made_up(
-    conn: psycopg.Connection[Any], shelf: Shelf, model: str, projects: Sequence[str]
+def store_catalogue(
+    conn: psycopg.Connection[Any],
+    projects: Mapping[str, LockFiles],
+    company: Shelf,
+    embedder: EmbeddingClient,
 ) -> None:
-    """Write the packages of a shelf that the catalogue lacks, and let projects use them in turn.
+    """Write the packages of projects, and of a company's others that one more project uses.
 
     Parameters
     ----------
     conn
-        With the X-Ray's tables.
-    shelf
-        Python packages.
-    model
-        What made the vectors.
+        A connection from `connect`.
     projects
-        Who uses them.
+        Project → its lock files.
+    company
+        Python packages. Those that the catalogue lacks are used by a project called fleet.
+    embedder
+        What made their vectors.
+
+    Examples
+    --------
+    >>> store_catalogue(conn, {"app": find_lock_files("app")}, company, client)  # doctest: +SKIP
     """
+    for project, files in projects.items():
+        sync_project(conn, project, files, embedder=embedder, describer=TableDescriber())
     there = conn.execute("SELECT name FROM xray_packages WHERE language = 'python'").fetchall()
     known = {name for (name,) in there}
     rows = [
-        (name, line.partition(": ")[2], str(vector.tolist()))
-        for name, line, vector in zip(shelf.names, shelf.lines, shelf.vectors, strict=True)
+        ("python", name, line.partition(": ")[2], embedder.model_name, str(vector.tolist()))
+        for name, line, vector in zip(company.names, company.lines, company.vectors, strict=True)
         if name not in known
     ]
     with conn.transaction(), conn.cursor() as cursor:
         columns = "language, name, description, model, embedding"
         with cursor.copy(f"COPY xray_packages ({columns}) FROM STDIN") as copy:
-            for name, about, vector in rows:
-                copy.write_row(("python", name, about, model, vector))
+            for row in rows:
+                copy.write_row(row)
         cursor.execute(
             "INSERT INTO xray_report_packages (tenant_id, project, language, name, version) "
-            "SELECT 'local', project, 'python', name, '1.0' "
-            "FROM unnest(%s::text[], %s::text[]) AS _(project, name)",
-            [[user for user, _ in zip(cycle(projects), rows)], [name for name, _, _ in rows]],
+            "SELECT 'local', 'fleet', 'python', unnest(%s::text[]), '1.0'",
+            [[name for _, name, *_ in rows]],
         )
     conn.execute("ANALYZE xray_packages, xray_report_packages")
