@@ -6,10 +6,10 @@ import pytest
 from pgvector.psycopg import register_vector
 
 from course_lib.teaching.lab.searching import (
-    fill_word,
     make_visible,
     measure_index,
     plan_of,
+    rank_words,
     search_ten,
 )
 
@@ -54,9 +54,13 @@ def test_what_is_visible_and_a_questions_words_are_made_anew_each_time(
 ) -> None:
     conn.execute("CREATE TABLE document_chunks (name text, content text)")
     conn.execute("INSERT INTO document_chunks VALUES ('mill', 'The sail turns')")
+    ranking = """
+        SELECT 'mill.md' AS document_name, number AS chunk_index, number AS place
+        FROM word JOIN visible ON search_text @@ query ORDER BY number LIMIT %(most)s"""
     for column, found in (("name", "'mill':1"), ("content", "'sail':2 'turn':3")):
         make_visible(conn, f"to_tsvector('english', {column})")
         assert conn.execute("SELECT search_text::text FROM visible").fetchall() == [(found,)]
-        fill_word(conn, "turning sails", "to_tsvector('english', %s)")
+        ranked = rank_words(conn, ranking, "turning sails", "to_tsvector('english', %s)")
+        assert ranked == ([] if column == "name" else [("mill.md", 1), ("mill.md", 2)])
         words = conn.execute("SELECT number, query::text FROM word").fetchall()
         assert words == [(1, "'sail'"), (2, "'turn'")]
