@@ -1,4 +1,4 @@
-"""What a statement costs and finds, as labs 06 and 07 measure it; other libraries' statements."""
+"""What a statement costs and finds, as labs 06 and 07 measure it; the rankings of lab 08."""
 
 from __future__ import annotations
 
@@ -7,66 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, LiteralString
 
 from course_lib.evaluation import recall_at
-from course_lib.records import Query
-from course_lib.retriever.query import find_nearest, search
+from course_lib.retriever.query import find_nearest
 from course_lib.retriever.statements import BY_VECTOR, EXACT, NEAREST
 from course_lib.teaching.lab.retrieval import score_words
 
 if TYPE_CHECKING:
     import pandas as pd
     import psycopg
-
-BY_THEIR_WORDS = """
-    SELECT document_name, chunk_index
-    FROM document_chunks CROSS JOIN (SELECT {words} AS words) AS asked
-    WHERE {text} @@ words
-    ORDER BY {rank}({text}, words) DESC, document_name, chunk_index
-    LIMIT 50"""
-_CONTENT = "to_tsvector('english', content)"
-_ANY_OF_OURS = """(
-    SELECT string_agg(quote_literal(word), '|')::tsquery
-    FROM unnest(tsvector_to_array(search_words(%s))) AS word)"""
-RIVALS = {
-    "LangChain": BY_THEIR_WORDS.format(
-        words="plainto_tsquery('english', %s)", text=_CONTENT, rank="ts_rank_cd"
-    ),
-    "LlamaIndex": BY_THEIR_WORDS.format(
-        words="replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery",
-        text=_CONTENT,
-        rank="ts_rank",
-    ),
-    "LlamaIndex, our text": BY_THEIR_WORDS.format(
-        words=_ANY_OF_OURS, text="search_text", rank="ts_rank"
-    ),
-}
-"""How langchain-postgres 0.0.19 (all words) and llama-index-vector-stores-postgres 0.9.0 search.
-
-The last one is the second with the words that the course makes of chunk and question.
-"""
-
-HYBRID: LiteralString = """
--- depth: how many rows of each ranking are fused. NULL: a filter that is not used.
-WITH near AS (
-    SELECT id,
-           row_number() OVER (ORDER BY embedding <=> %(query)s, document_name, chunk_index) AS place
-    FROM document_chunks WHERE (%(repo)s::text IS NULL OR repo_slug = %(repo)s)
-    ORDER BY embedding <=> %(query)s, document_name, chunk_index LIMIT %(depth)s
-), said AS (
-    SELECT id, place
-    FROM chunks_with_words(
-        asked => %(words)s, most => %(depth)s, repo => %(repo)s,
-        partitions => NULL, kinds => NULL, of_branch => NULL,
-        in_namespace => NULL, document => NULL, tenant => NULL)
-    JOIN document_chunks USING (partition, tenant_id, repo_slug, branch, document_name, chunk_index)
-)
-SELECT document_name, chunk_index,
-       coalesce(1 / (60 + near.place)::float8, 0)
-       + coalesce(1 / (60 + said.place)::float8, 0) AS score
--- FULL JOIN also keeps rows that are on one side only.
-FROM near FULL JOIN said USING (id) JOIN document_chunks USING (id)
-ORDER BY score DESC, document_name, chunk_index LIMIT %(top_k)s
-"""
-"""Hybrid search in one statement, for the stretch task of lab 08."""
 
 Values = Mapping[str, Any]
 Find = Callable[["psycopg.Connection[Any]", Values, str], Sequence[Any]]
@@ -124,7 +71,7 @@ def search_ten(
 def measure_index(
     conn: psycopg.Connection[Any], table: LiteralString, queries: Sequence[Any], setting: str
 ) -> dict[str, float]:
-    """Return the recall of the ten nearest rows, and the pages of a search and of an exact scan.
+    """Return the pages that a search visits, by those of an exact scan, and its recall of ten rows.
 
     Parameters
     ----------
@@ -134,7 +81,7 @@ def measure_index(
     truth, all_pages = search_ten(conn, table, queries)
     found, pages = search_ten(conn, table, queries, setting)
     shares = [len(some & ten) / len(ten) for some, ten in zip(found, truth, strict=True)]
-    return {"recall": statistics.fmean(shares), "pages": pages, "pages, exact": all_pages}
+    return {"share of pages": pages / all_pages, "recall": statistics.fmean(shares)}
 
 
 def measure_search(
@@ -201,17 +148,31 @@ def make_visible(conn: psycopg.Connection[Any], indexed: LiteralString) -> None:
         CREATE TEMP VIEW visible AS SELECT * FROM indexed""")
 
 
-def fill_word(conn: psycopg.Connection[Any], question: str, words: LiteralString) -> None:
-    """Fill the table ``word`` of lab 08 with the words of a question.
+def rank_words(
+    conn: psycopg.Connection[Any],
+    ranking: LiteralString,
+    question: str,
+    words: LiteralString = "search_words(%s)",
+) -> list[tuple[str, int]]:
+    """Return document and index of the chunks that lab 08's ranking finds, the best first.
 
     Parameters
     ----------
     conn
-        Whose temporary table it is.
+        Its table ``word`` is made again, with the words of the question.
+    ranking
+        A statement such as `RANK_BY_WORDS`. It reads ``word``, and ``visible`` of `make_visible`.
     question
         A text.
     words
         An expression that makes a ``tsvector`` of ``%s``.
+
+    Examples
+    --------
+    ::
+
+        rank_words(conn, RANK_BY_WORDS, "May guests use the network?")[0]
+        # ('platform/overlays/prod/allow-office-network.yaml', 0)
     """
     conn.execute("DROP TABLE IF EXISTS word")
     conn.execute(
@@ -221,6 +182,7 @@ def fill_word(conn: psycopg.Connection[Any], question: str, words: LiteralString
         FROM unnest(tsvector_to_array({words})) AS word""",
         (question,),
     )
+    return [(name, at) for *_, name, at, _ in conn.execute(ranking, {"most": 1000})]
 
 
 def rank_by_bm25(
@@ -241,29 +203,3 @@ def rank_by_bm25(
         FROM document_chunks ORDER BY document_name, chunk_index""").fetchall()
     scores = score_words(questions, [text for *_, text in rows]).round(9)
     return [[rows[at][:2] for at in (-row).argsort(kind="stable") if row[at] > 0] for row in scores]
-
-
-def differing(
-    conn: psycopg.Connection[Any], statement: LiteralString, asked: Mapping[str, Any]
-) -> int:
-    """Return for how many questions a statement such as `HYBRID` finds otherwise than `search`.
-
-    Parameters
-    ----------
-    conn
-        Its chunks are searched.
-    statement
-        It has the placeholders of `HYBRID`.
-    asked
-        Question → its vector.
-    """
-    count = 0
-    for question, vector in asked.items():
-        query = Query(question, threshold=-1)
-        values = {"words": question, "query": vector, "repo": None, "depth": query.depth}
-        found = conn.execute(statement, values | {"top_k": query.top_k}).fetchall()
-        results = search(conn, vector, query)
-        count += [row[:2] for row in found] != [
-            (one.document_name, one.chunk_index) for one in results
-        ]
-    return count

@@ -61,9 +61,6 @@ ALL = {
     ),
     "bars": lambda: figures.bars(FOUND[["similarity"]], "share of <f>", labels=["one"]),
     "pairs": lambda: figures.pairs(RANKS[0], RANKS[1], ("<f>", "b"), "rank"),
-    "gains": lambda: figures.gains(
-        pd.concat({"<f>": GAINS, "b": GAINS}).swaplevel(), "weight", "gain"
-    ),
     "waits": lambda: figures.waits({"<f>": WAITED, "/b": WAITED}),
     "stacked": lambda: figures.stacked({"<f>": COUNTS[["new"]], "<a>": COUNTS}, "chunks"),
     "over time": lambda: over_time({"<f>": MET, "<a>": MET}),

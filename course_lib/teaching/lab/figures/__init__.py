@@ -8,7 +8,6 @@ from course_lib.teaching.lab.figures.base import Figure
 from course_lib.teaching.lab.figures.measured import (
     bars,
     changes,
-    gains,
     intervals,
     pairs,
     stacked,
@@ -25,7 +24,6 @@ __all__ = [
     "bars",
     "changes",
     "cuts",
-    "gains",
     "intervals",
     "pairs",
     "passages",

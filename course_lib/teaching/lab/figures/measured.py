@@ -61,36 +61,6 @@ def bars(
     return picture(figure, f"{title or across}, as bars.\n{measured.round(digits).to_string()}.")
 
 
-def gains(measured: Frame, across: str, up: str) -> Figure:
-    """Draw for each group a gain with a band for its 95 % interval, and mark the highest.
-
-    Parameters
-    ----------
-    measured
-        Columns mean, low and high, a row for each thing that was tried and each group.
-    across, up
-        What was tried, and what was gained.
-    """
-    from matplotlib.figure import Figure as Chart
-
-    groups = {name: each.droplevel(-1) for name, each in measured.groupby(level=-1)}
-    figure = Chart(figsize=(8, 3.4), layout="constrained", facecolor=PAPER)
-    panels = figure.subplots(1, len(groups), sharey=True, squeeze=False)[0]
-    told = []
-    for axes, (name, each) in zip(panels, groups.items(), strict=True):
-        gain = each["mean"]
-        best = gain.idxmax()
-        axes.axhline(0, color=INK, linewidth=1)
-        axes.fill_between(each.index, each.low, each.high, alpha=0.25, label="95 % interval")
-        gain.plot.line(ax=axes, xlabel=across, ylabel=up, label="gain")
-        axes.scatter(best, gain[best], color=INK, marker="D", zorder=3, label="highest")
-        interval = "{:+.2f} [{:+.2f}, {:+.2f}]".format(*each.loc[best, ["mean", "low", "high"]])
-        axes.set_title(f"{name}: highest at {best}\n{interval}")
-        told.append(f"{name}: highest at {best}, {interval}")
-    panels[-1].legend(loc="lower right", frameon=False)
-    return picture(figure, f"{up}, by {across}, with a band for its interval. {'; '.join(told)}.")
-
-
 def intervals(measured: Frame, across: str, *, zero: bool = True) -> Figure:
     """Draw a mean with its interval for each row, the last row at the top.
 
