@@ -302,7 +302,7 @@ lab.hint("7.2")  # run again for the next hint
 # - *on*: your `find_nearest`, with a list of 40
 # - *exact scan*: `find_nearest` with `EXACT`. It sorts by the distance plus zero, and no index has this order
 #
-# Each way runs for 20 questions, for all and for archived sections.
+# Each way runs for 20 questions.
 
 # %%
 find_nearest = lab.use("find_nearest")
