@@ -32,47 +32,35 @@ lab.show.pipeline("search")
 # > **Predict.** More than a thousand rows are sections. What share of the questions gets fewer than five rows?
 
 # %%
-import numpy as np
-import pandas as pd
-
-from course_lib.loader import read_documents, split_document
-from course_lib.store import create_schema, drop_schema, write_chunks
-
-chunks = [chunk for document in read_documents(lab.data_dir) for chunk in split_document(document)]
-vectors = lab.encode([chunk.embedded_text for chunk in chunks])
-drop_schema(conn)  # so that you can run the cell again
-create_schema(conn, vectors.shape[1])
-write_chunks(conn, chunks, vectors)
-write_chunks(conn, *lab.crowd(chunks, vectors))
+lab.crowd(conn)  # makes the table again, so that you can run the cell again
 conn.execute("""
     CREATE INDEX chunks_hnsw ON document_chunks_documentation
     USING hnsw (embedding vector_cosine_ops);
     ANALYZE document_chunks""")  # the statistics from which PostgreSQL plans
 questions = lab.questions()
+queries = lab.encode([each.question for each in questions])
+
+# %% [markdown]
+# The chart shows how many rows the questions find.
 
 # %%
-queries = lab.encode([each.question for each in questions])
+import pandas as pd
+
 sections = """
     SELECT document_name, chunk_index FROM document_chunks
     WHERE kind = 'doc-section' ORDER BY embedding <=> %(query)s LIMIT 5"""
-
-
-# %%
-conn.execute("SET hnsw.iterative_scan = off; SET hnsw.ef_search = 40")  # pgvector's defaults
 counts = pd.Series([conn.execute(sections, {"query": query}).rowcount for query in queries])
-few = (counts < 5).sum()
-axes = counts.value_counts().reindex(range(6), fill_value=0).plot.bar(
-    rot=0, xlabel="rows found", ylabel="questions",
-    title=f"Five rows were asked for: {few} of {len(counts)} questions got fewer",
-)
-lab.alt(axes, f"Rows found, and by how many questions:\n{counts.value_counts().to_string()}")
+found = counts.value_counts().sort_index()
+title = f"{sum(counts < 5)} of {len(counts)} questions got fewer than five rows"
+axes = found.plot.bar(rot=0, xlabel="rows found", ylabel="questions", title=title)
+lab.alt(axes, f"Rows found, and by how many questions:\n{found.to_string()}")
 
 # %% tags=["claim"]
 sized = "SELECT kind, count(*), count(*) FILTER (WHERE namespace = 'archive') FROM document_chunks GROUP BY 1"
 sizes = {kind: (count, old) for kind, count, old in conn.execute(sized)}
 assert sizes["doc-section"][0] > 1000, "More than a thousand rows are sections"
 assert sizes["doc-section"][1] == 12 and sizes["comment"][1] > sizes["comment"][0] / 2, "More than half of the comments are old, but only twelve of the sections"
-assert 0.32 < few / len(counts) < 0.48, "About two of five questions get fewer than five rows"
+assert 0.32 < (counts < 5).mean() < 0.48, "About two of five questions get fewer than five rows"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -110,21 +98,16 @@ assert 0.32 < few / len(counts) < 0.48, "About two of five questions get fewer t
 # `EXPLAIN (ANALYZE)` runs a statement and returns its [plan](../labs/GLOSSARY.md#query-plan), the steps that PostgreSQL took.
 
 # %%
-from IPython.display import display
-from psycopg.rows import dict_row
-
-as_dicts = conn.cursor(row_factory=dict_row)
 plain = """
     SELECT document_name, content, 1 - (embedding <=> %(query)s) AS similarity_score
     FROM document_chunks WHERE partition = 'documentation'
     ORDER BY embedding <=> %(query)s, document_name, chunk_index LIMIT 5"""
 question = {"query": lab.encode("How do I undo a bad release quickly?")}
-display(pd.DataFrame(as_dicts.execute(plain, question).fetchall()).round(2))
-[[[explained]]] = conn.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {plain}", question).fetchall()
-lab.show.plan(explained["Plan"])
+[explained] = conn.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {plain}", question).fetchone()
+lab.show.plan(explained[0]["Plan"])
 
 # %% tags=["claim"]
-scan = explained["Plan"]
+scan = explained[0]["Plan"]
 while "Plans" in scan:
     [scan] = scan["Plans"]
 planned, found = scan["Plan Rows"], scan["Actual Rows"]
@@ -142,17 +125,11 @@ assert (planned, found) == (12121, 6), "LIMIT stops it after 6 rows"
 # ## A filter from outside
 #
 # A filter's value often comes from a URL. The search below pastes it into its SQL. It should show the
-# [partition](../labs/GLOSSARY.md#partition) *documentation*, and never the note in *issues*.
+# [partition](../labs/GLOSSARY.md#partition) *documentation*, and never *issues*, where a note has a password.
 #
 # > **Predict.** What does the second call print?
 
 # %% tags=["nbval-check-output"]
-secret = "Incident 88: nobody could sign in after the update. The root password is tulip-42."
-fields = {"source_path": "incident-88.md", "repo_slug": "incidents", "kind": "note"}
-note = chunks[0].model_copy(update=fields | {"content": secret})
-write_chunks(conn, [note], lab.encode([secret]), partition="issues")
-
-
 def first_in(repo, question):
     statement = f"""
         SELECT repo_slug, content FROM document_chunks
@@ -227,25 +204,25 @@ from course_lib.retriever import Query
 NEAREST = lab.use("NEAREST")
 
 
-def asked(query, top_k=5, **filters):
-    return Query(**filters).filters | {"query": query, "top_k": top_k}
+def asked(query, **filters):
+    return Query(**filters).filters | {"query": query, "top_k": 5}
 
 
 nearest = NEAREST.format(distance=BY_VECTOR)
-in_plan = []
-for filters in ({"kind": "doc-section"}, {}):
-    values = asked(queries[0], partitions="documentation", **filters)
-    # prepare=False: planned for these values
-    plan = conn.execute(f"EXPLAIN {nearest}", values, prepare=False).fetchall()
-    in_plan.append([line.strip() for (line,) in plan if "Filter" in line])
-    print(filters, *in_plan[-1])
-write_chunks(conn, [note], lab.encode([secret]), partition="issues")  # if cell 4 dropped it
-leaked = conn.execute(nearest, asked(queries[0], repo="forum' OR partition = 'issues")).rowcount
-print(leaked, "rows leaked")
+values = asked(queries[0], partitions="documentation", kind="doc-section")
+# prepare=False: planned for these values
+plan = conn.execute(f"EXPLAIN {nearest}", values, prepare=False).fetchall()
+print(*[line for (line,) in plan if "Filter" in line])
+attack = asked(queries[0], repo="forum' OR partition = 'issues")
+print(conn.execute(nearest, attack).rowcount, "rows leaked")
 
 # %% tags=["claim"]
-assert "NULL" not in str(in_plan) and "kind" in in_plan[0][0] and "kind" not in str(in_plan[1]), "A condition whose value is NULL is not in the plan"
-assert leaked == 0, "never read as SQL"
+[condition] = [line for (line,) in plan if "Filter" in line]
+assert "NULL" not in condition and condition.count("AND") == 1, "Two conditions are in the plan"
+assert "kind" in condition and "partition" in condition, "A condition whose value is NULL is not in the plan"
+assert conn.execute(nearest, attack).rowcount == 0, "never read as SQL"
+secrets = conn.execute("SELECT count(*) FROM document_chunks WHERE partition = 'issues'").fetchone()
+assert secrets == (1,), "a note has a password"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -270,22 +247,19 @@ assert leaked == 0, "never read as SQL"
 short = """
     SELECT document_name FROM document_chunks
     WHERE repo_slug = %(repo_slug)s ORDER BY embedding <=> %(query)s LIMIT 5"""
+repos = ["documents", *["handbook"] * 10, "documents"]
 rows, plans = [], set()
 for query in queries:
-    values = [asked(query, repo=repo) for repo in ("documents", *["handbook"] * 10, "documents")]
+    values = [asked(query, repo=repo) for repo in repos]
     with lab.connect(autocommit=True) as fresh:  # on a new connection, the iterative scan is off
         rows.append([fresh.execute(short, one, prepare=True).rowcount for one in values])
         plans |= {*fresh.execute("SELECT custom_plans, generic_plans FROM pg_prepared_statements")}
 print("searches planned for their values, and for any value, on each connection:", *plans)
-starved = pd.DataFrame(rows).lt(5).sum()
-title = f"Of {len(queries)} questions, so many get fewer than five rows (orange: our documents)"
-axes = starved.plot.bar(color=["C1", *["C0"] * 10, "C1"], rot=0, xlabel="search", title=title)
-axes.bar_label(axes.containers[0])
-lab.alt(axes, f"{title}, for searches 0 to 11: {[*starved]}")
+pd.DataFrame(rows).lt(5).sum().to_frame("questions with fewer than five rows").T
 
 # %% tags=["claim"]
 assert all(each[0] == 5 > each[-1] for each in rows), "Search 11 returns fewer for every question, although search 0 returned five"
-assert plans == {(6, 6)}, "Here, six runs were planned for their values, and six used the generic plan"
+assert plans == {(6, 6)}, "Here, six of twelve runs used it"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -293,7 +267,7 @@ assert plans == {(6, 6)}, "Here, six runs were planned for their values, and six
 # Search 11 returns fewer for every question, although search 0 returned five. The handbook's searches return too few for many questions.
 #
 # PostgreSQL plans the first five runs for their values. Later it may use a *generic* plan, one for all values. It does so if this plan does
-# not seem to cost more than the earlier ones on average. Here, six runs were planned for their values, and six used the generic plan.
+# not seem to cost more than the earlier ones on average. Here, six of twelve runs used it.
 #
 # The generic plan assumes a repository of average size, and walks the graph. But only one row in a hundred is from our documents.
 #
@@ -328,8 +302,20 @@ lab.hint("7.2")  # run again for the next hint
 # - *on*: your `find_nearest`, with a list of 40
 # - *exact scan*: `find_nearest` with `EXACT`. It sorts by the distance plus zero, and no index has this order
 #
-# The table has the means for 20 questions:
+# Each way runs for 20 questions.
+
+# %%
+find_nearest = lab.use("find_nearest")
+archived = {"kind": "doc-section", "namespace": "archive"}
+wanted = {
+    "sections": [asked(query, kind="doc-section") for query in queries[:20]],
+    "archived sections": [asked(query, **archived) for query in queries[:20]],
+}
+
+# %% [markdown]
+# Here are the means:
 #
+# - *rows*: how many rows a search returns
 # - *[recall](../labs/GLOSSARY.md#recall)*: which share of the true rows a search finds
 # - *pages*: how many pages of 8 kB it visits (repeated visits count)
 # - *walks*: the share of the searches whose plan has the HNSW index
@@ -340,32 +326,15 @@ lab.hint("7.2")  # run again for the next hint
 # This cell takes a while.
 from course_lib.teaching.lab.searching import measure_search, plan_of
 
-find_nearest = lab.use("find_nearest")
-FILTERS = {
-    "sections": {"kind": "doc-section"},
-    "archived sections": {"kind": "doc-section", "namespace": "archive"},
+ways = {
+    "off, 40": measure_search(conn, wanted, "off"),
+    "off, 100": measure_search(conn, wanted, "off", ef_search=100),
+    "off, 200": measure_search(conn, wanted, "off", ef_search=200),
+    "on, 40": measure_search(conn, wanted, "on", find_nearest),
+    "exact scan": measure_search(conn, wanted, "exact", find_nearest),
 }
-
-
-def measure(scan, ef_search=40, find=find_nearest):
-    # Return the means of a way to search, for each filter.
-    conn.execute(f"SET hnsw.ef_search = {ef_search}")
-    found = {}
-    for name, filters in FILTERS.items():
-        values = [asked(query, **filters) for query in queries[:20]]
-        found[name] = measure_search(conn, find, scan, values)
-    conn.execute("RESET hnsw.ef_search")
-    return pd.concat(found)
-
-
-ways = {f"off, {size}": measure("iterative scan off", size) for size in (40, 100, 200)}
-ways |= {"on, 40": measure("iterative scan on"), "exact scan": measure("exact scan")}
 ways = pd.DataFrame(ways).T
-display(ways.drop(columns="rows expected", level=1).round(2))
-pages = ways.xs("pages", axis=1, level=1)
-title = "For archived sections, the walk that continues visits the most"
-axes = pages.plot(style=["o", "x"], logy=True, xticks=range(5), ylabel="pages", title=title)
-lab.alt(axes, f"The pages of the table above:\n{pages.round(0)}")
+ways.drop(columns="rows expected", level=1).round(2)
 
 # %% tags=["claim"]
 all_of, old = ways["sections"], ways["archived sections"]
@@ -378,10 +347,9 @@ assert max(abs(one.pages["off, 200"] - one.pages["exact scan"]) for one in (old,
 assert 0.85 < all_of.recall["on, 40"] < 0.95, "the walk misses about one true row in ten"
 assert all_of.recall["exact scan"] == 1 and all_of.pages["exact scan"] > all_of.pages["on, 40"], "The exact scan finds all, but visits more pages"
 assert old.pages["on, 40"] > 10 * all_of.pages["on, 40"], "more than ten times as many pages as for all sections"
-assert old.pages.max() == old.pages["on, 40"] > all_of.pages.max(), "the walk that continues visits the most"
 assert 800 < old.pages["on, 40"] / old.pages["exact scan"] < 1250, "about a thousand times as many pages as the exact scan"
 exact = f"EXPLAIN {NEAREST.format(distance=EXACT)}"
-used = str(conn.execute(exact, asked(queries[0], **FILTERS["archived sections"]), prepare=False).fetchall())
+used = str(conn.execute(exact, asked(queries[0], **archived), prepare=False).fetchall())
 assert all(f"_{name}_idx" in used for name in ("kind", "namespace")) and "hnsw" not in used and old.pages["exact scan"] < 50, "finds its twelve rows by the B-tree indexes of `kind` and `namespace`"
 
 # %% [markdown]
@@ -397,8 +365,8 @@ assert all(f"_{name}_idx" in used for name in ("kind", "namespace")) and "hnsw" 
 # Without the iterative scan, a search found almost none of the archived sections, also with a list of 100. With the iterative scan, each
 # search gets five rows.
 #
-# In the chart, the walk that continues visits the most pages for the archived sections. For all sections, compare 40 and 100: a longer list finds more, and visits more
-# pages. With the iterative scan, the walk misses about one true row in ten. The exact scan finds all, but visits more pages than this walk.
+# For all sections, compare 40 and 100: a longer list finds more, and visits more pages. With the iterative scan, the walk misses about one
+# true row in ten. The exact scan finds all, but visits more pages than this walk.
 #
 # With a list of 200, PostgreSQL does not walk: it plans an exact scan. So not the longer list is the repair here, but the exact scan.
 #
@@ -415,7 +383,7 @@ conn.execute("""
     DROP STATISTICS IF EXISTS pairs;  -- so that you can run the cell again
     CREATE STATISTICS pairs (mcv) ON kind, namespace FROM document_chunks_documentation;
     ANALYZE document_chunks_documentation""")
-old["with statistics"] = measure("iterative scan on")["archived sections"]
+old["with statistics"] = measure_search(conn, wanted, "on", find_nearest)["archived sections"]
 conn.execute("DROP STATISTICS pairs; ANALYZE document_chunks_documentation")
 pd.DataFrame(old).T[["rows expected", "walks", "pages"]].round(2)
 
@@ -442,23 +410,15 @@ assert after["rows expected"] < 50 and after.walks == 0 and after.pages < 100, "
 # > **Predict.** No row has a similarity of 0.8. What does the walk do when this threshold is in the statement?
 
 # %%
-inside = """
-    SELECT document_name, content, 1 - (embedding <=> %(query)s) AS similarity_score
-    FROM document_chunks
-    WHERE partition = 'documentation' AND 1 - (embedding <=> %(query)s) >= 0.8
-    ORDER BY embedding <=> %(query)s LIMIT 5"""
-visited, read = {}, {}
+inside = plain.replace("ORDER BY", "AND 1 - (embedding <=> %(query)s) >= 0.8 ORDER BY")
 with conn.transaction():
     conn.execute("SET LOCAL hnsw.iterative_scan = strict_order")
-    for name, statement in {"inside": inside, "after it": plain}.items():
-        plan = plan_of(conn, statement, question)
-        visited[name] = plan["Pages"]
-        read[name] = plan["Plans"][0].get("Rows Removed by Filter", 0)
-pd.DataFrame({"pages": visited, "rows removed": read})
+    plans = {"inside": plan_of(conn, inside, question), "after it": plan_of(conn, plain, question)}
+pd.DataFrame(plans).T[["Pages", "Rows Removed"]]
 
 # %% tags=["claim"]
-assert visited["inside"] > 10 * visited["after it"], "the walk goes on"
-assert read["inside"] > 11_000, "through nearly the whole table"
+assert plans["inside"]["Pages"] > 10 * plans["after it"]["Pages"], "the walk goes on"
+assert plans["inside"]["Rows Removed"] > 11_000, "through nearly the whole table"
 
 # %% [markdown]
 # <details><summary>The answer</summary>
@@ -474,28 +434,33 @@ assert read["inside"] > 11_000, "through nearly the whole table"
 # > **Predict.** Which threshold keeps our own questions, and refuses both other kinds?
 
 # %%
-others = pd.read_json(lab.data_dir.parent / "questions" / "unanswerable.jsonl", lines=True)
-highest = pd.Series((lab.encode([*others.question]) @ vectors.T).max(axis=1)).groupby(others.kind)
 similar = []  # of our questions that find their answer: the similarity of this answer
-for each, scores in zip(questions, queries @ vectors.T, strict=True):
-    best = [(scores[i], chunks[i]) for i in np.argsort(-scores, kind="stable")[:5]]
-    similar += [s for s, one in best if each.is_answered_by(one.source_path, one.content)][:1]
+for one, query in zip(questions, queries, strict=True):
+    rows = find_nearest(conn, asked(query, repo="documents"))
+    answers = [row for row in rows if one.is_answered_by(row.document_name, row.content)]
+    similar += [row.similarity_score for row in answers[:1]]
+
+# %% [markdown]
+# Here is a curve for each kind.
+
+# %%
+import numpy as np
+
+from course_lib.teaching.lab.retrieval import without_answer
 
 steps = np.arange(0, 0.75, 0.05).round(2)
 kept = [np.mean(np.array(similar) >= step) for step in steps]
 shares = pd.DataFrame({f"{len(similar)} of ours, answer kept": kept}, steps)
-for kind, each in highest:
-    shares[f"{len(each)} {kind}, no result"] = [(each < step).mean() for step in steps]
-axes = shares.plot(
-    xlabel="threshold (cosine similarity)", ylabel="share of the questions", ylim=(0, 1.05),
-    title="No threshold keeps all of ours and refuses all near ones",
-)
-for step in (0.25, 0.35):
-    axes.axvline(step, color="gray", marker="", linestyle=":")
+for kind, texts in without_answer().items():
+    found = [find_nearest(conn, asked(query, repo="documents")) for query in lab.encode(texts)]
+    highest = np.array([rows[0].similarity_score for rows in found])
+    shares[f"{len(texts)} {kind}, no result"] = [np.mean(highest < step) for step in steps]
+title = "No threshold keeps all of ours and refuses all near ones"
+axes = shares.plot(xlabel="threshold", ylabel="share of the questions", xticks=steps, title=title)
 lab.alt(axes, shares.round(2).to_string())
 
 # %% tags=["claim"]
-kept, far, near = (shares[name] for name in shares)
+kept, near, far = (shares[name] for name in shares)
 assert not ((kept == 1) & (near == 1)).any(), "No threshold keeps all of ours and refuses all near ones"
 assert kept[0.7] < 0.05, "0.7 removes nearly every answer"
 assert kept[0.25] > 0.95 and far[0.25] == 1, "0.25 keeps nearly every answer, and refuses every far question"
@@ -511,7 +476,7 @@ assert 0.12 < 1 - kept[0.35] < 0.18, "and loses about 15 % of the answers"
 #
 # </details>
 #
-# So a low threshold refused all 16 far questions. Choose yours with your own questions, and test it with others (we did not).
+# Choose your threshold with your own questions, and test it with others (we did not).
 # Similarity does not tell whether a near text answers the question: [lab 15](../labs/15_checking_an_answer.ipynb) checks answers.
 
 # %% [markdown]
@@ -541,17 +506,18 @@ lab.hint("7.3")  # run again for the next hint
 
 # %%
 # This cell takes a while.
+from functools import partial
+
 search_filtered = lab.use("search_filtered")
+without_threshold = partial(search_filtered, threshold=-1)  # a similarity can be below 0
 conn.execute("SET hnsw.max_scan_tuples = 2000")
 proof = {
-    "off": measure("iterative scan off"),
-    "on": measure("iterative scan on"),
-    # The threshold is -1: an archived section can have a similarity below 0.
-    "on, then exact": measure("iterative scan on", find=lambda a, b, _: search_filtered(a, b, -1)),
+    "on": measure_search(conn, wanted, "on", find_nearest),
+    "on, then exact": measure_search(conn, wanted, "on", without_threshold),
 }
 conn.execute("RESET hnsw.max_scan_tuples")
 proof = pd.DataFrame(proof).T
-proof.loc[:, (slice(None), ["rows", "recall"])].round(2)
+proof.drop(columns=["pages", "walks", "rows expected"], level=1).round(2)
 
 # %% tags=["claim"]
 all_of, old = proof["sections"], proof["archived sections"]
@@ -569,11 +535,9 @@ assert all_of.recall["on, then exact"] == all_of.recall["on"], "For all sections
 # This search wants only our documents.
 
 # %%
-encoded = dict(zip([each.question for each in questions], queries, strict=True))
 mine = lab.measure_retrieval(
-    lambda text: search_filtered(conn, asked(encoded[text], repo="documents"))
+    lambda text: search_filtered(conn, asked(lab.encode(text), repo="documents"))
 )
-print(f"recall@5: {mine.recall:.2f}, in memory {len(similar) / len(questions):.2f}")
 lab.score(recall_at_5=mine.recall, mrr=mine.mrr, note="by meaning, in a table of 12,000")
 
 # %% [markdown]

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     import psycopg
 
 Values = Mapping[str, Any]
-Find = Callable[["psycopg.Connection[Any]", Values, str], Sequence[Any]]
+Find = Callable[..., Sequence[Any]]
 
 
 def plan_of(conn: psycopg.Connection[Any], statement: LiteralString, values: Any) -> Any:
-    """Run a statement; return the top of its plan, in ``Pages`` how many pages it visited.
+    """Run a statement; return the top of its plan, with ``Pages`` and ``Rows Removed``.
+
+    These are how many pages were visited, and how many rows did not pass a filter.
 
     Parameters
     ----------
@@ -34,7 +36,13 @@ def plan_of(conn: psycopg.Connection[Any], statement: LiteralString, values: Any
     explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}"
     ((document,),) = conn.execute(explain, values, prepare=False).fetchall()
     plan = document[0]["Plan"]
-    return plan | {"Pages": plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]}
+    pages = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+    return plan | {"Pages": pages, "Rows Removed": _removed(plan)}
+
+
+def _removed(node: Mapping[str, Any]) -> int:
+    here: int = node.get("Rows Removed by Filter", 0)
+    return here + sum(map(_removed, node.get("Plans", ())))
 
 
 def search_ten(
@@ -85,7 +93,11 @@ def measure_index(
 
 
 def measure_search(
-    conn: psycopg.Connection[Any], find: Find, scan: str, asked: Sequence[Values]
+    conn: psycopg.Connection[Any],
+    wanted: Mapping[str, Sequence[Values]],
+    scan: str,
+    find: Find = find_nearest,
+    ef_search: int = 40,
 ) -> pd.Series[float]:
     """Search for each of some values; return the means of rows, recall, pages and what was planned.
 
@@ -95,40 +107,54 @@ def measure_search(
     Parameters
     ----------
     conn
-        The connection on which is searched.
+        A connection that commits each statement by itself.
+    wanted
+        Name → the values of each search. The means are by this name, then by what they are of.
+    scan
+        ``off`` runs `NEAREST` alone, without the iterative scan; ``on`` runs `find`, and ``exact``
+        runs `find` with the distance `EXACT`.
     find
         `find_nearest`, or what takes the same; both return rows with a `chunk_id`.
-    scan
-        ``iterative scan off`` runs `NEAREST` alone; ``iterative scan on`` runs `find`, and
-        ``exact scan`` runs `find` with the distance `EXACT`.
-    asked
-        The values of each search.
+    ef_search
+        How many candidates a walk keeps.
+
+    Examples
+    --------
+    >>> wanted = {"notes": [values]}  # doctest: +SKIP
+    >>> measure_search(conn, wanted, "off")["notes", "recall"]  # doctest: +SKIP
+    0.8
     """
     import pandas as pd
     from psycopg.rows import namedtuple_row
 
-    distance = EXACT if scan == "exact scan" else BY_VECTOR
+    distance = EXACT if scan == "exact" else BY_VECTOR
     statement = NEAREST.format(distance=distance)
-    iterative = "strict_order" if scan == "iterative scan on" else "off"
+    iterative = "strict_order" if scan == "on" else "off"
     alone: psycopg.Cursor[Any] = conn.cursor(row_factory=namedtuple_row)
-    measured = []
-    for values in asked:
+
+    def measured(values: Values) -> dict[str, float]:
         rows: Sequence[Any] = (
             alone.execute(statement, values, prepare=False).fetchall()
-            if scan == "iterative scan off"
-            else find(conn, values, distance)
+            if scan == "off"
+            else find(conn, values, distance=distance)
         )
         true_rows = find_nearest(conn, values, EXACT)
         found, truth = ([row.chunk_id for row in some] for some in (rows, true_rows))
         with conn.transaction():
             conn.execute(f"SET LOCAL hnsw.iterative_scan = {iterative}")
             plan = plan_of(conn, statement, values)
-        recall = recall_at(found, truth, k=values["top_k"])
-        walks = float("'Order By'" in str(plan))
-        expected = plan["Plans"][0]["Plan Rows"]
-        measured.append((len(found), recall, plan["Pages"], walks, expected))
-    columns = ["rows", "recall", "pages", "walks", "rows expected"]
-    return pd.DataFrame(measured, columns=columns).mean()
+        return {
+            "rows": len(found),
+            "recall": recall_at(found, truth, k=values["top_k"]),
+            "pages": plan["Pages"],
+            "walks": float("'Order By'" in str(plan)),
+            "rows expected": plan["Plans"][0]["Plan Rows"],
+        }
+
+    conn.execute(f"SET hnsw.ef_search = {ef_search}")
+    tables = {name: pd.DataFrame(map(measured, some)) for name, some in wanted.items()}
+    conn.execute("RESET hnsw.ef_search")
+    return pd.concat(tables, axis="columns").mean()
 
 
 def make_visible(conn: psycopg.Connection[Any], indexed: LiteralString) -> None:

@@ -300,13 +300,11 @@ class Lab:
 
         return questions_for(self.data_dir)
 
-    def crowd(
-        self, chunks: Sequence[Chunk], vectors: npt.NDArray[np.float32]
-    ) -> tuple[list[Chunk], npt.NDArray[np.float32]]:
-        """Return 12,000 made-up chunks and their vectors; see `crowd.chunks_around`."""
-        from course_lib.teaching.lab.crowd import chunks_around
+    def crowd(self, conn: psycopg.Connection[Any]) -> None:
+        """Write the lab's documents among made-up rows; see `crowd.write_crowd`."""
+        from course_lib.teaching.lab.crowd import write_crowd
 
-        return chunks_around(chunks, vectors)
+        write_crowd(conn, self.data_dir, self.encode)
 
     def mixtures(
         self, chunks: Sequence[Chunk], vectors: npt.NDArray[np.float32]

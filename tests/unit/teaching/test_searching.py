@@ -1,13 +1,20 @@
 """What the labs' helpers around a statement do, on a real database."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import psycopg
 import pytest
 from pgvector.psycopg import register_vector
 
+from course_lib.embedder.vectors import Vectors
+from course_lib.records import Query
+from course_lib.teaching.lab.crowd import write_crowd
 from course_lib.teaching.lab.searching import (
     make_visible,
     measure_index,
+    measure_search,
     plan_of,
     rank_words,
     search_ten,
@@ -47,6 +54,36 @@ def test_a_plan_says_how_many_pages_were_visited(points: psycopg.Connection) -> 
     plan = plan_of(points, "SELECT id FROM points WHERE id < %s", [3])
     assert plan["Node Type"] == "Seq Scan" and plan["Actual Rows"] == 2
     assert plan["Pages"] == plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] > 0
+    few = plan_of(points, "SELECT id FROM points WHERE id < %s LIMIT 1", [3])
+    assert (plan["Rows Removed"], few["Rows Removed"]) == (38, 0)
+
+
+def test_a_crowd_starves_a_walk_and_an_iterative_scan_repairs_it(
+    conn: psycopg.Connection, folder: Path
+) -> None:
+    random = np.random.default_rng(0)
+
+    def encode(texts: Sequence[str]) -> Vectors:
+        vectors = random.normal(size=(len(texts), 8)).astype(np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    conn.autocommit = True
+    (folder / "picture.md").unlink()
+    write_crowd(conn, folder, encode)
+    counted = "SELECT count(*), count(*) FILTER (WHERE partition = 'issues') FROM document_chunks"
+    assert conn.execute(counted).fetchone() == (12_003, 1)
+    conn.execute("""
+        CREATE INDEX ON document_chunks_documentation USING hnsw (embedding vector_cosine_ops);
+        ANALYZE document_chunks""")
+    values = Query(kind="doc-section").filters | {"query": encode(["?"])[0], "top_k": 5}
+    wanted = {"one": [values], "the same twice": [values, values]}
+    starved = measure_search(conn, wanted, "off", ef_search=5)
+    assert starved["one"].equals(starved["the same twice"])
+    assert starved["one", "rows"] < 5 and starved["one", "walks"] == 1
+    assert measure_search(conn, wanted, "on")["one", "rows"] == 5
+    exact = measure_search(conn, wanted, "exact")["one"]
+    assert (exact["rows"], exact["recall"], exact["walks"]) == (5, 1, 0)
+    assert conn.execute("SHOW hnsw.ef_search").fetchone() == ("40",)
 
 
 def test_what_is_visible_and_a_questions_words_are_made_anew_each_time(
