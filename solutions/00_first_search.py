@@ -9,8 +9,8 @@
 # %% [markdown]
 # # 00 · A first search
 #
-# You ask your own notes a question. The search can find the lines that answer it, even if they use other words. In this lab you use the
-# finished search. In the rest of the course you build it.
+# The answer is in your notes. But you ask with other words than you wrote, so a search for words finds nothing. A search by meaning can
+# find the lines. In this lab you use the finished search. In the rest of the course you build it.
 #
 # | You will be able to | Time | Needs | Builds |
 # |---|---|---|---|
@@ -429,7 +429,8 @@ three, four = (paired_interval(first, [1] * (5 + more) + [0] * (5 - more)) for m
 assert three.low == 0 and four.low > 0, "Four questions. With three, the interval begins at 0"
 
 # %% [markdown]
-# - If the whole interval is above 0, the gain is hardly luck.
+# - If the whole interval is above 0, the gain is hardly luck. (With only ten questions it may be luck all the same:
+#   [lab 16](../labs/16_measuring_retrieval.ipynb).)
 # - If it contains 0, as here, these questions cannot tell which search is better.
 #
 # > **Predict.** If the second search loses none, how many questions must it gain, until the whole interval is above 0? Change its row, and
@@ -437,7 +438,7 @@ assert three.low == 0 and four.low > 0, "Four questions. With three, the interva
 #
 # <details><summary>The answer</summary>
 #
-# Four questions. With three, the interval begins at 0. But with ten questions, even this may be luck.
+# Four questions. With three, the interval begins at 0.
 #
 # </details>
 #

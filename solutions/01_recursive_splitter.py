@@ -444,7 +444,7 @@ assert (lost.loc["on offsets"] == 0).all(), "Good cuts tear none"
 #
 # The search gets lab 00's 63 questions. The picture shows gains in [recall@5](../labs/GLOSSARY.md#recallk), with their
 # [intervals](../labs/GLOSSARY.md#confidence-interval). The first three are means of the four sizes, and the fourth is a mean of the four
-# ways.
+# ways. In the fifth, fifteen chunks of 300 have room for as much text as five of 900.
 #
 # > **Predict.** Do good cuts find more than cuts at spaces?
 
@@ -460,7 +460,7 @@ compared = {
     "900 characters instead of 300": (mean[300], mean[900]),
     "five of 900 instead of fifteen of 300": (fifteen, found["on offsets", 900]),
 }
-lab.show.changes(compared, "gain in recall@5")
+lab.show.changes(compared, "gain in recall")
 
 # %% tags=["claim"]
 from course_lib.evaluation.statistics import paired_interval
@@ -483,8 +483,8 @@ assert as_much.low < 0 < as_much.high, "These questions do not decide which of t
 #
 # </details>
 #
-# With five chunks each, chunks of 900 characters find more than chunks of 300. But five of 900 have room for as much text as fifteen of
-# 300. These questions do not decide which of the two finds more.
+# With five chunks each, chunks of 900 characters find more than chunks of 300. But five of 900 show as much text as fifteen of 300. These
+# questions do not decide which of the two finds more.
 #
 # If a phrase must stay whole, make the overlap as long as it is (question 1).
 
