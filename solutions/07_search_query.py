@@ -455,7 +455,7 @@ for kind, texts in without_answer().items():
     found = [find_nearest(conn, asked(query, repo="documents")) for query in lab.encode(texts)]
     highest = np.array([rows[0].similarity_score for rows in found])
     shares[f"{len(texts)} {kind}, no result"] = [np.mean(highest < step) for step in steps]
-title = "No threshold keeps all of ours and refuses all near ones"
+title = "How many questions a threshold keeps or refuses"
 axes = shares.plot(xlabel="threshold", ylabel="share of the questions", xticks=steps, title=title)
 lab.alt(axes, shares.round(2).to_string())
 
