@@ -7,13 +7,15 @@ process of one shard when it has stored something, as the system does where memo
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -42,32 +44,36 @@ def names_of_data() -> list[str]:
 
 
 def run_job(
-    program: str, names: Iterable[str], out: Path, shard: str, killed: bool = False
+    job: Callable[[Sequence[str], Path, str], object],
+    names: Sequence[str],
+    out: Path,
+    shard: str,
+    killed: bool = False,
 ) -> list[str]:
     """Run a job in a process of its own, and return the lines of the file that it leaves.
 
     Parameters
     ----------
-    program
-        The text of a Python program. It gets the path of a file of names, `out` and `shard`, and
+    job
+        A function of `names`, `out` and `shard`. Its text is taken, so its imports are inside. It
         prints a line when it has worked on a name.
-    names
-        What it works on.
-    out, shard
-        Its further arguments.
+    names, out, shard
+        Its arguments.
     killed
         Whether it is killed, as by ``kill -9``, after its fifth line.
 
     Examples
     --------
-    >>> run_job(JOB, ["a.md", "b.md"], Path("out.txt"), "0/1")
+    >>> run_job(job, ["a.md", "b.md"], Path("out.txt"), "0/1")
     ['a.md', 'b.md']
     """
     with tempfile.TemporaryDirectory() as folder:
-        job, listed = Path(folder, "job.py"), Path(folder, "names.txt")
-        job.write_text(program, encoding="utf-8")
-        listed.write_text("\n".join(names), encoding="utf-8")
-        command = [sys.executable, *map(str, (job, listed, out)), shard]
+        program = Path(folder, "job.py")
+        source = textwrap.dedent(inspect.getsource(job))
+        start = "from __future__ import annotations\nfrom pathlib import Path"
+        call = f"{job.__name__}({[*names]!r}, Path({str(out)!r}), {shard!r})"
+        program.write_text(f"{start}\n{source}\n{call}\n", encoding="utf-8")
+        command = [sys.executable, str(program)]
         # Python takes another number for `hash` in each process, unless it is told one.
         environment = {**os.environ, "PYTHONHASHSEED": "random"}
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
