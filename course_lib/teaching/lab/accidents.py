@@ -8,7 +8,6 @@ process of one shard when it has stored something, as the system does where memo
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import subprocess
 import sys
@@ -98,8 +97,6 @@ class SplitPages:
     ----------
     lines
         The splitter's file, a chunk a line.
-    texts
-        What the chunks say.
 
     Examples
     --------
@@ -118,7 +115,6 @@ class SplitPages:
         write_corpus(Path(source.path), read_folder(str(folder), repo="damaged"))
         split_documents.python_func(source, chunks, rows, "0/1", 512, 64)
         self.lines = Path(chunks.path).read_bytes().splitlines(keepends=True)
-        self.texts = [json.loads(line)["content"] for line in self.lines]
         self._rows, self._broken = Path(rows.path), work / "broken"
 
     def store(
@@ -146,14 +142,6 @@ class SplitPages:
         except InputError as error:
             return str(error.args[0])
         return "no error"
-
-    def encoded_a_second(self, count: int = 40) -> float:
-        """Return how many chunks a second the model encodes, after it is loaded: no cache helps."""
-        embedder = EmbeddingClient(cache=False)
-        embedder.encode(self.texts[:1])
-        begin = time.perf_counter()
-        embedder.encode(self.texts[:count])
-        return len(self.texts[:count]) / (time.perf_counter() - begin)
 
 
 def ingest_as_cron(folder: str | os.PathLike[str], *words: str, url: str) -> float:

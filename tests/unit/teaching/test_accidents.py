@@ -49,8 +49,8 @@ def test_the_lines_of_a_splitter_are_stored_as_they_are_or_refused_with_a_reason
     folder.mkdir()
     (folder / "mill.md").write_text("# Mill\n\n" + "The sail turns. " * 80, encoding="utf-8")
     pages = SplitPages(folder, tmp_path)
-    assert len(pages.texts) == len(pages.lines) > 2
-    assert pages.texts[0].startswith("# Mill")
+    assert len(pages.lines) > 2
+    assert b"# Mill" in pages.lines[0]
     assert "two chunks" in pages.store(pages.lines * 2, conn, embedder)["the step says"]
     cut = [*pages.lines[:-1], pages.lines[-1][:-100]]
     assert pages.store(cut, conn, embedder)["the step says"].startswith("is not JSON")
@@ -60,7 +60,6 @@ def test_the_lines_of_a_splitter_are_stored_as_they_are_or_refused_with_a_reason
     assert "shards that came: []" in pages.fan_in(add_up, stored | {"the step says": "refused"})
     whole = stored | {"chunks split": stored["chunks stored"]}
     assert pages.fan_in(add_up, whole) == "no error"
-    assert 0 < pages.encoded_a_second(2) < 5_000, "a vector from a cache would come faster"
 
 
 def _step(function: str, shard: int) -> "subprocess.Popen[bytes]":
