@@ -39,20 +39,18 @@ if embedding_model:
 names = names_of_data()
 
 # %% [markdown]
-# `run_job` runs the text of this function in a new process. `shard` is "0/2" or "1/2".
+# `run_job` runs the text of this function in a new process. `shard` is "0/2" or "1/2". `work_on(name)` is a generator: it takes a moment,
+# yields the name, and then prints it to the log.
 
 
 # %%
-def job(names, out, shard):
-    import time
-
+def job(names, out, shard, work_on):
     number, of = map(int, shard.split("/"))
     with open(out, "a", encoding="utf-8") as file:
         for name in names:
             if hash(name) % of == number:
-                time.sleep(0.02)  # here the work is done
-                print(name, file=file, flush=True)
-                print(name, flush=True)  # the log
+                for line in work_on(name):
+                    print(line, file=file, flush=True)
 
 
 # %% [markdown]
@@ -127,15 +125,8 @@ lab.hint("11.1")  # run again for the next hint
 
 
 # %%
-def safe_job(names, out, shard):
-    import time
-
+def safe_job(names, out, shard, work_on):
     from course_lib.loader.shards import write_shard
-
-    def work_on(name):
-        time.sleep(0.02)
-        print(name, flush=True)
-        yield name
 
     write_shard(out, {name: work_on(name) for name in names}, shard)
 
@@ -373,9 +364,10 @@ assert used == {"list-names"} and text.count("hunter2") == 2, "readable in the Y
 # %% [markdown]
 # <details><summary>The four faults</summary>
 #
-# - `store` may come from the cache (`cached`). So in the second night, the table stays empty.
+# - `store` may come from the cache. So in the second night, the table stays empty.
 # - The password is a parameter, so it is readable in the YAML file, and Kubeflow stores it with each run.
-# - No step gets what `store` returns: it is not in `used`. So `publish` waits for nothing. On a cluster, it may begin first, not last as here.
+# - No step gets what `store` returns: it is not in `used`. So `publish` waits for nothing, and may
+#   begin first.
 # - `publish` fails, because `date` is `unknown` in it: it is imported only in the notebook.
 #
 # </details>
@@ -449,7 +441,7 @@ lab.hint("11.4")  # run again for the next hint
 # %% [markdown]
 # ## Kill it
 #
-# Run your pipeline twice (this can take minutes). In the first run, `KillFirst` kills the step that stores shard 0, when it has stored some chunks.
+# Run your pipeline twice (this can take minutes). In the first run, `KillFirst` kills the step that stores shard 0, in its work.
 #
 # > **Predict.** Which step runs twice in the first run? Which come from the cache in the second?
 
@@ -466,7 +458,7 @@ def chunks_of(repo):
 
 
 # %% [markdown]
-# If 0 chunks are stored at the kill, shard 0 ended too early: run the next cell again.
+# If it stores 0 chunks at the kill, the step ended too early: run it again.
 
 # %%
 pipeline = dsl.pipeline(lab.use("docs_pipeline"), name="docs-pipeline")
@@ -507,8 +499,7 @@ assert cached == known, "only reading and splitting come from the cache"
 #
 # ## On a cluster
 #
-# [infra/README.md](../infra/README.md#what-a-run-on-a-cluster-needs) says what a run needs there, with the commands and the least versions.
-# It was **not tried**. In the source code of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step without success has one of two
+# [infra/README.md](../infra/README.md#what-a-run-on-a-cluster-needs) has what a run needs there. It was **not tried**. In the source code of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step without success has one of two
 # states:
 #
 # - *Failed*: its program stopped early (an exception, `kill -9`, too much memory), or its machine was shut down in order.
@@ -531,8 +522,6 @@ assert cached == known, "only reading and splitting come from the cache"
 # 0 2 * * * cd /srv/course && .venv/bin/course ingest data/documents
 # ```
 #
-# > **Predict.** The pipeline stores five pages. Do its other steps take seconds or minutes?
-
 # %%
 from course_lib.teaching.lab.accidents import ingest_as_cron
 
@@ -551,14 +540,10 @@ assert chunks_of(repos[0]) == chunks_of(repos[1]) == split, "Both stored as many
 assert more > 2, "Apart from storing, the pipeline's steps take seconds"
 
 # %% [markdown]
-# <details><summary>The answer</summary>
+# Both stored as many chunks as were split. Apart from storing, the pipeline's steps take seconds.
 #
-# Apart from storing, the pipeline's steps take seconds.
-#
-# </details>
-#
-# Both stored as many chunks as were split. Two machines save at most half of cron's time, and the steps that do not store come on top. So
-# the pipeline needs at least the number of chunks in the last line. This is a rough estimate: on a cluster, pods must start, too.
+# On two machines, a pipeline saves at most half of cron's time. So it needs at least the number of chunks in the last line. This is a rough
+# estimate: on a cluster, pods must start, too.
 #
 # A pipeline also gives you a log, retries and a cache for each step. If you need none, and have few chunks, take cron.
 

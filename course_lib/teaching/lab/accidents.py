@@ -14,7 +14,7 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -42,8 +42,21 @@ def names_of_data() -> list[str]:
     return [document.name for document in read_documents(project_root() / "data", endings)]
 
 
+START = """
+from __future__ import annotations
+import time
+from pathlib import Path
+
+def work_on(name):
+    time.sleep(0.02)
+    yield name
+    print(name, flush=True)  # the log: here, what was yielded is written
+
+"""
+
+
 def run_job(
-    job: Callable[[Sequence[str], Path, str], object],
+    job: Callable[[Sequence[str], Path, str, Callable[[str], Iterable[str]]], object],
     names: Sequence[str],
     out: Path,
     shard: str,
@@ -54,12 +67,12 @@ def run_job(
     Parameters
     ----------
     job
-        A function of `names`, `out` and `shard`. Its text is taken, so its imports are inside. It
-        prints a line when it has worked on a name.
+        A function of `names`, `out`, `shard` and `work_on`, a generator that takes a moment, yields
+        the name and prints it. The function's text is taken, so its imports are inside.
     names, out, shard
         Its arguments.
     killed
-        Whether it is killed, as by ``kill -9``, after its fifth line.
+        Whether it is killed, as by ``kill -9``, when it has worked on five names.
 
     Examples
     --------
@@ -69,9 +82,8 @@ def run_job(
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "job.py")
         source = textwrap.dedent(inspect.getsource(job))
-        start = "from __future__ import annotations\nfrom pathlib import Path"
-        call = f"{job.__name__}({[*names]!r}, Path({str(out)!r}), {shard!r})"
-        program.write_text(f"{start}\n{source}\n{call}\n", encoding="utf-8")
+        call = f"{job.__name__}({[*names]!r}, Path({str(out)!r}), {shard!r}, work_on)"
+        program.write_text(f"{START}{source}\n{call}\n", encoding="utf-8")
         command = [sys.executable, str(program)]
         # Python takes another number for `hash` in each process, unless it is told one.
         environment = {**os.environ, "PYTHONHASHSEED": "random"}

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import psycopg
@@ -18,18 +18,21 @@ FIRST = next(name for name in map(str, range(99)) if Shard.parse("0/2").holds(na
 SECOND = next(name for name in map(str, range(99)) if Shard.parse("1/2").holds(name))
 
 
-def job(names: Sequence[str], out: Path, shard: str) -> None:
+Work = Callable[[str], Iterable[str]]
+
+
+def job(names: Sequence[str], out: Path, shard: str, work_on: Work) -> None:
     import time
 
     for name in names:
-        with out.open("a", encoding="utf-8") as file:
-            print(name, shard, file=file)
-        print(name, flush=True)
+        for line in work_on(name):
+            with out.open("a", encoding="utf-8") as file:
+                print(line, shard, file=file)
         if name == "5":
             time.sleep(60)
 
 
-def no_job(names: Sequence[str], out: Path, shard: str) -> None:
+def no_job(names: Sequence[str], out: Path, shard: str, work_on: Work) -> None:
     pass
 
 
