@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 11 · A pipeline
 #
-# You build the pipeline that fills the course's index. It is made for many machines, and runs here on one. You will kill one of its steps,
-# and no chunk will be lost.
+# Two machines share a job. It ends without an error, and a quarter of the files is missing. You mend it, and build the pipeline that fills
+# the course's index. You will kill one of its steps, and no chunk will be lost.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
@@ -32,32 +32,34 @@ from tempfile import TemporaryDirectory, mkdtemp
 
 from course_lib.teaching.lab.accidents import names_of_data, run_job
 
-work = Path((workshop := TemporaryDirectory()).name)  # gone when the kernel ends
+workshop = TemporaryDirectory()  # gone when the kernel ends
+work = Path(workshop.name)
 if embedding_model:
     os.environ["RAG_EMBED_MODEL"] = embedding_model
-
-JOB = """
-import sys, time
-from pathlib import Path
-
-names, out, shard = sys.argv[1:]
-number, of = map(int, shard.split("/"))
-with open(out, "a", encoding="utf-8") as file:
-    for name in Path(names).read_text(encoding="utf-8").splitlines():
-        if hash(name) % of == number:
-            time.sleep(0.02)  # here the work is done
-            print(name, file=file, flush=True)
-            print(name, flush=True)  # the log
-"""
-
 names = names_of_data()
+
+# %% [markdown]
+# `run_job` runs the text of this function in a new process. `shard` is "0/2" or "1/2". `work_on(name)` is a generator: it takes a moment,
+# yields the name, and then prints it to the log.
+
+
+# %%
+def job(names, out, shard, work_on):
+    number, of = map(int, shard.split("/"))
+    with open(out, "a", encoding="utf-8") as file:
+        for name in names:
+            if hash(name) % of == number:
+                for line in work_on(name):
+                    print(line, file=file, flush=True)
+
 
 # %% [markdown]
 # > **Predict.** How many files are in neither shard, and how many in both?
 
 # %%
-own = Path(mkdtemp(dir=work))
-zero, one = (set(run_job(JOB, names, own / f"{n}.txt", f"{n}/2")) for n in (0, 1))
+folder = Path(mkdtemp(dir=work))
+zero = set(run_job(job, names, folder / "0.txt", "0/2"))
+one = set(run_job(job, names, folder / "1.txt", "1/2"))
 neither, both = {*names} - zero - one, zero & one
 print(f"of {len(names)} files, {len(neither)} are in neither, {len(both)} in both")
 
@@ -75,14 +77,16 @@ assert 0.05 < len(neither) / len(names) < 0.45 and 0.05 < len(both) / len(names)
 #
 # The course's `shard_of(name, 2)` uses the SHA-256 of the name, which is the same in every process.
 #
-# Now one process takes all files. It is killed (`kill -9`), and started again.
+# ## The job is killed
+#
+# Now one process takes all files ("0/1"). It is killed (`kill -9`) after five files, and started again.
 #
 # > **Predict.** Which lines are in its file at the end?
 
 # %%
-(work / "all.txt").unlink(missing_ok=True)
-at_the_kill = len(run_job(JOB, names, work / "all.txt", "0/1", killed=True))
-there = run_job(JOB, names, work / "all.txt", "0/1")
+out = Path(mkdtemp(dir=work), "all.txt")
+at_the_kill = len(run_job(job, names, out, "0/1", killed=True))
+there = run_job(job, names, out, "0/1")
 print(f"at the kill: {at_the_kill} lines · in the end: {len(there)} lines of {len({*there})} files")
 
 # %% tags=["claim"]
@@ -116,25 +120,20 @@ lab.hint("11.1")  # run again for the next hint
 #
 # After a kill, the next attempt writes the *whole* result to the same place, so nothing is there twice.
 
+# %% [markdown]
+# The job with `write_shard`, killed once:
+
+
 # %%
-SAFE_JOB = """
-import sys, time
-from pathlib import Path
-from course_lib.loader.shards import write_shard
+def safe_job(names, out, shard, work_on):
+    from course_lib.loader.shards import write_shard
 
-def work_on(name):
-    time.sleep(0.02)
-    print(name, flush=True)
-    yield name
+    write_shard(out, {name: work_on(name) for name in names}, shard)
 
-names, out, shard = sys.argv[1:]
-names = Path(names).read_text(encoding="utf-8").splitlines()
-write_shard(Path(out), {name: work_on(name) for name in names}, shard)
-"""
 
-(work / "safe.txt").unlink(missing_ok=True)
-print("lines after the kill:", len(run_job(SAFE_JOB, names, work / "safe.txt", "0/1", killed=True)))
-again = [run_job(SAFE_JOB, names, work / "safe.txt", "0/1") for _ in ("second", "third")]
+out = Path(mkdtemp(dir=work), "safe.txt")
+print("lines after the kill:", len(run_job(safe_job, names, out, "0/1", killed=True)))
+again = [run_job(safe_job, names, out, "0/1") for _ in ("second", "third")]
 print("after the second and third attempt:", *map(len, again), "lines of", len(names), "files")
 
 # %% tags=["claim"]
@@ -162,16 +161,11 @@ assert again == [names, names], "a second start does no harm"
 # On a cluster, each start has a new pod with an empty disk. A second start can only harm what is outside: a file on a shared disk, or a row
 # in a table.
 
-# %% tags=["nbval-check-output"]
-import shutil
-
-from kfp import dsl, kubernetes
+# %%
+from kfp import dsl
 from kfp.dsl import Dataset, Output
 
 from course_lib.pipeline.components import LOADER
-from course_lib.pipeline.local import run_locally
-
-copy = shutil.copytree(lab.data_dir, work / "pages", dirs_exist_ok=True)
 
 
 @dsl.component(base_image=LOADER, install_kfp_package=False)
@@ -184,7 +178,14 @@ def list_shard(folder: str, shard: str, pages: Output[Dataset]):
     pages.metadata["lines"] = write_shard(Path(pages.path), lines, shard)
 
 
-run = run_locally(list_shard, {"folder": copy.as_posix(), "shard": "0/2"}, root=work)
+# %% [markdown]
+# `run_locally` runs it on this machine:
+
+# %% tags=["nbval-check-output"]
+from course_lib.pipeline.local import run_locally
+
+source = lab.data_dir.as_posix()
+run = run_locally(list_shard, {"folder": source, "shard": "0/2"}, root=work)
 pages = run.outputs["pages"]
 print(pages.metadata, Path(pages.path).read_text(encoding="utf-8").split())
 
@@ -196,8 +197,8 @@ assert isinstance(pages.metadata["lines"], float), "makes a float of each number
 #
 # ## A shard that is not whole
 #
-# The splitter writes the chunks of a shard to a file, and their number to `metadata`. Suppose that the file is damaged later, and the
-# number is still right. We damage it in four ways: doubled, ten lines lost, cut off in a line, empty.
+# The splitter writes the chunks of a shard to a file, and their number to `metadata`. An upload of the file may be cut off or repeated, and
+# the number is still right. We damage the file in four ways: doubled, ten lines lost, cut off in a line, empty.
 #
 # > **Predict.** Which of the four files does the storing step refuse?
 
@@ -206,10 +207,10 @@ import pandas as pd
 
 from course_lib.teaching.lab.accidents import SplitPages
 
-pages = SplitPages(copy, work)
+pages = SplitPages(lab.data_dir, work)
 lines = pages.lines
-damages = {"doubled": lines * 2, "ten lines lost": lines[:-10]}
-damages |= {"cut off": [*lines[:-1], lines[-1][:-100]], "empty": []}
+cut = [*lines[:-1], lines[-1][:-100]]
+damages = {"doubled": lines * 2, "ten lines lost": lines[:-10], "cut off": cut, "empty": []}
 with lab.connect() as conn:
     came = {name: pages.store(damaged, conn, lab.embedder) for name, damaged in damages.items()}
 pd.DataFrame(came).T
@@ -277,7 +278,7 @@ assert "no error" not in says.values(), "Your fan-in notices all four"
 # - If code, image and inputs of a step are the same as before, Kubeflow takes its result from the [cache](../labs/GLOSSARY.md#cache).
 # - A password belongs in a [Secret](../labs/GLOSSARY.md#secret). Kubernetes gives it to the step as a variable.
 #
-# A colleague wrote the next pipeline. It stores pages in a table (here, a folder), and publishes their number.
+# A colleague wrote three components. They store pages in a table (here, a folder), and publish their number.
 
 # %%
 from datetime import date
@@ -304,38 +305,51 @@ def publish(table: str) -> str:
     return f"{date.today()}: {len(list(Path(table).iterdir()))} pages"
 
 
+# %% [markdown]
+# The pipeline calls them. `dsl.ParallelFor` is a loop over the names, with two turns at once:
+
 # %%
+from kfp import kubernetes
+
+
 @dsl.pipeline(name="nightly")
 def nightly(folder: str, table: str, password: str = "hunter2"):
     names = list_names(folder=folder).set_caching_options(enable_caching=False)
-    with dsl.ParallelFor(names.output, parallelism=2) as page:  # a turn for each name, two at once
+    with dsl.ParallelFor(names.output, parallelism=2) as page:
         stored = store(page=page, table=table, password=password)
         kubernetes.use_secret_as_env(stored, "rag-database", {"DATABASE_URL": "DATABASE_URL"})
     publish(table=table).set_caching_options(enable_caching=False)
 
 
 # %% [markdown]
-# > **Predict.** Which four faults does the pipeline have? The next cell prints two parts of the YAML, and runs two nights, each with
-# > an empty table.
+# > **Predict.** Which four faults does the pipeline have?
+#
+# `steps_of` reads what kfp compiled. `unknown` are names that the step does not define, `used` are steps whose outputs another step gets.
 
 # %%
-import yaml
 from kfp import compiler
 
-compiler.Compiler().compile(nightly, str(work / "nightly.yaml"))
-spec, _ = yaml.safe_load_all((work / "nightly.yaml").read_text(encoding="utf-8"))
-[loop] = [one for name, one in spec["components"].items() if "for-loop" in name]
-password = spec["root"]["inputDefinitions"]["parameters"]["password"]
-print(yaml.dump({"password": password, "store": loop["dag"]["tasks"]["store"]["cachingOptions"]}))
+from course_lib.pipeline.faults import steps_of
 
+compiler.Compiler().compile(nightly, str(work / "nightly.yaml"))
+text = (work / "nightly.yaml").read_text(encoding="utf-8")
+print(*(line for line in text.splitlines() if "hunter2" in line), sep="\n")
+steps, used = steps_of(nightly)
+print("used:", used)
+pd.set_option("display.max_colwidth", None)
+pd.DataFrame(steps).set_index("name").sort_index()
+
+# %% [markdown]
+# Two nights, each with an empty table:
+
+# %%
 table, root, nights = work / "table", mkdtemp(dir=work), {}
-given = {"folder": copy.as_posix(), "table": table.as_posix()}
+table.mkdir(exist_ok=True)
 for night in ("first", "second"):
-    shutil.rmtree(table, ignore_errors=True)
-    table.mkdir()
-    run = run_locally(nightly, given, root=root)
+    for page in table.iterdir():
+        page.unlink()
+    run = run_locally(nightly, {"folder": source, "table": table.as_posix()}, root=root)
     nights[f"{night} night: {len(list(table.iterdir()))} pages in the table"] = run
-print("publish waits for:", spec["root"]["dag"]["tasks"]["publish"].get("dependentTasks"))
 print(*(f"{one.task}: {one.error}" for one in run.attempts if one.error))
 lab.show.attempts(nights)
 
@@ -344,16 +358,17 @@ pages_stored = [name.rpartition(": ")[2] for name in nights]
 assert pages_stored == ["5 pages in the table", "0 pages in the table"], "the table stays empty"
 assert {one.outcome for one in run.attempts if one.task == "store"} == {"cached"}, "from the cache"
 [ended] = [one for one in run.attempts if one.task == "publish"]
-assert "'date' is not defined" in ended.error, "`publish` fails, because `date` is not imported"
-assert spec["root"]["dag"]["tasks"]["publish"].get("dependentTasks") is None, "waits for nothing"
+assert "'date' is not defined" in ended.error, "`publish` fails, because `date` is `unknown`"
+assert used == {"list-names"} and text.count("hunter2") == 2, "readable in the YAML file"
 
 # %% [markdown]
 # <details><summary>The four faults</summary>
 #
-# - `store` may come from the cache (`enableCache: true`). So in the second night, the table stays empty.
+# - `store` may come from the cache. So in the second night, the table stays empty.
 # - The password is a parameter, so it is readable in the YAML file, and Kubeflow stores it with each run.
-# - No step gets what `store` returns, so `publish` waits for nothing. On a cluster, it may begin first, not last as here.
-# - `publish` fails, because `date` is not imported in it. It is imported only in the notebook.
+# - No step gets what `store` returns: it is not in `used`. So `publish` waits for nothing, and may
+#   begin first.
+# - `publish` fails, because `date` is `unknown` in it: it is imported only in the notebook.
 #
 # </details>
 
@@ -374,10 +389,7 @@ lab.hint("11.3")  # run again for the next hint
 # is empty.
 
 # %% tags=["nbval-check-output"]
-from course_lib.pipeline.faults import steps_of
-
 faults_of = lab.use("faults_of")
-steps, used = steps_of(nightly)
 for step in sorted(steps, key=lambda step: step["name"]):
     print(step["name"], faults_of(step, used))
 
@@ -429,7 +441,7 @@ lab.hint("11.4")  # run again for the next hint
 # %% [markdown]
 # ## Kill it
 #
-# Run your pipeline twice (this can take minutes). In the first run, `KillFirst` kills the step that stores shard 0, when it has stored some chunks.
+# Run your pipeline twice (this can take minutes). In the first run, `KillFirst` kills the step that stores shard 0, in its work.
 #
 # > **Predict.** Which step runs twice in the first run? Which come from the cache in the second?
 
@@ -438,8 +450,6 @@ from secrets import token_hex
 
 from course_lib.teaching.lab.accidents import KillFirst
 
-small = {"source": str(copy), "chunk_size": 200}  # small chunks, so there is time to kill the step
-
 
 def chunks_of(repo):
     query = "SELECT count(*) FROM document_chunks WHERE repo_slug = %s"
@@ -447,16 +457,24 @@ def chunks_of(repo):
         return conn.execute(query, [repo]).fetchone()[0]
 
 
+# %% [markdown]
+# If it stores 0 chunks at the kill, the step ended too early: run it again.
+
+# %%
 pipeline = dsl.pipeline(lab.use("docs_pipeline"), name="docs-pipeline")
 repo = f"killed-{token_hex(3)}"  # a name of its own, also if you run this cell again
-accident = KillFirst("embed-and-store", lab.database_url, repo)
-wanted = {**small, "repo": repo}
-first = run_locally(pipeline, wanted, root=work, url=lab.database_url, on_event=accident)
-second = run_locally(pipeline, wanted, root=work, url=lab.database_url)
+wanted = {"source": source, "chunk_size": 200}  # small chunks, so there is time to kill the step
+url = lab.database_url
+accident = KillFirst("embed-and-store", url, repo)
+first = run_locally(pipeline, wanted | {"repo": repo}, root=work, url=url, on_event=accident)
 split = sum(int(one["chunks"]) for one in first.metadata("split-documents", "chunks"))
 print(f"{split} chunks are split, {accident.stored} stored at the kill, {chunks_of(repo)} in the end")
-if not accident.stored:
-    print("Shard 0 had ended before it could be killed: run this cell again.")
+
+# %% [markdown]
+# The second run:
+
+# %%
+second = run_locally(pipeline, wanted | {"repo": repo}, root=work, url=url)
 lab.show.attempts({"first run: a step is killed": first, "second run": second})
 
 # %% tags=["claim"]
@@ -481,7 +499,7 @@ assert cached == known, "only reading and splitting come from the cache"
 #
 # ## On a cluster
 #
-# This was **not tried**. In the source code of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step without success has one of two
+# [infra/README.md](../infra/README.md#what-a-run-on-a-cluster-needs) has what a run needs there. It was **not tried**. In the source code of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step without success has one of two
 # states:
 #
 # - *Failed*: its program stopped early (an exception, `kill -9`, too much memory), or its machine was shut down in order.
@@ -504,40 +522,28 @@ assert cached == known, "only reading and splitting come from the cache"
 # 0 2 * * * cd /srv/course && .venv/bin/course ingest data/documents
 # ```
 #
-# > **Predict.** The pipeline stores five pages. Do its other steps take seconds or minutes?
-
 # %%
 from course_lib.teaching.lab.accidents import ingest_as_cron
 
 repos = [f"{name}-{token_hex(3)}" for name in ("pipeline", "cron")]
-own = {**small, "repo": repos[0]}
-third = run_locally(pipeline, own, root=work, url=lab.database_url, caching=False)
+third = run_locally(pipeline, wanted | {"repo": repos[0]}, root=work, url=url, caching=False)
 [built] = [one for one in third.attempts if one.task == "build-index"]
 by_pipeline = built.at + built.seconds  # cron does not measure the index: not counted
-by_cron = ingest_as_cron(copy, "--chunk-size", "200", "--repo", repos[1], url=lab.database_url)
-rate = pages.encoded_a_second()
+by_cron = ingest_as_cron(source, "--chunk-size", "200", "--repo", repos[1], url=url)
 more = by_pipeline - max(one.seconds for one in third.attempts if "store" in one.task)
 print(f"pipeline: {chunks_of(repos[0])} chunks in {by_pipeline:.0f} s, {more:.0f} s not for storing")
 print(f"cron:     {chunks_of(repos[1])} chunks in {by_cron:.0f} s")
-sizes = pd.Index([0, 4 * more * rate], name="chunks (of up to 512 characters)")
-times = {"one machine": sizes / rate, "two machines": more + sizes / rate / 2}
-title = "A rough estimate: with few chunks, two machines do not gain"
-axes = pd.DataFrame(times, sizes).plot(title=title, ylabel="seconds", marker="", figsize=(7, 2.5))
-lab.alt(axes, f"Two lines. They cross at about {round(more * rate * 2, -1):.0f} chunks.")
+print(f"half of cron's time is {more:.0f} s with {2 * more * split / by_cron:.0f} chunks")
 
 # %% tags=["claim"]
 assert chunks_of(repos[0]) == chunks_of(repos[1]) == split, "Both stored as many chunks"
 assert more > 2, "Apart from storing, the pipeline's steps take seconds"
 
 # %% [markdown]
-# <details><summary>The answer</summary>
+# Both stored as many chunks as were split. Apart from storing, the pipeline's steps take seconds.
 #
-# Apart from storing, the pipeline's steps take seconds.
-#
-# </details>
-#
-# Both stored as many chunks as were split. The chart is not measured: it is a rough estimate. Two machines share the storing, but
-# the other steps come on top. Do not trust the crossing: the chart counts only the encoding, and on a cluster, pods must start.
+# On two machines, a pipeline saves at most half of cron's time. So it needs at least the number of chunks in the last line. This is a rough
+# estimate: on a cluster, pods must start, too.
 #
 # A pipeline also gives you a log, retries and a cache for each step. If you need none, and have few chunks, take cron.
 

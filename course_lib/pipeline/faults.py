@@ -62,7 +62,9 @@ def steps_of(pipeline: Any) -> tuple[list[dict[str, Any]], set[str]]:
     """
     spec, platform = as_json(pipeline)
     said = topics_of(spec, platform)
-    used = {source.partition("'s ")[0] for one in said["gets"].values() for source in one.values()}
+    sources = {source for inputs in said["gets"].values() for source in inputs.values()}
+    # A step's output is "name's output"; in a loop over it, each turn gets "one name's output".
+    used = {one.partition("'s ")[0].rpartition(" ")[2] for one in sources if "'s " in one}
     executors = spec["deploymentSpec"]["executors"]
     steps = []
     for task, inputs in said["gets"].items():

@@ -7,13 +7,14 @@ process of one shard when it has stored something, as the system does where memo
 
 from __future__ import annotations
 
-import json
+import inspect
 import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -41,33 +42,49 @@ def names_of_data() -> list[str]:
     return [document.name for document in read_documents(project_root() / "data", endings)]
 
 
+START = """
+from __future__ import annotations
+import time
+from pathlib import Path
+
+def work_on(name):
+    time.sleep(0.02)
+    yield name
+    print(name, flush=True)  # the log: here, what was yielded is written
+
+"""
+
+
 def run_job(
-    program: str, names: Iterable[str], out: Path, shard: str, killed: bool = False
+    job: Callable[[Sequence[str], Path, str, Callable[[str], Iterable[str]]], object],
+    names: Sequence[str],
+    out: Path,
+    shard: str,
+    killed: bool = False,
 ) -> list[str]:
     """Run a job in a process of its own, and return the lines of the file that it leaves.
 
     Parameters
     ----------
-    program
-        The text of a Python program. It gets the path of a file of names, `out` and `shard`, and
-        prints a line when it has worked on a name.
-    names
-        What it works on.
-    out, shard
-        Its further arguments.
+    job
+        A function of `names`, `out`, `shard` and `work_on`, a generator that takes a moment, yields
+        the name and prints it. The function's text is taken, so its imports are inside.
+    names, out, shard
+        Its arguments.
     killed
-        Whether it is killed, as by ``kill -9``, after its fifth line.
+        Whether it is killed, as by ``kill -9``, when it has worked on five names.
 
     Examples
     --------
-    >>> run_job(JOB, ["a.md", "b.md"], Path("out.txt"), "0/1")
+    >>> run_job(job, ["a.md", "b.md"], Path("out.txt"), "0/1")
     ['a.md', 'b.md']
     """
     with tempfile.TemporaryDirectory() as folder:
-        job, listed = Path(folder, "job.py"), Path(folder, "names.txt")
-        job.write_text(program, encoding="utf-8")
-        listed.write_text("\n".join(names), encoding="utf-8")
-        command = [sys.executable, *map(str, (job, listed, out)), shard]
+        program = Path(folder, "job.py")
+        source = textwrap.dedent(inspect.getsource(job))
+        call = f"{job.__name__}({[*names]!r}, Path({str(out)!r}), {shard!r}, work_on)"
+        program.write_text(f"{START}{source}\n{call}\n", encoding="utf-8")
+        command = [sys.executable, str(program)]
         # Python takes another number for `hash` in each process, unless it is told one.
         environment = {**os.environ, "PYTHONHASHSEED": "random"}
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
@@ -92,8 +109,6 @@ class SplitPages:
     ----------
     lines
         The splitter's file, a chunk a line.
-    texts
-        What the chunks say.
 
     Examples
     --------
@@ -112,7 +127,6 @@ class SplitPages:
         write_corpus(Path(source.path), read_folder(str(folder), repo="damaged"))
         split_documents.python_func(source, chunks, rows, "0/1", 512, 64)
         self.lines = Path(chunks.path).read_bytes().splitlines(keepends=True)
-        self.texts = [json.loads(line)["content"] for line in self.lines]
         self._rows, self._broken = Path(rows.path), work / "broken"
 
     def store(
@@ -140,14 +154,6 @@ class SplitPages:
         except InputError as error:
             return str(error.args[0])
         return "no error"
-
-    def encoded_a_second(self, count: int = 40) -> float:
-        """Return how many chunks a second the model encodes, after it is loaded: no cache helps."""
-        embedder = EmbeddingClient(cache=False)
-        embedder.encode(self.texts[:1])
-        begin = time.perf_counter()
-        embedder.encode(self.texts[:count])
-        return len(self.texts[:count]) / (time.perf_counter() - begin)
 
 
 def ingest_as_cron(folder: str | os.PathLike[str], *words: str, url: str) -> float:
