@@ -442,25 +442,15 @@ lab.hint("11.4")  # run again for the next hint
 # ## Kill it
 #
 # Run your pipeline twice (this can take minutes). In the first run, `KillFirst` kills the step that stores shard 0, in its work.
+# If 0 chunks are stored then, the step ended too early: run the cell again.
 #
 # > **Predict.** Which step runs twice in the first run? Which come from the cache in the second?
 
 # %%
 from secrets import token_hex
 
-from course_lib.teaching.lab.accidents import KillFirst
+from course_lib.teaching.lab.accidents import KillFirst, chunks_of
 
-
-def chunks_of(repo):
-    query = "SELECT count(*) FROM document_chunks WHERE repo_slug = %s"
-    with lab.connect() as conn:
-        return conn.execute(query, [repo]).fetchone()[0]
-
-
-# %% [markdown]
-# If it stores 0 chunks at the kill, the step ended too early: run it again.
-
-# %%
 pipeline = dsl.pipeline(lab.use("docs_pipeline"), name="docs-pipeline")
 repo = f"killed-{token_hex(3)}"  # a name of its own, also if you run this cell again
 wanted = {"source": source, "chunk_size": 200}  # small chunks, so there is time to kill the step
@@ -468,7 +458,8 @@ url = lab.database_url
 accident = KillFirst("embed-and-store", url, repo)
 first = run_locally(pipeline, wanted | {"repo": repo}, root=work, url=url, on_event=accident)
 split = sum(int(one["chunks"]) for one in first.metadata("split-documents", "chunks"))
-print(f"{split} chunks are split, {accident.stored} stored at the kill, {chunks_of(repo)} in the end")
+stored = chunks_of(repo, url)
+print(f"{split} chunks are split, {accident.stored} stored at the kill, {stored} in the end")
 
 # %% [markdown]
 # The second run:
@@ -482,7 +473,7 @@ tries = sorted(one.outcome for one in first.attempts if one.task.startswith("emb
 assert tries == ["failed", "succeeded", "succeeded"], "the killed step ran again"
 steps = [one.task for one in first.attempts]
 assert not first.error and len(steps) == len({*steps}) + 1, "Only the killed step ran again"
-assert 0 < accident.stored < split and chunks_of(repo) == split, "each chunk is in the index once"
+assert 0 < accident.stored < split and stored == split, "each chunk is in the index once"
 
 cached = {one.task for one in second.attempts if one.outcome == "cached"}
 known = {"load-documents", "split-documents"}
@@ -499,17 +490,21 @@ assert cached == known, "only reading and splitting come from the cache"
 #
 # ## On a cluster
 #
-# [infra/README.md](../infra/README.md#what-a-run-on-a-cluster-needs) has what a run needs there. It was **not tried**. In the source code of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step without success has one of two
-# states:
+# [infra/README.md](../infra/README.md#what-a-run-on-a-cluster-needs) has what a run needs there. It was **not tried**. In the source code of
+# Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step without success has one of two states:
 #
 # - *Failed*: its program stopped early (an exception, `kill -9`, too much memory), or its machine was shut down in order.
 # - *Error*: its pod is gone, for example because its machine vanished.
 #
-# The settings decide which state is tried again:
+# Is such a step tried again?
 #
-# - Argo's default: only *Failed*.
-# - The installation of 2.17.0 (`OnError`): only *Error*, at most twice. Your killed step would **not** be tried again.
-# - `retryPolicy: Always` in Argo's settings: both.
+# | setting | *Failed* | *Error* |
+# |---|---|---|
+# | Argo's default | yes | no |
+# | the installation of 2.17.0 (`OnError`) | no | yes, at most twice |
+# | `retryPolicy: Always` in Argo's settings | yes | yes |
+#
+# So with 2.17.0, your killed step would **not** be tried again.
 #
 # There are open reports that retries in a loop are ignored (kubeflow/pipelines 12389, 13897): test them on your cluster.
 #
@@ -531,19 +526,20 @@ third = run_locally(pipeline, wanted | {"repo": repos[0]}, root=work, url=url, c
 by_pipeline = built.at + built.seconds  # cron does not measure the index: not counted
 by_cron = ingest_as_cron(source, "--chunk-size", "200", "--repo", repos[1], url=url)
 more = by_pipeline - max(one.seconds for one in third.attempts if "store" in one.task)
-print(f"pipeline: {chunks_of(repos[0])} chunks in {by_pipeline:.0f} s, {more:.0f} s not for storing")
-print(f"cron:     {chunks_of(repos[1])} chunks in {by_cron:.0f} s")
-print(f"half of cron's time is {more:.0f} s with {2 * more * split / by_cron:.0f} chunks")
+stored = [chunks_of(repo, url) for repo in repos]
+print(f"pipeline: {stored[0]} chunks in {by_pipeline:.0f} s, {more:.0f} s not for storing")
+print(f"cron:     {stored[1]} chunks in {by_cron:.0f} s")
+print(f"two machines can gain from about {2 * more * split / by_cron:.0f} chunks on")
 
 # %% tags=["claim"]
-assert chunks_of(repos[0]) == chunks_of(repos[1]) == split, "Both stored as many chunks"
+assert stored == [split, split], "Both stored as many chunks"
 assert more > 2, "Apart from storing, the pipeline's steps take seconds"
 
 # %% [markdown]
 # Both stored as many chunks as were split. Apart from storing, the pipeline's steps take seconds.
 #
-# On two machines, a pipeline saves at most half of cron's time. So it needs at least the number of chunks in the last line. This is a rough
-# estimate: on a cluster, pods must start, too.
+# On two machines, a pipeline saves at most half of cron's time. This is more than the steps that do not store take from the number of
+# chunks in the last line on. It is a rough estimate: on a cluster, pods must start, too.
 #
 # A pipeline also gives you a log, retries and a cache for each step. If you need none, and have few chunks, take cron.
 
@@ -551,6 +547,9 @@ assert more > 2, "Apart from storing, the pipeline's steps take seconds"
 # ## In the field
 #
 # `course mine pipeline run --set shards=2` runs the pipeline in `my/system/`.
+#
+# It is not only Kubeflow: [Airflow](https://airflow.apache.org/docs/apache-airflow/stable/best-practices.html), too, asks for tasks with the
+# same outcome on every re-run.
 #
 # **On Monday**, ask of each step of a job:
 #

@@ -156,6 +156,18 @@ class SplitPages:
         return "no error"
 
 
+def chunks_of(repo: str, url: str) -> int:
+    """Return how many chunks of a repository are stored.
+
+    Examples
+    --------
+    >>> chunks_of("documents", lab.database_url)
+    121
+    """
+    with connect(url) as conn:
+        return sum(count for _, count in conn.execute(STORED, [repo]))
+
+
 def ingest_as_cron(folder: str | os.PathLike[str], *words: str, url: str) -> float:
     """Run `course ingest` in a process of its own, as cron does, and return its seconds.
 

@@ -11,7 +11,7 @@ import psycopg
 from course_lib.embedder import EmbeddingClient
 from course_lib.pipeline.corpus import Shard
 from course_lib.pipeline.storing import add_up
-from course_lib.teaching.lab.accidents import KillFirst, SplitPages, run_job
+from course_lib.teaching.lab.accidents import KillFirst, SplitPages, chunks_of, run_job
 from tests.schemas import OwnSchema
 
 FIRST = next(name for name in map(str, range(99)) if Shard.parse("0/2").holds(name))
@@ -98,6 +98,7 @@ def test_the_first_shard_is_killed_once_when_it_has_stored_something(
         accident("started", "embed-and-store", 0)
         assert all(map(_stays, others))
         assert accident.stored == 2
+        assert chunks_of("documents", database.url) == 3
     finally:
         for process in (victim, *others):
             process.kill()
