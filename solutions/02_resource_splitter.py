@@ -75,7 +75,7 @@ assert len(lab.questions()) == 58 and len(told) == 4, "some answers are in comme
 #
 # ![Six lines of YAML and the tree that their indentation makes.](../labs/figures/indentation_tree.svg)
 #
-# Why not ask a parser, such as PyYAML? It needs valid files. It refuses [Helm templates](../labs/GLOSSARY.md#helm-template). And with
+# Why not ask a parser (PyYAML)? It needs valid files. It refuses [Helm templates](../labs/GLOSSARY.md#helm-template). And with
 # `list(yaml.safe_load_all(text))`, a single bad document costs the whole file.
 #
 # For a valid file, `yaml.compose` says where each value ends. But do not cut the parsed data: they have no comments, and some answers are
@@ -529,7 +529,7 @@ assert "predictor" not in above and "log-shipper" in above, "piece 5 of the firs
 # - Cut where the indentation is smallest. A piece that begins inside a block ends where the block ends, or before.
 # - **At work**, take this splitter if people need short pieces that name their resource. Large pieces with a header are simpler, but count
 #   their word pieces.
-# - If people ask for what runs, index what `helm template` or `kustomize build` prints. If they want to edit the line, index the files.
+# - To ask for what runs, index what `helm template` or `kustomize build` prints.
 # - `course split FILE.yaml` cuts a file of yours.
 # - Do not index real Secrets (those here are placeholders): all who may search could read them.
 #

@@ -306,7 +306,7 @@ def publish(table: str) -> str:
 
 
 # %% [markdown]
-# The pipeline calls them. `dsl.ParallelFor` is a loop over the names, with two turns at once:
+# `dsl.ParallelFor` is a loop over the names, with two turns at once:
 
 # %%
 from kfp import kubernetes
@@ -460,11 +460,6 @@ first = run_locally(pipeline, wanted | {"repo": repo}, root=work, url=url, on_ev
 split = sum(int(one["chunks"]) for one in first.metadata("split-documents", "chunks"))
 stored = chunks_of(repo, url)
 print(f"{split} chunks are split, {accident.stored} stored at the kill, {stored} in the end")
-
-# %% [markdown]
-# The second run:
-
-# %%
 second = run_locally(pipeline, wanted | {"repo": repo}, root=work, url=url)
 lab.show.attempts({"first run: a step is killed": first, "second run": second})
 
@@ -494,17 +489,13 @@ assert cached == known, "only reading and splitting come from the cache"
 # Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step without success has one of two states:
 #
 # - *Failed*: its program stopped early (an exception, `kill -9`, too much memory), or its machine was shut down in order.
-# - *Error*: its pod is gone, for example because its machine vanished.
+# - *Error*: its pod is gone, as when its machine vanished.
 #
-# Is such a step tried again?
+# Which one is tried again?
 #
-# | setting | *Failed* | *Error* |
-# |---|---|---|
-# | Argo's default | yes | no |
-# | the installation of 2.17.0 (`OnError`) | no | yes, at most twice |
-# | `retryPolicy: Always` in Argo's settings | yes | yes |
-#
-# So with 2.17.0, your killed step would **not** be tried again.
+# - Argo's default: *Failed*.
+# - The installation of 2.17.0 (`OnError`): *Error*, at most twice. Your killed step would **not** be tried again.
+# - `retryPolicy: Always` in Argo's settings: both.
 #
 # There are open reports that retries in a loop are ignored (kubeflow/pipelines 12389, 13897): test them on your cluster.
 #
@@ -533,15 +524,15 @@ print(f"two machines can gain from about {2 * more * split / by_cron:.0f} chunks
 
 # %% tags=["claim"]
 assert stored == [split, split], "Both stored as many chunks"
-assert more > 2, "Apart from storing, the pipeline's steps take seconds"
+assert more > 1, "Apart from storing, the pipeline's steps take more than a second"
 
 # %% [markdown]
-# Both stored as many chunks as were split. Apart from storing, the pipeline's steps take seconds.
+# Both stored as many chunks as were split. Apart from storing, the pipeline's steps take more than a second.
 #
-# On two machines, a pipeline saves at most half of cron's time. This is more than the steps that do not store take from the number of
-# chunks in the last line on. It is a rough estimate: on a cluster, pods must start, too.
+# On two machines, a pipeline saves at most half of cron's time. So it needs at least the number of chunks in the last line. This is a rough
+# estimate: on a cluster, pods must start, too.
 #
-# A pipeline also gives you a log, retries and a cache for each step. If you need none, and have few chunks, take cron.
+# A pipeline also gives you a log, retries and a cache. If you need none, and have few chunks, take cron.
 
 # %% [markdown]
 # ## In the field
