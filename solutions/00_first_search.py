@@ -448,7 +448,8 @@ assert three.low == 0 and four.low > 0, "Four questions. With three, the interva
 #   stored in a table.
 # - A question becomes a vector, too, and finds the nearest chunks. So question and answer may have different words.
 # - Without a threshold, such a search always finds something, even if no text has the answer.
-# - **At work**, ask many questions to which you know the answers, and give the interval, too.
+# - **At work**, ask many questions to which you know the answers, and give the interval, too. The course keeps vectors in PostgreSQL
+#   (pgvector). Elasticsearch, Qdrant and other databases search by meaning, too, and need the same questions.
 #
 # ## Three questions to test yourself
 #
