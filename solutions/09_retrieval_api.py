@@ -278,7 +278,8 @@ async def lifespan(app):
 # One thread encodes all questions. Each search runs in another thread, with a connection of the pool.
 #
 # In the usual Python, only the thread that holds the *GIL*, a lock, runs Python code. So Python code in a thread would slow the loop.
-# But while `search` waits for the database, its thread does not hold the lock.
+# But while `search` waits for the database, its thread does not hold the lock. Nor does the thread of the model while it computes, because
+# its code is not Python.
 
 # %%
 import asyncio

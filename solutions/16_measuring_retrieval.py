@@ -382,6 +382,8 @@ assert all(separate.low.iloc[row] <= 0 < separate.high.iloc[row] for row in rang
 #
 # But the larger pieces had the best of six means, and the best of several is often lucky.
 #
+# Four times as many questions make an interval half as wide. So from its width, the next cell computes how many give ±0.05.
+#
 # > **Predict.** Do other metrics keep the larger pieces, too? How many questions would you need for an interval of ±0.05?
 
 # %%
