@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 13 · Packages for a prompt
 #
-# A model that writes code knows the packages of your project only if its prompt names them. You will find out what a list contains, how
-# many tokens it costs, and when no list is better.
+# A model that writes code does not see your project's lock file. You can name packages in its prompt. You will find out what such a list
+# contains, how many tokens it costs, and when no list is better.
 #
 # **Elective.** It adds a search for the packages of one project in a shared catalogue. For you if you build an assistant that writes code.
 #
@@ -47,7 +47,7 @@ for one in (no_list, all_names, nearest_five):
 # Without a list, the model imports *pandas*, which the project does not have. With each list, it imports *openpyxl*, which the project
 # has, and with the five, all of them.
 #
-# The course has answers to 22 instructions, chosen by a rule before the model was asked:
+# The course has answers to 22 instructions: the first of 30 that a rule chose before the model was asked.
 #
 # - 12 need a package that the project has, the [gold](../labs/GLOSSARY.md#gold).
 # - 10 need only Python's standard library.
@@ -77,16 +77,18 @@ needs, none = harm.loc["needs a package"], harm.loc["needs none"]
 assert list(none["imports a package"]) == [0, 4, 9] and set(none["answers"]) == {10}, (
     "for none of them. With all names, it does so for four, and with the five, for nine"
 )
-assert none.loc["nearest five", "an import fails"] == 4, "In four of the nine, an import fails"
+assert none.loc["nearest five", "a module is missing"] == 4, "In four of the nine, a module is missing"
 assert list(needs["a needed one"]) == [0, 5, 9] and set(needs["answers"]) == {12}, (
     "The model imports it in no answer without a list, in 5 with all names, and in 9 with the five"
 )
-assert needs.loc["nearest five", "only imports"] == 11, "11 are only a list of imports"
+assert needs.loc["nearest five", "only imports"] == 12, "all 12 contain only imports"
+cut = [one["ended"] for one in records if one["condition"] == "nearest five" and one["gold_packages"]]
+assert cut.count("length") == 2, "Two were cut off after 160 tokens"
 named = set()
 for one in records:
     failed = failing(one, has[one["project"]])
     own = [canonicalize_name(name) in has[one["project"]] for name in failed]
-    assert one["condition"] == "no list" or all(own), "Imports fail in two ways"
+    assert one["condition"] == "no list" or all(own), "Modules are missing in two ways"
     named |= failed
 assert "pandas" in failing(no_list, has["rider-app"]) and "python_dateutil" in named, (
     "and the answers above show both"
@@ -97,12 +99,12 @@ assert [one["id"] for one in records[:3]] == [records[0]["id"]] * 3
 # <details><summary>The answer</summary>
 #
 # Ten need no package. Without a list, the model imports a package for none of them. With all names, it does so for four, and
-# with the five, for nine. In four of the nine, an import fails.
+# with the five, for nine. In four of the nine, a module is missing. (We did not run the code, so more may fail.)
 #
 # Twelve need a package. The model imports it in no answer without a list, in 5 with all names, and in 9 with the five. But with the
-# five, 11 are only a list of imports, without code.
+# five, all 12 contain only imports, without code. (Two were cut off after 160 tokens.)
 #
-# Imports fail in two ways, and the answers above show both: the project does not have *pandas*, and the module of `python_dateutil` is
+# Modules are missing in two ways, and the answers above show both: the project does not have *pandas*, and the module of `python_dateutil` is
 # `dateutil`.
 #
 # </details>
@@ -549,8 +551,8 @@ print(choose([], [], "no vectors of this model", least))
 # and names at most 300 libraries. Projects with more than 1,000 could get a prompt that was too long, or cut off
 # ([issue](https://gitlab.com/gitlab-org/gitlab/-/issues/500365)).
 #
-# One danger: others wrote the descriptions. A description may contain an instruction that a model obeys
-# ([lab 15](../labs/15_checking_an_answer.ipynb)).
+# One danger: others wrote the descriptions. A description may contain an instruction
+# ([lab 15](../labs/15_checking_an_answer.ipynb)). We did not ask a model whether it obeys.
 #
 # **On Monday**, count the tokens of all names. If they fit, compare them with the nearest five. Ask your model 20 things that need no
 # package, too. What does it import?

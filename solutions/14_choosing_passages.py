@@ -162,7 +162,8 @@ assert fair_counts == [14, 11] and fair.low < 0 < fair.high, "Between three pass
 # Six passages contain a right one more often than one passage does. Over all questions, the interval of *cited* contains 0.
 #
 # Where the first passage is right, 19 of 23 answers cite a right one if it is alone, and 11 if five others follow.
-# But with one passage, there is only one number to cite. Between three passages (14 answers) and six (11), no difference is shown.
+# But with one passage, there is only one number to cite. Between three passages (14 answers) and six (11), no difference is shown. So
+# more passages did not help our model.
 #
 # For larger models, ["Lost in the Middle"](https://arxiv.org/abs/2307.03172) (2023) found worse answers with the right passage in the
 # middle than at the beginning or end.
@@ -416,7 +417,7 @@ assert "(maximum)" in first_two[0]["text"] and "(minimum)" in first_two[1]["text
 # One question says little. But these two methods are not copies, and the simple rule drops one of them, as MMR with 0.5 does.
 #
 # A copy can also be an old *version*. For six questions, the model got the right passage and a made-up older version with another number.
-# Each question was asked twice: with the new number first, and with the old one first.
+# Each question was asked twice: with the new number first, and with the old one first. The prompt does not say which is newer.
 #
 # > **Predict.** Which of the two numbers does the model say: the new one, or the one that comes first?
 

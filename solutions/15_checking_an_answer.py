@@ -424,7 +424,7 @@ lab.hint("15.3")  # run again for the next hint
 #
 # ## Whole answers
 #
-# An answer that begins with "I don't know" is *refused*. Other answers are marked as *doubtful* if your check names all of their sentences.
+# An answer that begins with words such as "I don't know" is *refused*. Other answers are marked as *doubtful* if your check names all of their sentences.
 #
 # The documents do not answer 44 of our questions, so a refusal is right there. (The prompt was chosen on half of these.) For the others,
 # *right* and *wrong* are the first reader's verdicts.
@@ -432,12 +432,14 @@ lab.hint("15.3")  # run again for the next hint
 # > **Predict.** How many of the 44 are neither refused nor marked? Does the check mark more right or more wrong answers?
 
 # %%
+from course_lib.answers.answering import is_refusal
+
 find_unsupported = lab.use("find_unsupported")
 
 
 def outcome(one):
     sentences = claims_of(one["answer"])
-    if one["answer"].startswith("I don't know"):
+    if is_refusal(one["answer"]):
         return "refused"
     named = find_unsupported(sentences, *parts_of(one), lab.encode)
     return "doubtful" if len(named) == len(sentences) else "passes"
@@ -455,8 +457,8 @@ pd.crosstab(outcomes.kind, outcomes.outcome, margins=True)
 # %% tags=["claim"]
 outcomes.index = [one["id"] for one in everything]
 of_the_44 = outcomes[outcomes.kind.str.startswith("(")].outcome.value_counts()
-assert of_the_44.to_dict() == {"refused": 29, "doubtful": 14, "passes": 1}, (
-    "One of the 44 passes: 29 are refused, and 14 are marked"
+assert of_the_44.to_dict() == {"refused": 30, "doubtful": 13, "passes": 1}, (
+    "One of the 44 passes: 30 are refused, and 13 are marked"
 )
 good, bad = (outcomes[outcomes.kind == verdict].outcome for verdict in ("right", "wrong"))
 assert [len(good), len(outcomes) - 44] == [18, 57], "Of the 57 others, only 18 are right"
@@ -468,7 +470,7 @@ assert (bad == "passes").sum() == 5, "a wrong one that passes"
 # %% [markdown]
 # <details><summary>The answer</summary>
 #
-# One of the 44 passes: 29 are refused, and 14 are marked.
+# One of the 44 passes: 30 are refused, and 13 are marked.
 #
 # Of the 57 others, only 18 are right. The check marks 10 of these 18, and 13 of 18 wrong ones.
 #
@@ -522,7 +524,7 @@ print(fence("[1]", evil, boundary([evil])))
 # ## In the field
 #
 # The share of an answer's claims that its passages support is its [faithfulness](../labs/GLOSSARY.md#faithfulness). A usual tool, not
-# tried here, is a model for *natural language inference* (NLI): does one text imply another, or contradict it?
+# tried here, is a model for [*natural language inference*](https://arxiv.org/abs/2204.04991) (NLI): does one text imply another, or contradict it?
 # [RAGAS](https://docs.ragas.io) asks a language model.
 #
 # Measure such tools on your own answers. The person who labels the sentences must not see the verdicts.

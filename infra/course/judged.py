@@ -82,7 +82,7 @@ def tuning_table(conditions: Sequence[str]) -> str:
     """
     rows = [
         "| | questions | the answer is in a passage | this passage is cited | refused "
-        "| tokens of the prompt |",
+        "| tokens of the prompt, median |",
         "|---|---|---|---|---|---|",
     ]
     for condition in conditions:

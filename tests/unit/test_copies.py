@@ -36,7 +36,7 @@ def test_a_lab_is_found_by_number_or_name_and_nothing_else_is(project: Path) -> 
 
 
 def test_the_links_of_every_copy_lead_to_files_and_to_other_labs_copies(tmp_path: Path) -> None:
-    for name in ("labs", "README.md"):
+    for name in ("labs", "infra", "README.md"):
         (tmp_path / name).symlink_to(ROOT / name)
     start_lab("00", tmp_path)
     copies = list((tmp_path / "my").iterdir())

@@ -75,20 +75,23 @@ def judged(record: Mapping[str, Any], locked: Iterable[str]) -> dict[str, bool]:
     record
         With `answer` and `gold_packages`.
     locked
-        The project's Python packages. Any other import but the standard library's fails.
+        The project's Python packages. A module of none of them, and not of the standard library, is
+        missing.
 
     Examples
     --------
     >>> answer = {"answer": "import pandas as pd\nimport jwt", "gold_packages": ["pyjwt"]}
-    >>> judged(answer, ["pyjwt"])
-    {'imports a package': True, 'a needed one': True, 'an import fails': True, 'only imports': True}
+    >>> judged(answer, ["pyjwt"])["a module is missing"]
+    True
     """
     packages = imported(record["answer"]) - sys.stdlib_module_names
+    is_cut = record.get("ended") == "length"  # then the last line is not whole
+    whole = record["answer"].rpartition("\n")[0] if is_cut else record["answer"]
     return {
         "imports a package": bool(packages),
         "a needed one": not packages.isdisjoint(map(_module, record["gold_packages"])),
-        "an import fails": bool(failing(record, locked)),
-        "only imports": not _parts(record["answer"])[1].strip(),
+        "a module is missing": bool(failing(record, locked)),
+        "only imports": not _parts(whole)[1].strip(),
     }
 
 

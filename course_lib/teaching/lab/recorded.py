@@ -189,7 +189,8 @@ def best_threshold(scores: pd.Series, supported: pd.Series) -> float:
 def judged_sentences(records: Iterable[Mapping[str, Any]], check: CheckCitations) -> pd.DataFrame:
     """Return the sentences of recorded answers that two readers have judged.
 
-    A sentence that has no citation, and none after it, has no label and is left out.
+    A sentence that has no citation, and none after it, has no label. It is left out, and so is one
+    without a label by one of the readers.
 
     Parameters
     ----------
