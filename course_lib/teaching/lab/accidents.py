@@ -56,10 +56,10 @@ def work_on(name):
 
 
 def run_job(
-    job: Callable[[Sequence[str], Path, str, Callable[[str], Iterable[str]]], object],
+    job: Callable[[Sequence[str], str, Path, Callable[[str], Iterable[str]]], object],
     names: Sequence[str],
-    out: Path,
     shard: str,
+    out: Path | None = None,
     killed: bool = False,
 ) -> list[str]:
     """Run a job in a process of its own, and return the lines of the file that it leaves.
@@ -67,22 +67,22 @@ def run_job(
     Parameters
     ----------
     job
-        A function of `names`, `out`, `shard` and `work_on`, a generator that takes a moment, yields
+        A function of `names`, `shard`, `out` and `work_on`, a generator that takes a moment, yields
         the name and prints it. The function's text is taken, so its imports are inside.
-    names, out, shard
-        Its arguments.
+    names, shard, out
+        Its arguments. Without `out`, it gets a file of its own, which is gone afterwards.
     killed
         Whether it is killed, as by ``kill -9``, when it has worked on five names.
 
     Examples
     --------
-    >>> run_job(job, ["a.md", "b.md"], Path("out.txt"), "0/1")
+    >>> run_job(job, ["a.md", "b.md"], "0/1")
     ['a.md', 'b.md']
     """
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder, "job.py")
+        program, out = Path(folder, "job.py"), out or Path(folder, "out")
         source = textwrap.dedent(inspect.getsource(job))
-        call = f"{job.__name__}({[*names]!r}, Path({str(out)!r}), {shard!r}, work_on)"
+        call = f"{job.__name__}({[*names]!r}, {shard!r}, Path({str(out)!r}), work_on)"
         program.write_text(f"{START}{source}\n{call}\n", encoding="utf-8")
         command = [sys.executable, str(program)]
         # Python takes another number for `hash` in each process, unless it is told one.
@@ -92,7 +92,7 @@ def run_job(
             for number, _ in enumerate(process.stdout, 1):
                 if killed and number == 5:
                     process.kill()
-    return out.read_text(encoding="utf-8").splitlines() if out.exists() else []
+        return out.read_text(encoding="utf-8").splitlines() if out.exists() else []
 
 
 class SplitPages:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import io
 import logging
+import os
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from functools import cached_property
@@ -78,7 +79,8 @@ def start(
         A PostgreSQL server on which the lab gets its database; without it `DATABASE_URL`, or the
         embedded server.
     embedding_model
-        A model's name or path; the course's own without it.
+        A model's name or path; the course's own without it. Processes that the lab starts take it,
+        too.
 
     Returns
     -------
@@ -98,6 +100,8 @@ def start(
     use_style()
     # After an error, psycopg warns of the commands that it left out; the error says enough.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
+    if embedding_model:
+        os.environ["RAG_EMBED_MODEL"] = embedding_model
     lab = Lab(lab_id, data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
     if lab._is_learners:
         note("started", lab.id)

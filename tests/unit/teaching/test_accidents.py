@@ -21,7 +21,7 @@ SECOND = next(name for name in map(str, range(99)) if Shard.parse("1/2").holds(n
 Work = Callable[[str], Iterable[str]]
 
 
-def job(names: Sequence[str], out: Path, shard: str, work_on: Work) -> None:
+def job(names: Sequence[str], shard: str, out: Path, work_on: Work) -> None:
     import time
 
     for name in names:
@@ -32,17 +32,17 @@ def job(names: Sequence[str], out: Path, shard: str, work_on: Work) -> None:
             time.sleep(60)
 
 
-def no_job(names: Sequence[str], out: Path, shard: str, work_on: Work) -> None:
+def no_job(names: Sequence[str], shard: str, out: Path, work_on: Work) -> None:
     pass
 
 
 def test_a_job_is_killed_after_its_fifth_line_or_works_to_its_end(tmp_path: Path) -> None:
     names = list(map(str, range(1, 10)))
-    killed = run_job(job, names, tmp_path / "out", "0/1", killed=True)
+    killed = run_job(job, names, "0/1", tmp_path / "out", killed=True)
     assert killed == [f"{name} 0/1" for name in names[:5]]
     whole = [name for name in names if name != "5"]
-    assert run_job(job, whole, tmp_path / "whole", "1/2") == [f"{name} 1/2" for name in whole]
-    assert run_job(no_job, names, tmp_path / "none", "0/1") == []
+    assert run_job(job, whole, "1/2") == [f"{name} 1/2" for name in whole]
+    assert run_job(no_job, names, "0/1") == []
 
 
 def test_the_lines_of_a_splitter_are_stored_as_they_are_or_refused_with_a_reason(
