@@ -116,7 +116,7 @@ lab.hint("11.1")  # run again for the next hint
 # After a kill, the next attempt writes the *whole* result to the same place, so nothing is there twice.
 
 # %% [markdown]
-# The job with `write_shard`, killed once:
+# The job with the course's `write_shard`, killed once:
 
 
 # %%
@@ -396,6 +396,7 @@ for step in sorted(steps, key=lambda step: step["name"]):
 #   cache is not used.
 # - `split_documents`, once for each shard, reads its input file.
 # - `embed_and_store`, once for each shard, and `build_index` read and change the database.
+# - `ask_questions` adds two steps, which measure the index.
 # - `report` says what is in the index. As the task of an [exit handler](../labs/GLOSSARY.md#exit-handler), it runs last, even if a step
 #   has failed.
 #
@@ -484,7 +485,7 @@ assert cached == known, "only reading and splitting come from the cache"
 #
 # [infra/README.md](../infra/README.md#what-a-run-on-a-cluster-needs) has what a run needs there. It was **not tried**.
 #
-# In the source code of Kubeflow Pipelines 2.17.0 and Argo Workflows 4.0.5, a step without success has one of two states:
+# In the source code of Kubeflow Pipelines 2.17.0 and of Argo Workflows 4.0.5, which runs its steps, a step without success has one of two states:
 #
 # - *Failed*: its program stopped early (an exception, `kill -9`, too much memory), or its machine was shut down in order.
 # - *Error*: its pod is gone, for example because its machine vanished.
@@ -499,7 +500,7 @@ assert cached == known, "only reading and splitting come from the cache"
 #
 # ## Measure
 #
-# A crontab stores the same pages. Cron logs the command, so the database's address (`…`) is in another line:
+# A crontab, a table of commands and their times, stores the same pages. Cron logs the command, so the database's address (`…`) is in another line:
 #
 # ```
 # DATABASE_URL=…

@@ -141,8 +141,8 @@ def docs_pipeline(
     - `stored` is a list of the counts of all shards.
     - `ask_questions(built, questions, documents_claim, tenant, repo)` measures the index. `built`
       is the task of `build_index`, not its output.
-    - `report` and `load_documents` are complete. For each other step, ask: does it read the folder
-      (`with_documents(step, documents_claim)`)? Does it use the database
+    - `report`, `load_documents` and `ask_questions` are complete. For each other step, ask: does it
+      read the folder (`with_documents(step, documents_claim)`)? Does it use the database
       (`with_database(step)`)? Can an old result be wrong
       (`step.set_caching_options(enable_caching=False)`)?
     """
